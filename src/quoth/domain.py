@@ -1,0 +1,504 @@
+"""The words of Quoth, as frozen values.
+
+A Page (one file of a book) is split into Chunks (what is indexed); a search finds Passages (a chunk with scores);
+an answer uses Citations (the exact words relied on). This module imports nothing of ours and does no work: every
+stage takes these values in and hands these values out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+ProficiencyLevel = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
+Layer = Literal["L1", "L2", "L3", "L4"]
+IngestMode = Literal["incremental", "full", "recreate"]
+JobStatus = Literal["queued", "running", "completed", "failed"]
+AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
+ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
+
+# How a page is written decides which parser reads it.
+Markup = Literal["markdown", "mdx", "text"]
+# Which toolchain publishes the page decides how its headings become anchors.
+AnchorRule = Literal["docusaurus", "github", "mdbook", "mkdocs", "sphinx", "none"]
+
+
+# --- reading: a book and its pages -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """One tenant: everything that is stored or searched belongs to exactly one book."""
+
+    book_id: str
+    title: str
+    base_url: str = ""
+    source: str = ""  # where it was last ingested from, for `quoth status`
+    toolchain: str = ""  # docusaurus, mdbook, …: who publishes it
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that will become a page. `digest` covers everything its chunks depend on (bytes, includes, routing)."""
+
+    source_file: str  # relative to the root of the book, with forward slashes
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something an author should know about one file: a default that was taken, a page that could not be read."""
+
+    code: str  # stable and greppable, for example FRONT_MATTER_DEFAULT
+    message: str
+    source_file: str
+    line: int | None = None
+    fatal: bool = False  # the page is not in the index because of this
+
+    def __str__(self) -> str:
+        place = self.source_file if self.line is None else f"{self.source_file}:{self.line}"
+        return f"{place}: {self.message} [{self.code}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One file as its author wrote it, and where its toolchain publishes it.
+
+    `text` is the whole decoded file, byte order mark and line endings included, so that offsets into it are offsets
+    into the file. `body_start` is where the front matter ends.
+    """
+
+    book_id: str
+    source_file: str
+    text: str
+    file_hash: str  # SHA-256 of the bytes
+    url: str  # of the published page, without anchor
+    title: str
+    markup: Markup = "markdown"
+    anchors: AnchorRule = "github"
+    body_start: int = 0
+    trail: tuple[str, ...] = ()  # labels of the folders above the page, outermost first
+    module: str | None = None
+    chapter: int | None = None
+    lesson: int | None = None
+    hardware_tier: int = 1
+    proficiency_level: ProficiencyLevel = "A2"
+    layer: Layer = "L1"
+    language: str | None = None
+    version: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a page that is indexed and found as one: `page.text[start:end] == text`, always.
+
+    Where a fence or a table had to be cut, `lead` repeats its opening line or header row; it belongs before `text`
+    when the chunk is read, shown or embedded, but is no part of the slice.
+    """
+
+    id: str
+    book_id: str
+    text: str
+    start: int
+    end: int
+    line: int  # 1-based line of `start` in the file
+    source_file: str
+    source_file_hash: str
+    title: str  # of the page
+    url: str  # of the published page with the anchor of the nearest heading
+    heading_path: tuple[str, ...]  # headings above and at the chunk, outermost first, without the page title
+    breadcrumb: tuple[str, ...]  # folders, page title, headings
+    content_hash: str  # SHA-256 of `text`
+    parent_doc_id: str
+    chunk_index: int
+    total_chunks: int
+    prev_chunk_id: str | None
+    next_chunk_id: str | None
+    word_count: int
+    token_count: int
+    char_count: int
+    lead: str = ""
+    module: str | None = None
+    chapter: int | None = None
+    lesson: int | None = None
+    hardware_tier: int = 1
+    proficiency_level: ProficiencyLevel = "A2"
+    layer: Layer = "L1"
+    language: str | None = None
+    version: str | None = None
+
+    @property
+    def section_title(self) -> str | None:
+        return self.heading_path[-1] if self.heading_path else None
+
+    @property
+    def shown(self) -> str:
+        return f"{self.lead}\n{self.text}" if self.lead else self.text
+
+
+# --- indexing ----------------------------------------------------------------------------------------------------
+
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TermWeights:
+    """A sparse vector: one weight for each term id. Ids are ascending and unique."""
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """What goes into the index: the chunk, both its vectors, and the hash of the text that was embedded."""
+
+    chunk: Chunk
+    dense: Vector
+    sparse: TermWeights
+    embed_hash: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """What an ingest needs to know of a chunk that is already in the index."""
+
+    id: str
+    source_file: str
+    payload_hash: str  # of everything but vectors and timestamps: equal means nothing to write
+    embed_hash: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """How an index was built. A search with another embedder or another chunker would be silently wrong."""
+
+    embedder: str
+    dimensions: int
+    chunker: str
+    terms: str
+
+    def as_dict(self) -> dict[str, str | int]:
+        return {
+            "embedder": self.embedder,
+            "dimensions": self.dimensions,
+            "chunker": self.chunker,
+            "terms": self.terms,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    book_id: str
+    chunks: int
+    generation: int
+    fingerprint: Fingerprint
+    bytes_on_disk: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """What has to change so that the index holds exactly the wanted chunks of one page."""
+
+    embed: tuple[Chunk, ...]  # new text: vector has to be made
+    rewrite: tuple[Chunk, ...]  # known text whose payload changed or moved: vector is reused
+    keep: tuple[str, ...]  # ids already right
+    drop: tuple[str, ...]  # ids to delete once the others are in
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """What the library remembers of a page that is in the index (S3 IngestionRecord)."""
+
+    book_id: str
+    source_file: str
+    digest: str
+    file_hash: str
+    chunk_ids: tuple[str, ...]
+    ingested_at: datetime
+    title: str = ""
+    url: str = ""
+    module: str | None = None
+    chapter: int | None = None
+    lesson: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IngestJob:
+    """One run of ingestion over a book (S3 IngestionJob). `job_id` is 0 until the library has numbered it."""
+
+    book_id: str
+    mode: IngestMode
+    job_id: int = 0
+    status: JobStatus = "queued"
+    files_discovered: int = 0
+    files_processed: int = 0
+    files_skipped: int = 0
+    files_failed: int = 0  # counted in files_processed too: they were looked at
+    files_deleted: int = 0
+    chunks_created: int = 0
+    chunks_kept: int = 0
+    chunks_deleted: int = 0
+    chunks_embedded: int = 0
+    dry_run: bool = False
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    duration_seconds: float | None = None
+    error_message: str | None = None
+    notices: tuple[Notice, ...] = ()
+
+
+# --- asking --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """All AND. Enforced inside the index query; nothing that a model says can widen them."""
+
+    source_url_prefix: str | None = None
+    section: str | None = None
+    module: str | None = None
+    chapter_min: int | None = None
+    chapter_max: int | None = None
+    lesson: int | None = None
+    hardware_tier: int | None = None  # this tier or lower
+    proficiency_levels: tuple[ProficiencyLevel, ...] = ()  # any of; empty means all
+    layer: Layer | None = None
+    parent_doc_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexQuery:
+    book_id: str
+    dense: Vector
+    sparse: TermWeights
+    filters: Filters = Filters()
+    limit: int = 50  # of each list
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHit:
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHits:
+    """Both rank lists as the index gave them: raw cosine, raw BM25. Fusing them is retrieval's work."""
+
+    dense: tuple[IndexHit, ...]
+    sparse: tuple[IndexHit, ...]
+    total_found: int  # chunks of the book that pass the filters
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that was found, and how. `similarity` is calibrated: 0.5 means as likely relevant as not."""
+
+    chunk: Chunk
+    score: float  # fused; passages are ordered by it
+    similarity: float
+    dense_score: float | None = None
+    dense_rank: int | None = None
+    sparse_score: float | None = None
+    sparse_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """A content word of the question, and how rare it is in the book."""
+
+    text: str  # as the reader wrote it
+    id: int  # its sparse term id
+    idf: float
+    in_book: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a search brought back, and what the judge needs to know about it."""
+
+    query: str  # the query really searched
+    passages: tuple[Passage, ...]
+    total_found: int
+    terms: tuple[QueryTerm, ...] = ()
+    diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
+
+    @property
+    def missing_terms(self) -> tuple[str, ...]:
+        return tuple(term.text for term in self.terms if not term.in_book)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceMetrics:
+    """S4's figures over the calibrated similarities of the passages."""
+
+    average_similarity: float
+    min_similarity: float
+    max_similarity: float
+    num_chunks: int
+    chunk_diversity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """May this evidence be answered from? "I don't know" is a verdict; an outage is an error and never gets here."""
+
+    confidence: float
+    level: ConfidenceLevel
+    should_answer: bool
+    metrics: ConfidenceMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The exact words relied on: `quote` stands at `start:end` in the source file."""
+
+    index: int  # the n of [n] in the answer
+    chunk: Chunk
+    quote: str
+    start: int
+    end: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    text: str
+    supported: bool
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Each sentence of the answer, checked against the passages it cites."""
+
+    sentences: tuple[CheckedSentence, ...] = ()
+
+    @property
+    def supported(self) -> int:
+        return sum(sentence.supported for sentence in self.sentences)
+
+    @property
+    def total(self) -> int:
+        return len(self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A nearby section, offered with a refusal."""
+
+    title: str
+    url: str
+    breadcrumb: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn's request, validated, whichever door it came through."""
+
+    query: str
+    book_id: str
+    session_id: str
+    request_id: str
+    selected_text: str | None = None
+    filters: Filters = Filters()
+    top_k: int = 5
+    similarity_threshold: float | None = None  # None: the calibrated one of the index
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer before it is checked: text with [n] markers and what each marker points at."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The one answer that every door shows."""
+
+    text: str | None
+    mode: AnswerMode
+    question: Question
+    searched_query: str
+    citations: tuple[Citation, ...]
+    verdict: Verdict
+    grounding: Grounding
+    retrieval_count: int
+    created_at: datetime
+    query_time_ms: float
+    fallback_message: str | None = None
+    suggestions: tuple[Suggestion, ...] = ()
+    missing_terms: tuple[str, ...] = ()
+    model: str | None = None
+    tokens_used: int = 0
+    stage_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+# The stream of one answer, in this order (CONTRACT section 4).
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    stage: Literal["retrieving", "generating"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    grounding: Grounding
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    answer: Answer
+
+
+AnswerEvent = Status | Retrieved | Delta | Sourced | Grounded | Done
+
+
+# --- remembering -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """S0 session: created by its first question, belongs to the key that opened it."""
+
+    session_id: str
+    created_at: datetime
+    last_active: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One stored exchange (S0 ConversationRecord). `turn_id` is 0 until the library has numbered it."""
+
+    session_id: str
+    timestamp: datetime
+    query: str
+    response: str
+    sources: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    turn_id: int = 0

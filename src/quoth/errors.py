@@ -1,0 +1,164 @@
+"""Every way Quoth fails, drawn once.
+
+QuothError
+├── WrongUsage                 the request or the command line is wrong           400, exit 2
+│   ├── EmptyQuery · QueryTooLong · SelectionTooLong · InvalidSessionId
+│   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField
+│   └── BadConfiguration       a setting is wrong                                 500, exit 2
+├── NotFound                                                                      404, exit 2
+│   └── UnknownBook · SessionNotFound · UnknownChunk
+├── Unreadable                 the book cannot be read                            400, exit 3
+├── Conflict                   somebody else is writing                           409, exit 1
+├── IndexMismatch              the index was built otherwise                      503, exit 2
+├── Outage                     a part is down; nothing is lost                    503, exit 1
+│   ├── IndexUnavailable       QDRANT_UNAVAILABLE
+│   ├── LibraryUnavailable     SERVICE_UNAVAILABLE (the database)
+│   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
+│   └── DiskFull               SERVICE_UNAVAILABLE
+├── TextTooLong                a text exceeds what the embedder reads: a fault of the caller, never of the user
+└── InternalError              a fault of ours                                    500, exit 1
+
+Each error says what happened (`message`) and what to do next (`hint`), and knows its code, HTTP status, exit code and
+whether trying again can help. Foreign exceptions become one of these in the adapter that met them. Saying "not in the
+book" is a Verdict, never one of these. This module imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class QuothError(Exception):
+    code: ClassVar[str] = "INTERNAL_ERROR"
+    status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+    default_hint: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, hint: str = "", details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.default_hint
+        self.details = dict(details or {})
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class WrongUsage(QuothError):
+    code = "INVALID_REQUEST"
+    status = 400
+    exit_code = 2
+
+
+class EmptyQuery(WrongUsage):
+    code = "EMPTY_QUERY"
+    default_hint = "Ask a question of at least one character."
+
+
+class QueryTooLong(WrongUsage):
+    code = "QUERY_TOO_LONG"
+    default_hint = "Shorten the question to 32,000 characters."
+
+
+class SelectionTooLong(WrongUsage):
+    code = "SELECTION_TOO_LONG"
+    default_hint = "Select at most 64,000 characters."
+
+
+class InvalidSessionId(WrongUsage):
+    code = "INVALID_SESSION_ID"
+    default_hint = "Send a UUID version 4, or leave session_id out to start a new session."
+
+
+class InvalidFilter(WrongUsage):
+    code = "INVALID_FILTER"
+
+
+class InvalidTopK(WrongUsage):
+    code = "INVALID_TOP_K"
+
+
+class InvalidThreshold(WrongUsage):
+    code = "INVALID_THRESHOLD"
+    default_hint = "Send a number from 0 to 1, or leave it out for the calibrated one."
+
+
+class UnknownField(WrongUsage):
+    code = "UNKNOWN_FIELD"
+
+
+class BadConfiguration(WrongUsage):
+    code = "BAD_CONFIGURATION"
+    status = 500
+
+
+class NotFound(QuothError):
+    code = "NOT_FOUND"
+    status = 404
+    exit_code = 2
+
+
+class UnknownBook(NotFound):
+    code = "UNKNOWN_BOOK"
+    default_hint = "`quoth books` lists the books; `quoth ingest PATH` adds one."
+
+
+class SessionNotFound(NotFound):
+    code = "SESSION_NOT_FOUND"
+
+
+class UnknownChunk(NotFound):
+    code = "UNKNOWN_CHUNK"
+
+
+class Unreadable(QuothError):
+    code = "UNREADABLE_SOURCE"
+    status = 400
+    exit_code = 3
+
+
+class Conflict(QuothError):
+    code = "JOB_CONFLICT"
+    status = 409
+    retryable = True
+    default_hint = "Wait until it has finished, then try again."
+
+
+class IndexMismatch(QuothError):
+    code = "INDEX_MISMATCH"
+    status = 503
+    exit_code = 2
+    default_hint = "Build it again: `quoth ingest PATH --mode recreate`."
+
+
+class Outage(QuothError):
+    code = "SERVICE_UNAVAILABLE"
+    status = 503
+    retryable = True
+
+
+class IndexUnavailable(Outage):
+    code = "QDRANT_UNAVAILABLE"
+
+
+class LibraryUnavailable(Outage):
+    pass
+
+
+class ModelFilesUnavailable(Outage):
+    retryable = False
+    default_hint = "Install the weights again: `make setup` in a checkout, or `pip install 'quoth[local]'`."
+
+
+class DiskFull(Outage):
+    default_hint = "Free some space and run the command again; what was stored before is intact."
+
+
+class TextTooLong(QuothError):
+    code = "TEXT_TOO_LONG"
+
+
+class InternalError(QuothError):
+    default_hint = "This is a fault of Quoth; run again with --verbose and report what it prints."

@@ -1,0 +1,197 @@
+"""Whatever is outside the process, as Protocols. Each states its contract; tests/contracts/ holds one suite for each
+port, which every adapter and every shipped fake must pass.
+
+All ports are asynchronous and none may block the event loop. Failures are the errors of `quoth.errors`, never a
+foreign exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+from quoth.domain import (
+    Book,
+    Chunk,
+    Conversation,
+    Filters,
+    Fingerprint,
+    IndexedChunk,
+    IndexHits,
+    IndexQuery,
+    IndexStatus,
+    IngestJob,
+    PageRecord,
+    StoredChunk,
+    Turn,
+    Vector,
+)
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present, aware, in UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow, for measuring."""
+
+
+class TokenCounter(Protocol):
+    """The embedder's own tokenizer, for chunking. Pure and synchronous: thinking, not talking."""
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text that the embedder reads, special tokens not counted."""
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        """The (start, end) character offsets of every token, in order, without special tokens; no limit applies."""
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, without special tokens; no limit applies."""
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors. Query and passage are two verbs, never a mode.
+
+    The same text gives the same vector in any batch and in any order. A text above the limit is `TextTooLong`, never
+    cut. An empty sequence gives an empty list.
+    """
+
+    @property
+    def name(self) -> str:
+        """Identifies weights and processing; equal names mean comparable vectors."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def tokens(self) -> TokenCounter: ...
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]: ...
+
+    async def embed_query(self, text: str) -> Vector:
+        """A query above the limit is cut at a word by the caller, not here."""
+
+    async def close(self) -> None: ...
+
+
+class IndexWriter(Protocol):
+    """The one writer of one book's index. Nothing it does is seen by readers before `publish`."""
+
+    async def stored(self) -> dict[str, StoredChunk]:
+        """Every chunk now in the index, by id."""
+
+    async def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
+        """Vectors already made for these texts, so that none is made twice. Unknown hashes are left out."""
+
+    async def put(self, chunks: Sequence[IndexedChunk]) -> None:
+        """Insert or replace by id."""
+
+    async def drop(self, ids: Sequence[str]) -> None:
+        """Delete by id; unknown ids are no error."""
+
+    async def publish(self) -> None:
+        """Make everything so far durable and visible to all readers, at once. May be called many times."""
+
+
+class ChunkIndex(Protocol):
+    """Chunks of many books, each book sealed off from the others.
+
+    Reading a book that has never been written is `UnknownBook`; one built with another fingerprint is
+    `IndexMismatch`. A reader sees either all of a publication or none of it, in whatever process it was made.
+    """
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """How this process would build an index."""
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        """The best `limit` chunks by each vector among those that pass the filters, best first; ties by id.
+        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone."""
+
+    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
+        """ln(1 + (N - n + 0.5) / (n + 0.5)) over the chunks of the book; terms that no chunk holds are left out."""
+
+    async def count(self, book_id: str, filters: Filters = Filters()) -> int: ...
+
+    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
+        """In the order of `ids`; unknown ids are left out."""
+
+    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """The stored dense vectors of these chunks; unknown ids are left out."""
+
+    async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
+        """All chunks of one lesson, by position, however many."""
+
+    def scan(self, book_id: str) -> AsyncIterator[Chunk]:
+        """Every chunk of a book, ordered by source file and position."""
+
+    async def books(self) -> list[str]: ...
+
+    async def status(self, book_id: str) -> IndexStatus:
+        """Also for an index of another fingerprint, so that it can be named and mended."""
+
+    def writer(self, book_id: str, *, recreate: bool = False) -> AbstractAsyncContextManager[IndexWriter]:
+        """Open the book for writing; `Conflict` names who else is. With `recreate` it starts empty and the old
+        index stays readable until `publish`. Leaving without `publish` changes nothing."""
+
+    async def delete_book(self, book_id: str) -> None:
+        """Nothing of the book is left; unknown books are `UnknownBook`."""
+
+    async def close(self) -> None: ...
+
+
+class Library(Protocol):
+    """The relational store: books, what was ingested, jobs, conversations."""
+
+    async def put_book(self, book: Book) -> None: ...
+
+    async def book(self, book_id: str) -> Book:
+        """`UnknownBook` when there is none."""
+
+    async def books(self) -> list[Book]:
+        """By id."""
+
+    async def delete_book(self, book_id: str) -> None:
+        """With its page records and jobs. Conversations stay: they belong to their readers."""
+
+    async def page_records(self, book_id: str) -> dict[str, PageRecord]:
+        """By source file."""
+
+    async def put_page_records(self, records: Sequence[PageRecord]) -> None:
+        """Insert or replace, all or none."""
+
+    async def drop_page_records(self, book_id: str, source_files: Sequence[str]) -> None: ...
+
+    async def start_job(self, job: IngestJob) -> IngestJob:
+        """Store and number it. `Conflict` when another job of the book is queued or running."""
+
+    async def save_job(self, job: IngestJob) -> None: ...
+
+    async def job(self, job_id: int) -> IngestJob:
+        """`NotFound` when there is none."""
+
+    async def jobs(self, book_id: str | None = None, *, limit: int = 50) -> list[IngestJob]:
+        """Newest first."""
+
+    async def fail_running_jobs(self, book_id: str, reason: str) -> int:
+        """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""
+
+    async def add_turn(self, turn: Turn) -> Turn:
+        """Creates the conversation with its first turn, keeps the order of the calls, and returns it numbered."""
+
+    async def conversation(self, session_id: str) -> Conversation:
+        """`SessionNotFound` when there is none."""
+
+    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
+        """The newest `limit` turns, oldest first, and how many there are in all. `SessionNotFound` when none."""
+
+    async def delete_conversation(self, session_id: str) -> None:
+        """For good. `SessionNotFound` when there is none."""
+
+    async def ping(self) -> None:
+        """`LibraryUnavailable` when it cannot be reached."""
+
+    async def close(self) -> None: ...
