@@ -206,8 +206,7 @@ class IndexStatus:
 class IndexPlan:
     """What has to change so that the index holds exactly the wanted chunks of one page."""
 
-    embed: tuple[Chunk, ...]  # new text: vector has to be made
-    rewrite: tuple[Chunk, ...]  # known text whose payload changed or moved: vector is reused
+    put: tuple[str, ...]  # ids that are new, or whose text, neighbours or metadata changed
     keep: tuple[str, ...]  # ids already right
     drop: tuple[str, ...]  # ids to delete once the others are in
 

@@ -1,0 +1,114 @@
+"""Joins everything, once. The command line, the server and the tests all start here; tests hand in fakes.
+
+In: settings. Out: a `Quoth` whose parts are ready to use. Nothing heavy is loaded before it is needed: the embedding
+model comes with the first embedding, the index with the first search.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from quoth.chunking import CHUNKER_VERSION
+from quoth.conversation import AnswerOptions, Conversations
+from quoth.domain import Book, Fingerprint
+from quoth.errors import UnknownBook, WrongUsage
+from quoth.ingest import Ingest
+from quoth.ports import ChunkIndex, Clock, Embedder, Library
+from quoth.retrieval import Retriever
+from quoth.settings import Settings
+from quoth.terms import TERMS_VERSION
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Quoth:
+    settings: Settings
+    clock: Clock
+    library: Library
+    index: ChunkIndex
+    embedder: Embedder
+    conversations: Conversations
+    ingest: Ingest
+
+    async def choose_book(self, book_id: str | None) -> Book:
+        """The named book, the configured one, or the only one."""
+        wanted = book_id or self.settings.book
+        if wanted:
+            return await self.library.book(wanted)
+        books = await self.library.books()
+        if not books:
+            raise UnknownBook("There is no book yet.", hint="Add one: `quoth ingest PATH`.")
+        if len(books) > 1:
+            names = ", ".join(book.book_id for book in books)
+            raise WrongUsage(
+                f"There are several books: {names}.", hint="Name one: --book ID, or `book_id` in the body."
+            )
+        return books[0]
+
+
+def fingerprint_of(embedder: Embedder) -> Fingerprint:
+    return Fingerprint(
+        embedder=embedder.name, dimensions=embedder.dimensions, chunker=CHUNKER_VERSION, terms=TERMS_VERSION
+    )
+
+
+@asynccontextmanager
+async def bootstrap(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    embedder: Embedder | None = None,
+    index: ChunkIndex | None = None,
+    library: Library | None = None,
+) -> AsyncIterator[Quoth]:
+    clock = clock or SystemClock()
+    embedder = embedder or _embedder(settings)
+    index = index or _index(settings, fingerprint_of(embedder))
+    library = library or await _library(settings)
+    retriever = Retriever(index, embedder)
+    try:
+        yield Quoth(
+            settings=settings,
+            clock=clock,
+            library=library,
+            index=index,
+            embedder=embedder,
+            conversations=Conversations(retriever, library, clock, AnswerOptions(refusal=settings.refusal_sentence)),
+            ingest=Ingest(index, library, embedder, clock),
+        )
+    finally:
+        await index.close()
+        await library.close()
+        await embedder.close()
+
+
+# Adapters are imported where they are built: each brings a large library along.
+
+
+def _embedder(settings: Settings) -> Embedder:
+    from quoth.adapters.minilm import MiniLMEmbedder
+
+    return MiniLMEmbedder(settings.model_dir)
+
+
+def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
+    from quoth.adapters.edge import EdgeIndex
+
+    return EdgeIndex(settings.data_dir, fingerprint)
+
+
+async def _library(settings: Settings) -> Library:
+    from quoth.adapters.sql import open_library
+
+    return await open_library(settings.database_url)

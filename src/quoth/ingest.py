@@ -1,0 +1,292 @@
+"""The ingesting pipeline: source → chunks → plan → embed → apply, as a job.
+
+In: a `BookSource`. Out: the finished `IngestJob`. Pages are read one at a time and applied in batches, so memory does
+not grow with the book. The index is published before the library is told, and a file counts as unchanged only when
+both agree; so a run that is killed anywhere leaves the old book or a newer one, and the next run mends the rest.
+One bad page never stops the others: it keeps its old chunks, is reported, and the job says so at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from quoth.chunking import ChunkOptions, embedding_text, split
+from quoth.domain import (
+    Chunk,
+    IndexedChunk,
+    IngestJob,
+    IngestMode,
+    Notice,
+    Page,
+    PageRecord,
+    SourceFile,
+    StoredChunk,
+    Vector,
+)
+from quoth.errors import QuothError, Unreadable
+from quoth.payload import payload_hash
+from quoth.planning import FilePlan, WantedChunk, plan_files, plan_page
+from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library
+from quoth.sources import BookSource
+from quoth.terms import passage_weights
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    chunks: ChunkOptions = ChunkOptions()
+    batch_chunks: int = 256  # embedded and written together
+    publish_seconds: float = 60.0  # work that a killed run can lose at most
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Told after every page and every embedded piece, for a progress bar or a job's events."""
+
+    pages_done: int
+    pages_total: int
+    chunks_embedded: int
+    source_file: str = ""
+
+
+Tell = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPage:
+    """A page that has been read and split, waiting to be written."""
+
+    file: SourceFile
+    page: Page
+    wanted: tuple[WantedChunk, ...]
+
+
+@dataclass(slots=True)
+class Run:
+    """The mutable state of one run: what the index holds by now, and what has been counted."""
+
+    job: IngestJob
+    writer: IndexWriter
+    stored: dict[str, StoredChunk]
+    tell: Tell
+    pages_total: int
+    notices: list[Notice] = field(default_factory=list)
+    pages_done: int = 0
+    batch: list[PreparedPage] = field(default_factory=list)
+    unrecorded: list[PageRecord] = field(default_factory=list)
+    by_file: dict[str, set[str]] = field(default_factory=dict)
+    embed_hashes: set[str] = field(default_factory=set)
+    published_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        for chunk in self.stored.values():
+            self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
+            self.embed_hashes.add(chunk.embed_hash)
+
+    def put(self, chunk: StoredChunk) -> None:
+        before = self.stored.get(chunk.id)
+        if before is not None:
+            self.by_file[before.source_file].discard(chunk.id)
+        self.stored[chunk.id] = chunk
+        self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
+        self.embed_hashes.add(chunk.embed_hash)
+
+    def drop(self, ids: Sequence[str]) -> None:
+        for id in ids:
+            gone = self.stored.pop(id)
+            self.by_file[gone.source_file].discard(id)
+
+    def count(self, **more: int) -> None:
+        self.job = replace(self.job, **{name: getattr(self.job, name) + value for name, value in more.items()})
+
+    def progress(self, source_file: str = "") -> None:
+        self.tell(Progress(self.pages_done, self.pages_total, self.job.chunks_embedded, source_file))
+
+
+class Ingest:
+    def __init__(
+        self,
+        index: ChunkIndex,
+        library: Library,
+        embedder: Embedder,
+        clock: Clock,
+        options: IngestOptions = IngestOptions(),
+    ) -> None:
+        self._index = index
+        self._library = library
+        self._embedder = embedder
+        self._clock = clock
+        self._options = options
+
+    async def run(
+        self,
+        source: BookSource,
+        *,
+        mode: IngestMode = "incremental",
+        dry_run: bool = False,
+        tell: Tell = lambda progress: None,
+    ) -> IngestJob:
+        book_id = source.book.book_id
+        job = IngestJob(book_id=book_id, mode=mode, dry_run=dry_run, status="running", started_at=self._clock.now())
+        async with self._index.writer(book_id, recreate=mode == "recreate") as writer:
+            if not dry_run:
+                await self._library.fail_running_jobs(book_id, "the process that ran it ended before it was finished")
+                job = await self._library.start_job(job)
+            try:
+                job = await self._run(source, job, writer, tell)
+            except (QuothError, asyncio.CancelledError, KeyboardInterrupt) as error:
+                if not dry_run:
+                    reason = str(error) or "interrupted"
+                    await self._library.save_job(self._finish(replace(job, error_message=reason), "failed"))
+                raise
+        if not dry_run:
+            await self._library.save_job(job)
+        return job
+
+    async def _run(self, source: BookSource, job: IngestJob, writer: IndexWriter, tell: Tell) -> IngestJob:
+        files = await asyncio.to_thread(source.files)
+        records = {} if job.mode == "recreate" else await self._library.page_records(job.book_id)
+        stored = await writer.stored()
+        plan = plan_files(files, records, stored, force=job.mode != "incremental")
+        job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
+        run = Run(job, writer, stored, tell, len(plan.to_read), published_at=self._clock.monotonic())
+        run.notices.extend(source.skipped)
+        run.count(chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged))
+        run.progress()
+        await self._read_all(source, plan, run)
+        await self._apply(run)
+        await self._delete(plan, run)
+        await self._publish(run)
+        if not job.dry_run:
+            await self._library.drop_page_records(job.book_id, plan.deleted)
+            await self._library.put_book(source.book)
+        return self._finish(replace(run.job, notices=tuple(run.notices)), "completed")
+
+    async def _read_all(self, source: BookSource, plan: FilePlan, run: Run) -> None:
+        waiting = 0
+        for file in plan.to_read:
+            try:
+                prepared = await asyncio.to_thread(self._prepare, source, file)
+            except Unreadable as error:
+                run.notices.append(
+                    Notice("UNREADABLE_PAGE", str(error), file.source_file, error.details.get("line"), fatal=True)
+                )
+                run.count(files_processed=1, files_failed=1)
+                run.pages_done += 1
+                run.progress(file.source_file)
+                continue
+            run.notices.extend(prepared.page.notices)
+            run.batch.append(prepared)
+            waiting += len(prepared.wanted)
+            if waiting >= self._options.batch_chunks:
+                await self._apply(run)
+                waiting = 0
+                if self._clock.monotonic() - run.published_at > self._options.publish_seconds:
+                    await self._publish(run)
+
+    def _prepare(self, source: BookSource, file: SourceFile) -> PreparedPage:
+        page = source.read(file)
+        chunks = split(page, self._embedder.tokens, self._options.chunks)
+        wanted = tuple(WantedChunk(chunk, payload_hash(chunk), embed_hash(chunk)) for chunk in chunks)
+        return PreparedPage(file, page, wanted)
+
+    async def _apply(self, run: Run) -> None:
+        """Write the waiting pages: new and moved chunks in, then stale ones out."""
+        if not run.batch:
+            return
+        batch, run.batch = run.batch, []
+        vectors = await self._vectors(batch, run)
+        now = self._clock.now()
+        for prepared in batch:
+            file = prepared.file.source_file
+            plan = plan_page(prepared.wanted, run.stored, run.by_file.get(file, ()))
+            items = [item for item in prepared.wanted if item.chunk.id in plan.put]
+            created = [item for item in items if item.chunk.id not in run.stored]
+            puts = [indexed(item, vectors[item.embed_hash], run.stored.get(item.chunk.id), now) for item in items]
+            if not run.job.dry_run:
+                await run.writer.put(puts)
+                await run.writer.drop(plan.drop)
+            for item, put in zip(items, puts, strict=True):
+                run.put(StoredChunk(item.chunk.id, file, item.payload_hash, item.embed_hash, put.created_at))
+            run.drop(plan.drop)
+            run.count(
+                files_processed=1,
+                chunks_created=len(created),
+                chunks_kept=len(prepared.wanted) - len(created),
+                chunks_deleted=len(plan.drop),
+            )
+            run.unrecorded.append(record_of(prepared, now))
+            run.pages_done += 1
+            run.progress(file)
+
+    async def _vectors(self, batch: Sequence[PreparedPage], run: Run) -> dict[str, Vector]:
+        """A vector for every text of the batch: from the index where it has one, made otherwise."""
+        texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
+        vectors = await run.writer.vectors(texts.keys() & run.embed_hashes)
+        missing = [hash for hash in texts if hash not in vectors]
+        if run.job.dry_run:
+            made: list[Vector] = [()] * len(missing)
+        else:
+            made = await self._embedder.embed_passages([embedding_text(texts[hash]) for hash in missing])
+        run.count(chunks_embedded=len(missing))
+        vectors.update(zip(missing, made, strict=True))
+        return vectors
+
+    async def _delete(self, plan: FilePlan, run: Run) -> None:
+        """Pages that are gone. Chunks that a renamed page has taken over stand under its name by now and stay."""
+        for source_file in plan.deleted:
+            ids = sorted(run.by_file.get(source_file, ()))
+            if not run.job.dry_run:
+                await run.writer.drop(ids)
+            run.drop(ids)
+            run.count(files_deleted=1, chunks_deleted=len(ids))
+
+    async def _publish(self, run: Run) -> None:
+        """First the index, then the library: a crash in between costs a second look at these pages, nothing else."""
+        if run.job.dry_run:
+            return
+        await run.writer.publish()
+        await self._library.put_page_records(run.unrecorded)
+        run.unrecorded = []
+        run.published_at = self._clock.monotonic()
+
+    def _finish(self, job: IngestJob, status: str) -> IngestJob:
+        now = self._clock.now()
+        spent = (now - (job.started_at or now)).total_seconds()
+        done = replace(job, completed_at=now, duration_seconds=spent)
+        return replace(done, status="completed" if status == "completed" else "failed")
+
+
+def embed_hash(chunk: Chunk) -> str:
+    return hashlib.sha256(embedding_text(chunk).encode()).hexdigest()
+
+
+def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: datetime) -> IndexedChunk:
+    return IndexedChunk(
+        chunk=item.chunk,
+        dense=vector,
+        sparse=passage_weights(embedding_text(item.chunk)),
+        embed_hash=item.embed_hash,
+        created_at=now if before is None else before.created_at,
+        updated_at=now,
+    )
+
+
+def record_of(prepared: PreparedPage, now: datetime) -> PageRecord:
+    page = prepared.page
+    return PageRecord(
+        book_id=page.book_id,
+        source_file=page.source_file,
+        digest=prepared.file.digest,
+        file_hash=page.file_hash,
+        chunk_ids=tuple(item.chunk.id for item in prepared.wanted),
+        ingested_at=now,
+        title=page.title,
+        url=page.url,
+        module=page.module,
+        chapter=page.chapter,
+        lesson=page.lesson,
+    )

@@ -1,0 +1,74 @@
+"""What is stored + what is wanted → what has to change. Pure.
+
+In: the chunks one page should have and what the index holds of it. Out: an `IndexPlan`. New chunks go in before stale
+ones go out, so a page is never missing; vectors are reused by the hash of the embedded text, wherever it stood before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from quoth.domain import Chunk, IndexPlan, PageRecord, SourceFile, StoredChunk
+
+
+@dataclass(frozen=True, slots=True)
+class WantedChunk:
+    """A chunk that a page should have, with the hashes that tell whether the index already holds it."""
+
+    chunk: Chunk
+    payload_hash: str
+    embed_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """Which files of a book have to be read."""
+
+    new: tuple[SourceFile, ...]
+    changed: tuple[SourceFile, ...]
+    unchanged: tuple[SourceFile, ...]
+    deleted: tuple[str, ...]
+
+    @property
+    def to_read(self) -> tuple[SourceFile, ...]:
+        return tuple(sorted(self.new + self.changed, key=lambda file: file.source_file))
+
+
+def plan_files(
+    files: Sequence[SourceFile], records: Mapping[str, PageRecord], stored: Mapping[str, StoredChunk], *, force: bool
+) -> FilePlan:
+    """A file is unchanged only when its digest is the recorded one AND the index still holds exactly its chunks: the
+    record may be newer or older than the index when a run was killed between the two."""
+    indexed: dict[str, set[str]] = {}
+    for chunk in stored.values():
+        indexed.setdefault(chunk.source_file, set()).add(chunk.id)
+
+    new, changed, unchanged = [], [], []
+    for file in files:
+        record = records.get(file.source_file)
+        if record is None and file.source_file not in indexed:
+            new.append(file)
+        elif force or record is None or record.digest != file.digest:
+            changed.append(file)
+        elif set(record.chunk_ids) != indexed.get(file.source_file, set()):
+            changed.append(file)
+        else:
+            unchanged.append(file)
+    present = {file.source_file for file in files}
+    deleted = sorted((records.keys() | indexed.keys()) - present)
+    return FilePlan(tuple(new), tuple(changed), tuple(unchanged), tuple(deleted))
+
+
+def plan_page(wanted: Sequence[WantedChunk], stored: Mapping[str, StoredChunk], filed: Collection[str]) -> IndexPlan:
+    """`stored` is the whole book's index; `filed` are the ids that stand under this page in it."""
+    put, keep = [], []
+    for item in wanted:
+        present = stored.get(item.chunk.id)
+        same = present is not None and (present.payload_hash, present.embed_hash) == (
+            item.payload_hash,
+            item.embed_hash,
+        )
+        (keep if same else put).append(item.chunk.id)
+    drop = sorted(set(filed) - {item.chunk.id for item in wanted})
+    return IndexPlan(tuple(put), tuple(keep), tuple(drop))

@@ -1,0 +1,240 @@
+"""What a reader may send, checked once for every door (CONTRACT section 2, S3 SearchQuery).
+
+In: the fields of an HTTP body or of a command line. Out: a `Question` or a `Search`, or the one error that names what
+is wrong. Knows no transport and no store; which books exist is told by the caller.
+"""
+
+from __future__ import annotations
+
+import difflib
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from quoth.domain import Filters, Layer, ProficiencyLevel, Question
+from quoth.errors import (
+    EmptyQuery,
+    InvalidFilter,
+    InvalidSessionId,
+    InvalidThreshold,
+    InvalidTopK,
+    QueryTooLong,
+    QuothError,
+    SelectionTooLong,
+    UnknownField,
+    WrongUsage,
+)
+
+MAX_QUERY = 32_000
+MAX_SELECTION = 64_000
+MAX_TOP_K = 20
+
+
+def _uuid4(value: str) -> str:
+    parsed = uuid.UUID(value)
+    if parsed.version != 4:
+        raise ValueError("not a UUID version 4")
+    return str(parsed)
+
+
+QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
+SessionId = Annotated[str, AfterValidator(_uuid4)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+Number = Annotated[int, Field(ge=0, strict=True)]
+
+
+class FilterFields(BaseModel):
+    """All AND; enforced in the index."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source_url_prefix: Name | None = Field(
+        None, description="The URL of the source starts with this", examples=["/docs/ros2"]
+    )
+    section: Name | None = Field(None, description="Exact heading, at any level of the path", examples=["QoS profiles"])
+    module: Name | None = Field(None, examples=["ros2"])
+    chapter_min: Number | None = None
+    chapter_max: Number | None = None
+    lesson: Number | None = None
+    hardware_tier: Annotated[int, Field(ge=1, le=4, strict=True)] | None = Field(None, description="This tier or lower")
+    proficiency_levels: list[ProficiencyLevel] | None = Field(None, description="Any of these", examples=[["A2", "B1"]])
+    layer: Layer | None = None
+    parent_doc_id: Name | None = None
+
+    def to_filters(self) -> Filters:
+        fields = self.model_dump()
+        fields["proficiency_levels"] = tuple(self.proficiency_levels or ())
+        return Filters(**fields)
+
+
+class ChatRequest(BaseModel):
+    """A question about the book."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: QueryText = Field(
+        validation_alias=AliasChoices("query", "message", "question"),
+        description="The question; `message` and `question` are accepted too",
+        examples=["What does the transient local durability policy do?"],
+    )
+    selected_text: Annotated[str, StringConstraints(max_length=MAX_SELECTION)] | None = Field(
+        None, description="When present, only this text may ground the answer"
+    )
+    session_id: SessionId | None = Field(None, description="UUID v4; made when absent")
+    book_id: Name | None = Field(None, description="May be left out when there is one book")
+    filters: FilterFields | None = None
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] | None = Field(
+        None, description="Passages to read, 1–20"
+    )
+    similarity_threshold: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="Default: the calibrated one of the index"
+    )
+
+    def to_question(self, *, book_id: str, request_id: str, top_k: int) -> Question:
+        selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
+        return Question(
+            query=self.query,
+            book_id=book_id,
+            session_id=self.session_id or str(uuid.uuid4()),
+            request_id=request_id,
+            selected_text=selection,
+            filters=self.filters.to_filters() if self.filters else Filters(),
+            top_k=self.top_k or top_k,
+            similarity_threshold=self.similarity_threshold,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search without an answer, validated."""
+
+    text: str
+    book_id: str
+    filters: Filters
+    limit: int
+    explain: bool = False
+
+
+class SearchRequest(BaseModel):
+    """S3 SearchQuery, and the two filters that S0 adds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: QueryText = Field(description="What to look for", examples=["tf2_ros static transform"])
+    book_id: Name | None = Field(None, description="May be left out when there is one book")
+    hardware_tier_filter: Annotated[int, Field(ge=1, le=4, strict=True)] | None = Field(
+        None, description="This tier or lower"
+    )
+    module_filter: Name | None = None
+    chapter_min: Number | None = None
+    chapter_max: Number | None = None
+    lesson_filter: Number | None = None
+    proficiency_levels: list[ProficiencyLevel] | None = None
+    layer_filter: Layer | None = None
+    parent_doc_id: Name | None = None
+    source_url_prefix: Name | None = None
+    section: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = 5
+    explain: bool = Field(False, description="Give the raw scores and ranks of both lists")
+
+    def to_search(self, *, book_id: str) -> Search:
+        filters = Filters(
+            source_url_prefix=self.source_url_prefix,
+            section=self.section,
+            module=self.module_filter,
+            chapter_min=self.chapter_min,
+            chapter_max=self.chapter_max,
+            lesson=self.lesson_filter,
+            hardware_tier=self.hardware_tier_filter,
+            proficiency_levels=tuple(self.proficiency_levels or ()),
+            layer=self.layer_filter,
+            parent_doc_id=self.parent_doc_id,
+        )
+        return Search(text=self.text, book_id=book_id, filters=filters, limit=self.limit, explain=self.explain)
+
+
+Request = TypeVar("Request", bound=BaseModel)
+
+
+def parse(model: type[Request], fields: Any) -> Request:
+    """Validate, or raise the error of `quoth.errors` that belongs to the first wrong field."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        first = min(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
+        raise usage_error(first, model) from None
+
+
+def usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
+    path = [str(part) for part in detail["loc"]]
+    name = ".".join(path) or "body"
+    details: Mapping[str, Any] = {"field": name, "reason": detail["msg"]}
+    if detail["type"] == "extra_forbidden":
+        owner = FilterFields if path[0] == "filters" and len(path) > 1 else model
+        near = difflib.get_close_matches(path[-1], list(owner.model_fields), n=1)
+        hint = f"Did you mean `{near[0]}`?" if near else f"Known fields: {', '.join(owner.model_fields)}."
+        return UnknownField(f"Unknown field `{name}`.", hint=hint, details=details)
+    make = _FIELD_ERRORS.get(path[0] if path else "", _wrong_usage)
+    return make(name, detail, details)
+
+
+def _wrong_usage(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    return WrongUsage(f"`{name}` is wrong: {detail['msg']}.", details=details)
+
+
+def _query_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    if detail["type"] == "string_too_long":
+        return QueryTooLong(f"The question is longer than {MAX_QUERY:,} characters.", details=details)
+    if detail["type"] in {"missing", "string_too_short"}:
+        return EmptyQuery("The question is empty.", details=details)
+    return _wrong_usage(name, detail, details)
+
+
+def _selection_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    if detail["type"] == "string_too_long":
+        return SelectionTooLong(f"The selection is longer than {MAX_SELECTION:,} characters.", details=details)
+    return _wrong_usage(name, detail, details)
+
+
+def _session_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    return InvalidSessionId("session_id is not a UUID version 4.", details=details)
+
+
+def _filter_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    return InvalidFilter(f"The filter `{name.removeprefix('filters.')}` is wrong: {detail['msg']}.", details=details)
+
+
+def _top_k_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    return InvalidTopK(f"`{name}` must be a whole number from 1 to {MAX_TOP_K}.", details=details)
+
+
+def _threshold_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    return InvalidThreshold("similarity_threshold must be a number from 0 to 1.", details=details)
+
+
+_FIELD_ERRORS: Mapping[str, Callable[[str, ErrorDetails, Mapping[str, Any]], QuothError]] = {
+    "query": _query_error,
+    "message": _query_error,
+    "question": _query_error,
+    "text": _query_error,
+    "selected_text": _selection_error,
+    "session_id": _session_error,
+    "filters": _filter_error,
+    "hardware_tier_filter": _filter_error,
+    "module_filter": _filter_error,
+    "chapter_min": _filter_error,
+    "chapter_max": _filter_error,
+    "lesson_filter": _filter_error,
+    "proficiency_levels": _filter_error,
+    "layer_filter": _filter_error,
+    "parent_doc_id": _filter_error,
+    "source_url_prefix": _filter_error,
+    "section": _filter_error,
+    "top_k": _top_k_error,
+    "limit": _top_k_error,
+    "similarity_threshold": _threshold_error,
+}

@@ -1,0 +1,291 @@
+"""Domain values as the JSON of the doors: pure, so that `quoth ask --json`, `POST /chat` and the last event of a stream
+are the same bytes by construction (CONTRACT sections 1, 3, 4; S0, S3).
+
+In: domain values. Out: plain dicts. Knows no transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from quoth.domain import (
+    Answer,
+    AnswerEvent,
+    Book,
+    Chunk,
+    Citation,
+    ConfidenceMetrics,
+    Delta,
+    Done,
+    Evidence,
+    Filters,
+    Grounded,
+    Grounding,
+    IndexStatus,
+    IngestJob,
+    Notice,
+    Passage,
+    Retrieved,
+    Sourced,
+    Status,
+    Turn,
+    Verdict,
+)
+
+View = dict[str, Any]
+SNIPPET = 200
+
+
+def timestamp(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def snippet(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= SNIPPET else folded[: SNIPPET - 1].rstrip() + "…"
+
+
+def citation_view(citation: Citation) -> View:
+    chunk = citation.chunk
+    return {
+        "index": citation.index,
+        "source_url": chunk.url,
+        "title": chunk.title,
+        "section": chunk.section_title or chunk.title,
+        "chunk_position": chunk.chunk_index,
+        "similarity_score": round(citation.similarity, 4),
+        "snippet": snippet(chunk.shown),
+        "chunk_id": chunk.id,
+        "breadcrumb": list(chunk.breadcrumb),
+        "quote": citation.quote,
+        "start": citation.start,
+        "end": citation.end,
+        "source_file": chunk.source_file,
+        "line": chunk.line + chunk.text.count("\n", 0, max(0, citation.start - chunk.start)),
+    }
+
+
+def selection_view(answer: Answer) -> list[View]:
+    """S0 SelectedTextCitation, with the quote, so that the page can mark it."""
+    selection = answer.question.selected_text or ""
+    return [
+        {
+            "source_type": "selected_text",
+            "index": citation.index,
+            "selection_length": len(selection),
+            "snippet": snippet(selection),
+            "relevance_note": "The answer quotes this part of the selection.",
+            "quote": citation.quote,
+            "start": citation.start,
+            "end": citation.end,
+        }
+        for citation in answer.citations
+    ]
+
+
+def sources_view(answer: Answer) -> list[View]:
+    if answer.question.selected_text is not None:
+        return selection_view(answer)
+    return [citation_view(citation) for citation in answer.citations]
+
+
+def grounding_view(grounding: Grounding) -> View:
+    return {
+        "supported": grounding.supported,
+        "total": grounding.total,
+        "sentences": [
+            {"text": sentence.text, "supported": sentence.supported, "sources": list(sentence.sources)}
+            for sentence in grounding.sentences
+        ],
+    }
+
+
+def metadata_view(answer: Answer) -> View:
+    return {
+        "query_time_ms": round(answer.query_time_ms, 2),
+        "retrieval_count": answer.retrieval_count,
+        "mode": answer.mode,
+        "low_confidence": answer.verdict.level == "low",
+        "request_id": answer.question.request_id,
+        "book_id": answer.question.book_id,
+        "searched_query": answer.searched_query,
+        "suggestions": [
+            {"title": suggestion.title, "source_url": suggestion.url, "breadcrumb": list(suggestion.breadcrumb)}
+            for suggestion in answer.suggestions
+        ],
+        "missing_terms": list(answer.missing_terms),
+        "stage_ms": {stage: round(spent, 2) for stage, spent in answer.stage_ms.items()},
+    }
+
+
+def answer_view(answer: Answer) -> View:
+    """The body of `POST /chat`."""
+    return {
+        "answer": answer.text,
+        "fallback_message": answer.fallback_message,
+        "sources": sources_view(answer),
+        "metadata": metadata_view(answer),
+        "session_id": answer.question.session_id,
+        "confidence": round(answer.verdict.confidence, 4),
+        "confidence_level": answer.verdict.level,
+        "should_answer": answer.verdict.should_answer,
+        "timestamp": timestamp(answer.created_at),
+        "model": answer.model,
+        "tokens_used": answer.tokens_used,
+        "grounding": grounding_view(answer.grounding),
+    }
+
+
+def event_view(event: AnswerEvent) -> tuple[str, View]:
+    """The name and the data of one server-sent event."""
+    match event:
+        case Status(stage=stage):
+            return "status", {"stage": stage}
+        case Retrieved(evidence=evidence):
+            return "retrieval", {"results": [passage_view(passage) for passage in evidence.passages]}
+        case Delta(text=text):
+            return "delta", {"delta": text}
+        case Sourced(answer=answer):
+            return "sources", {"sources": sources_view(answer), "metadata": metadata_view(answer)}
+        case Grounded(grounding=grounding):
+            return "grounding", grounding_view(grounding)
+        case Done(answer=answer):
+            return "done", {"done": True, **answer_view(answer)}
+
+
+def chunk_view(chunk: Chunk) -> View:
+    """The fields of S3 SearchResult that belong to the chunk itself."""
+    return {
+        "chunk_id": chunk.id,
+        "text": chunk.text,
+        "lead": chunk.lead,
+        "source_file": chunk.source_file,
+        "source_url": chunk.url,
+        "title": chunk.title,
+        "section_title": chunk.section_title,
+        "breadcrumb": list(chunk.breadcrumb),
+        "module": chunk.module,
+        "chapter": chunk.chapter,
+        "lesson": chunk.lesson,
+        "hardware_tier": chunk.hardware_tier,
+        "proficiency_level": chunk.proficiency_level,
+        "layer": chunk.layer,
+        "chunk_index": chunk.chunk_index,
+        "total_chunks": chunk.total_chunks,
+        "parent_doc_id": chunk.parent_doc_id,
+        "prev_chunk_id": chunk.prev_chunk_id,
+        "next_chunk_id": chunk.next_chunk_id,
+        "content_hash": chunk.content_hash,
+        "start": chunk.start,
+        "end": chunk.end,
+        "line": chunk.line,
+    }
+
+
+def passage_view(passage: Passage, *, explain: bool = False) -> View:
+    similarity = round(passage.similarity, 4)
+    view = {"score": similarity, "similarity_score": similarity, **chunk_view(passage.chunk)}
+    if explain:
+        view["explain"] = {
+            "fused_score": passage.score,
+            "dense_score": passage.dense_score,
+            "dense_rank": passage.dense_rank,
+            "sparse_score": passage.sparse_score,
+            "sparse_rank": passage.sparse_rank,
+        }
+    return view
+
+
+def metrics_view(metrics: ConfidenceMetrics, verdict: Verdict) -> View:
+    return {
+        "average_similarity": round(metrics.average_similarity, 4),
+        "min_similarity": round(metrics.min_similarity, 4),
+        "max_similarity": round(metrics.max_similarity, 4),
+        "num_chunks": metrics.num_chunks,
+        "chunk_diversity": round(metrics.chunk_diversity, 4),
+        "confidence": round(verdict.confidence, 4),
+        "confidence_level": verdict.level,
+        "should_answer": verdict.should_answer,
+    }
+
+
+def search_view(
+    query: str, book_id: str, filters: Filters, evidence: Evidence, verdict: Verdict, *, explain: bool = False
+) -> View:
+    """The body of `POST /search`: S3 SearchResponse and S4 ConfidenceMetrics."""
+    return {
+        "query": query,
+        "results": [passage_view(passage, explain=explain) for passage in evidence.passages],
+        "total_found": evidence.total_found,
+        "hardware_tier_filter": filters.hardware_tier,
+        "module_filter": filters.module,
+        "book_id": book_id,
+        "metrics": metrics_view(verdict.metrics, verdict),
+        "missing_terms": list(evidence.missing_terms),
+    }
+
+
+def notice_view(notice: Notice) -> View:
+    return {
+        "code": notice.code,
+        "message": notice.message,
+        "source_file": notice.source_file,
+        "line": notice.line,
+        "fatal": notice.fatal,
+    }
+
+
+def job_view(job: IngestJob) -> View:
+    """S3 IngestionJob with its warnings."""
+    return {
+        "job_id": job.job_id,
+        "book_id": job.book_id,
+        "mode": job.mode,
+        "status": job.status,
+        "dry_run": job.dry_run,
+        "files_discovered": job.files_discovered,
+        "files_processed": job.files_processed,
+        "files_skipped": job.files_skipped,
+        "files_failed": job.files_failed,
+        "files_deleted": job.files_deleted,
+        "chunks_created": job.chunks_created,
+        "chunks_kept": job.chunks_kept,
+        "chunks_deleted": job.chunks_deleted,
+        "chunks_embedded": job.chunks_embedded,
+        "started_at": timestamp(job.started_at),
+        "completed_at": timestamp(job.completed_at),
+        "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
+        "error_message": job.error_message,
+        "warnings": [notice_view(notice) for notice in job.notices],
+    }
+
+
+def book_view(book: Book, status: IndexStatus | None) -> View:
+    return {
+        "book_id": book.book_id,
+        "title": book.title,
+        "base_url": book.base_url,
+        "source": book.source,
+        "toolchain": book.toolchain,
+        "chunks": 0 if status is None else status.chunks,
+        "generation": None if status is None else status.generation,
+        "bytes_on_disk": 0 if status is None else status.bytes_on_disk,
+        "fingerprint": None if status is None else status.fingerprint.as_dict(),
+    }
+
+
+def turn_view(turn: Turn) -> View:
+    """S0 HistoryEntry."""
+    return {
+        "timestamp": timestamp(turn.timestamp),
+        "query": turn.query,
+        "response": turn.response,
+        "sources": [dict(source) for source in turn.sources],
+    }
+
+
+def history_view(session_id: str, turns: list[Turn], total: int) -> Mapping[str, Any]:
+    """S0 ConversationHistoryResponse: oldest first."""
+    return {"session_id": session_id, "entries": [turn_view(turn) for turn in turns], "total_entries": total}
