@@ -1,0 +1,1 @@
+"""One file for each foreign library; nothing else imports that library."""
