@@ -1,0 +1,123 @@
+"""Write src/quoth/adapters/minilm.onnx: all-MiniLM-L6-v2 as a graph of some twenty kilobytes, without any weight.
+
+One text at a time and no padding, so there is no attention mask. The operators are the fused ones of onnxruntime's CPU
+provider; pooling and normalisation are inside. Initializers carry the names of model.safetensors and no data: the
+adapter attaches that file when it loads (`quoth.adapters.minilm`), laid out as it is on disk. Two things it derives:
+the position table with the one token type added in, and the three attention biases of a layer in a row.
+
+Run it with no argument to write the committed file, or with a path to write elsewhere. Needs `onnx`, which the running
+program does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from onnx import ModelProto, NodeProto, TensorProto, helper
+
+TARGET = Path(__file__).parent.parent / "src" / "quoth" / "adapters" / "minilm.onnx"
+
+VOCABULARY, HIDDEN, HEADS, INNER, LAYERS, POSITIONS = 30522, 384, 12, 1536, 6, 256
+EPSILON = 1e-12
+FUSED = "com.microsoft"
+
+
+class Graph:
+    """Collects nodes and named, empty initializers in the order in which they are used."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[TensorProto] = []
+
+    def weight(self, name: str, *shape: int) -> str:
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
+        tensor.data_location = TensorProto.EXTERNAL
+        # A place must be named for the tensor to count as external; nothing is ever read from it.
+        tensor.external_data.add(key="location", value="model.safetensors")
+        self.initializers.append(tensor)
+        return name
+
+    def node(self, operator: str, inputs: list[str], output: str, **attributes: float | int) -> str:
+        domain = FUSED if operator not in {"ReduceMean", "LpNormalization"} else ""
+        node = helper.make_node(operator, inputs, [output], name=output, domain=domain)
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in sorted(attributes.items()))
+        self.nodes.append(node)
+        return output
+
+    def product(self, source: str, layer: str, rows: int, columns: int) -> str:
+        """source × weightᵀ, as torch stores a linear layer: transposing here spares a copy at every start."""
+        weight = self.weight(f"{layer}.weight", rows, columns)
+        return self.node("FusedMatMul", [source, weight], f"{layer}.product", transB=1)
+
+    def add_and_norm(self, source: str, skip: str, linear: str, norm: str) -> str:
+        bias = self.weight(f"{linear}.bias", HIDDEN)
+        scale, shift = self.weight(f"{norm}.weight", HIDDEN), self.weight(f"{norm}.bias", HIDDEN)
+        inputs = [source, skip, scale, shift, bias]
+        return self.node("SkipLayerNormalization", inputs, f"{norm}.output", epsilon=EPSILON)
+
+
+def encoder_layer(graph: Graph, source: str, prefix: str) -> str:
+    attention = f"{prefix}.attention"
+    parts = [graph.product(source, f"{attention}.self.{part}", HIDDEN, HIDDEN) for part in ("query", "key", "value")]
+    bias = graph.weight(f"{attention}.self.bias", 3 * HIDDEN)
+    context = graph.node("MultiHeadAttention", [*parts, bias], f"{attention}.self.output", num_heads=HEADS)
+
+    dense = f"{attention}.output.dense"
+    product = graph.product(context, dense, HIDDEN, HIDDEN)
+    attended = graph.add_and_norm(product, source, dense, f"{attention}.output.LayerNorm")
+
+    inner = f"{prefix}.intermediate.dense"
+    product = graph.product(attended, inner, INNER, HIDDEN)
+    # BiasGelu is the exact erf form that the model was trained with; FastGelu is the tanh approximation.
+    active = graph.node("BiasGelu", [product, graph.weight(f"{inner}.bias", INNER)], f"{inner}.output")
+
+    dense = f"{prefix}.output.dense"
+    product = graph.product(active, dense, HIDDEN, INNER)
+    return graph.add_and_norm(product, attended, dense, f"{prefix}.output.LayerNorm")
+
+
+def build() -> ModelProto:
+    graph = Graph()
+    positions = graph.weight("embeddings.positions", POSITIONS, HIDDEN)
+    scale, shift = (graph.weight(f"embeddings.LayerNorm.{part}", HIDDEN) for part in ("weight", "bias"))
+    state = "embeddings.output"
+    graph.nodes.append(
+        helper.make_node(
+            "EmbedLayerNormalization",
+            ["input_ids", "", "word_embeddings", positions, "", scale, shift],
+            [state, ""],
+            name=state,
+            domain=FUSED,
+            epsilon=EPSILON,
+        )
+    )
+    for number in range(LAYERS):
+        state = encoder_layer(graph, state, f"encoder.layer.{number}")
+    mean = graph.node("ReduceMean", [state, "token_axis"], "mean", keepdims=0)
+    graph.node("LpNormalization", [mean], "embedding", axis=-1, p=2)
+
+    proto = helper.make_graph(
+        graph.nodes,
+        "all-MiniLM-L6-v2",
+        inputs=[
+            helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"]),
+            # Half of the weights, of which a text touches a few rows. As an initializer onnxruntime would copy it into
+            # memory; as an input it stays in the mapped file.
+            helper.make_tensor_value_info("word_embeddings", TensorProto.FLOAT, [VOCABULARY, HIDDEN]),
+        ],
+        outputs=[helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, HIDDEN])],
+        initializer=[*graph.initializers, helper.make_tensor("token_axis", TensorProto.INT64, [1], [1])],
+    )
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(FUSED, 1)]
+    return helper.make_model(proto, opset_imports=opsets, ir_version=10, producer_name="quoth")
+
+
+def main() -> None:
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
+    target.write_bytes(build().SerializeToString(deterministic=True))
+    print(f"{target}: {target.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

