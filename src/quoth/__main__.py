@@ -1,0 +1,5 @@
+"""`python -m quoth` is `quoth`."""
+
+from quoth.cli import main
+
+main()

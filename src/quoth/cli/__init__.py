@@ -1,0 +1,51 @@
+"""The terminal door: each command parses, calls one pipeline, prints.
+
+Exit codes: 0 ok · 1 failed · 2 wrong usage or configuration · 3 the book could not be read. An error is one line that
+says what to do next; a traceback is shown only with --verbose. `main` is the one place here that catches everything.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import typer
+
+from quoth.cli import ask, books, config, demo, ingest, serve
+from quoth.cli.app import app, report
+from quoth.errors import InternalError, QuothError, WrongUsage
+
+# Importing a command's module registers it on `app`.
+__all__ = ["app", "ask", "books", "config", "demo", "ingest", "main", "serve"]
+
+
+def main() -> None:
+    """Run the command line; every failure becomes one line and an exit code."""
+    as_json, verbose = "--json" in sys.argv, bool({"-v", "--verbose"} & set(sys.argv))
+    try:
+        sys.exit(app(standalone_mode=False))
+    except KeyboardInterrupt:
+        sys.stderr.write("quoth: interrupted; what was published before is intact.\n")
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe went away: nobody is left to tell
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 - the last handler: nothing may leave as a traceback
+        if verbose:
+            traceback.print_exc()
+        known = as_quoth_error(error)
+        report(known, as_json=as_json)
+        sys.exit(known.exit_code)
+
+
+def as_quoth_error(error: Exception) -> QuothError:
+    if isinstance(error, QuothError):
+        return error
+    if isinstance(error, typer.Abort):
+        return QuothError("Nothing was done.")
+    complaint = getattr(error, "format_message", None)  # typer's own: an unknown option, a missing argument
+    if complaint is None:
+        return InternalError(f"{type(error).__name__}: {error}")
+    context = getattr(error, "ctx", None)
+    command = "quoth" if context is None else context.command_path
+    return WrongUsage(str(complaint()), hint=f"`{command} --help` shows how.")

@@ -1,0 +1,117 @@
+"""`quoth ask` and `quoth search`: the same pipelines as the HTTP doors; `--json` prints the very same bodies."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quoth.bootstrap import Quoth
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.filters import takes_filters
+from quoth.cli.output import print_answer, print_passages
+from quoth.domain import Answer
+from quoth.errors import Unreadable
+from quoth.requests import ChatRequest, SearchRequest, parse
+from quoth.settings import Settings
+from quoth.views import answer_view, search_view
+
+TopK = Annotated[int | None, typer.Option("--top-k", "-k", help="Passages to read, 1 to 20.", show_default="5")]
+
+# S3's search names four of the filters otherwise.
+SEARCH_FIELDS = {name: f"{name}_filter" for name in ("module", "lesson", "hardware_tier", "layer")}
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def ask_book(settings: Settings, fields: dict[str, Any]) -> Answer:
+    request = parse(ChatRequest, fields)
+
+    async def work(quoth: Quoth) -> Answer:
+        book = await quoth.choose_book(request.book_id)
+        question = request.to_question(book_id=book.book_id, request_id=str(uuid.uuid4()), top_k=settings.top_k)
+        return await quoth.conversations.answer(question)
+
+    return run(settings, work)
+
+
+def read_selection(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreadable(f"{path} cannot be read: {error}.", hint="Give a text file in UTF-8.") from error
+
+
+@app.command(epilog='Example: quoth ask "Which QoS setting keeps the last message for late subscribers?"')
+@takes_filters
+def ask(
+    question: Annotated[str, typer.Argument(help="Your question.")],
+    filters: dict[str, Any],
+    book: BookId = None,
+    top_k: TopK = None,
+    selection: Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")] = None,
+    session: Annotated[str | None, typer.Option(help="Go on with this session (UUID v4).")] = None,
+    data_dir: DataDir = None,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Ask the book: its own words with citations, or an honest refusal."""
+    fields = given(
+        query=question,
+        book_id=book,
+        top_k=top_k,
+        session_id=session,
+        selected_text=read_selection(selection) if selection else None,
+        filters=filters or None,
+    )
+    answer = ask_book(settings_for(data_dir=data_dir, verbose=verbose), fields)
+    if verbose:
+        _debug(answer)
+    if json:
+        print_json(answer_view(answer))
+    else:
+        print_answer(answer)
+
+
+def _debug(answer: Answer) -> None:
+    stages = " ".join(f"{stage}={spent:.1f}ms" for stage, spent in answer.stage_ms.items())
+    verdict = answer.verdict
+    for line in (
+        f"searched: {answer.searched_query!r}",
+        f"retrieved {answer.retrieval_count} passages, similarity max {verdict.metrics.max_similarity:.3f}",
+        f"confidence {verdict.confidence:.3f} ({verdict.level}), mode {answer.mode}",
+        f"stages: {stages} total={answer.query_time_ms:.1f}ms",
+    ):
+        typer.echo(f"[DEBUG] {line}", err=True)
+
+
+@app.command(epilog="Example: quoth search tf2_ros -k 3 --explain")
+@takes_filters
+def search(
+    text: Annotated[str, typer.Argument(help="What to look for: words, a flag, an identifier.")],
+    filters: dict[str, Any],
+    book: BookId = None,
+    top_k: TopK = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show raw scores and ranks of both lists.")] = False,
+    data_dir: DataDir = None,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Find passages, best first, without an answer."""
+    narrowed = {SEARCH_FIELDS.get(name, name): value for name, value in filters.items()}
+    request = parse(SearchRequest, {**given(text=text, book_id=book, limit=top_k, explain=explain), **narrowed})
+
+    async def work(quoth: Quoth) -> None:
+        chosen = await quoth.choose_book(request.book_id)
+        wanted = request.to_search(book_id=chosen.book_id)
+        evidence, verdict = await quoth.conversations.search(wanted)
+        if json:
+            print_json(search_view(wanted.text, wanted.book_id, wanted.filters, evidence, verdict, explain=explain))
+        else:
+            print_passages(evidence.passages, evidence.total_found, explain=explain)
+
+    run(settings_for(data_dir=data_dir, verbose=verbose), work)

@@ -1,0 +1,74 @@
+"""What people read in the terminal: answers, refusals, search results, notices. Plain text first; colour only decorates
+and only on a terminal, so that a pipe gets exactly the format of CONTRACT section 9."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from quoth.domain import Answer, IngestJob, Notice, Passage
+from quoth.views import citation_view, snippet
+
+QUOTE_WIDTH = 96
+NOTICES_SHOWN = 20
+
+
+def styled(text: str, **style: bool | str) -> str:
+    return typer.style(text, **style) if sys.stdout.isatty() else text  # type: ignore[arg-type]
+
+
+def print_answer(answer: Answer) -> None:
+    typer.echo(answer.text or answer.fallback_message or "")
+    if answer.verdict.level == "low" and answer.citations:
+        typer.echo(styled("\n(The book touches on this only loosely: check the sources.)", dim=True))
+    if answer.citations:
+        typer.echo("\n---\n**Sources:**")
+        for citation in answer.citations:
+            source = citation_view(citation)
+            typer.echo(
+                f"[{citation.index}] {styled(source['source_url'], fg='cyan')} (score: {citation.similarity:.2f})"
+            )
+            place = f"{source['source_file']}:{source['line']}"
+            typer.echo(styled(f"    {place} · {' › '.join(source['breadcrumb'])}", dim=True))
+    elif answer.suggestions:
+        if answer.missing_terms:
+            typer.echo(styled(f"\nNowhere in the book: {', '.join(answer.missing_terms)}", dim=True))
+        typer.echo("\nThe nearest sections:")
+        for suggestion in answer.suggestions:
+            typer.echo(f"- {' › '.join(suggestion.breadcrumb)}  {styled(suggestion.url, fg='cyan')}")
+
+
+def print_passages(passages: Sequence[Passage], total: int, *, explain: bool) -> None:
+    for rank, passage in enumerate(passages, 1):
+        chunk = passage.chunk
+        typer.echo(f"{rank}. {styled(' › '.join(chunk.breadcrumb), bold=True)} (score: {passage.similarity:.2f})")
+        typer.echo(f"   {styled(chunk.url, fg='cyan')}  {chunk.source_file}:{chunk.line}")
+        typer.echo(f"   {snippet(chunk.shown)}")
+        if explain:
+            dense = f"{passage.dense_score:.4f} (rank {passage.dense_rank})" if passage.dense_score is not None else "–"
+            sparse = (
+                f"{passage.sparse_score:.4f} (rank {passage.sparse_rank})" if passage.sparse_score is not None else "–"
+            )
+            typer.echo(styled(f"   fused {passage.score:.4f} · dense {dense} · sparse {sparse}", dim=True))
+    typer.echo(styled(f"{len(passages)} of {total} chunks searched", dim=True))
+
+
+def print_job(job: IngestJob) -> None:
+    verb = "Would change" if job.dry_run else "Ingested"
+    typer.echo(
+        f"{verb} {job.book_id}: {job.files_discovered} pages ({job.files_processed} read, {job.files_skipped} same,"
+        f" {job.files_deleted} deleted), {job.chunks_created} chunks added, {job.chunks_kept} kept, "
+        f"{job.chunks_deleted} dropped, {job.chunks_embedded} embedded"
+        + ("" if job.duration_seconds is None else f" in {job.duration_seconds:.1f} s")
+    )
+
+
+def print_notices(notices: Sequence[Notice]) -> None:
+    """Fatal ones first; on standard error, since they are not the result."""
+    ordered = sorted(notices, key=lambda notice: not notice.fatal)
+    for notice in ordered[:NOTICES_SHOWN]:
+        sys.stderr.write(f"{'error' if notice.fatal else 'note'}: {notice}\n")
+    if len(ordered) > NOTICES_SHOWN:
+        sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (all of them with --json)\n")
