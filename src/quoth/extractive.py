@@ -1,0 +1,388 @@
+"""Evidence → an answer in the book's own words.
+
+Comes in: the question and the passages found for it. Goes out: a `Draft` of one to four sentences, verbatim, in book
+order, each followed by its marker; the code block beside a sentence is given whole when the question asks how. A
+citation's quote is an exact slice of its chunk, and its offsets are those in the source file. No model is called:
+sentences are weighed by the rarity of the question's words in them, by what kind of answer is asked for, and by how
+well their passage was found. Whether to answer at all is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from quoth.domain import Chunk, Citation, Draft, Evidence, Passage
+from quoth.sentences import Sentence, fold, sentences
+from quoth.terms import ContentTerm, query_terms, term_ids
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveOptions:
+    most_sentences: int = 4
+    most_passages: int = 5  # later ones are read only by a language model
+    most_characters: int = 1200  # of prose; a code block is never cut for length
+    companion_ratio: float = 0.8  # a further sentence must be nearly as good as the best
+    longest_table: int = 8  # rows: a short table is clearer whole than one row of it
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the question wants, read off its own words."""
+
+    terms: tuple[tuple[ContentTerm, float], ...]  # with their idf
+    total: float
+    code: bool
+    number: bool
+    reason: bool
+    definition: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    score: float
+    passage: int  # rank
+    unit: int  # position among the units of its chunk
+    ids: frozenset[int]
+
+
+_HOW = re.compile(
+    r"\bhow\s+(?:do|does|can|could|should|would|to|is|are)\b"
+    r"|\b(?:command|example|snippet|code|syntax|flag|cli|terminal|install|configure|set up|launch file)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\b(?:how\s+(?:many|much|long|often|far|fast|large|big|old|high)|when"
+    r"|(?:what|which)\s+(?:\w+\s+){0,2}(?:year|date|version|port|rate|frequency|number|size|address|value|percentage))\b",
+    re.IGNORECASE,
+)
+_WHY = re.compile(r"\bwhy\b|\breasons?\b", re.IGNORECASE)
+_WHAT_IS = re.compile(
+    r"^\s*(?:what(?:'s|’s|\s+is|\s+are|\s+does)|define|explain|describe|meaning\s+of)\b", re.IGNORECASE
+)
+_REASON = re.compile(r"\b(?:because|since|so that|in order to|therefore|due to|reason|otherwise)\b", re.IGNORECASE)
+_DEFINES = re.compile(
+    r"\s(?:is|are|means|refers? to|describes?|stands? for|denotes?|represents?|provides?|lets?|allows?)\s"
+    r"|\s[—–:-]\s|:\**\s"
+)
+_DIGITS = re.compile(r"\d")
+_LEANING = re.compile(
+    r"(?:this|that|these|those|it|they|he|she|but|however|also|instead|then|here|such)\b", re.IGNORECASE
+)
+_TAG = re.compile(r"</?[A-Za-z][\w.]*[\s/>]")
+_CODE_SPAN = re.compile(r"`+[^`]*`+")
+_LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
+_QUOTABLE = ("prose", "item", "row")
+_ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
+
+
+def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
+    passages = evidence.passages[: options.most_passages]
+    units = [sentences(passage.chunk.text, lead=passage.chunk.lead) for passage in passages]
+    asked = _asked(question, evidence)
+    candidates = sorted(_candidates(passages, units, asked), key=lambda c: (-c.score, c.passage, c.unit))
+    chosen = _chosen(candidates, passages, units, options)
+    if asked.code:
+        _add_code(chosen, units)
+    if not chosen:
+        chosen = _nearest_block(units)
+    return _composed(chosen, passages, units, options)
+
+
+def _asked(question: str, evidence: Evidence) -> _Asked:
+    idf = {term.id: term.idf if term.in_book else 0.0 for term in evidence.terms}
+    known = query_terms(f"{question}\n{evidence.query}" if evidence.query != question else question)
+    terms = tuple((term, idf.get(term.id, _ORDINARY_IDF)) for term in known)
+    return _Asked(
+        terms=terms,
+        total=sum(weight for _, weight in terms) or 1.0,
+        code=bool(_HOW.search(question)),
+        number=bool(_NUMBER.search(question)),
+        reason=bool(_WHY.search(question)),
+        definition=bool(_WHAT_IS.match(question)),
+    )
+
+
+# --- weighing --------------------------------------------------------------------------------------------------------
+
+
+def _candidates(passages: Sequence[Passage], units: Sequence[list[Sentence]], asked: _Asked) -> Iterator[_Candidate]:
+    best = max((passage.similarity for passage in passages), default=0.0) or 1.0
+    for rank, passage in enumerate(passages):
+        chunk = passage.chunk
+        above = term_ids(" ".join((chunk.title, *chunk.heading_path)))
+        before: frozenset[int] = frozenset()
+        prior = 0.4 * passage.similarity / best - 0.02 * rank
+        for position, unit in enumerate(units[rank]):
+            if unit.kind not in _QUOTABLE:
+                continue
+            text = chunk.text[unit.start : unit.end]
+            ids = term_ids(text)
+            score = _cover(asked, ids, above | before) + prior + _fit(asked, text, unit, ids, units[rank], position)
+            before = ids
+            if _readable(text):
+                yield _Candidate(score, rank, position, ids)
+
+
+def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int]) -> float:
+    """The share of the question's weight that stands in the sentence; its surroundings count a third."""
+    covered = 0.0
+    for term, weight in asked.terms:
+        if term.found_in(own):
+            covered += weight
+        elif term.found_in(around):
+            covered += weight / 3
+    return covered / asked.total
+
+
+def _fit(
+    asked: _Asked, text: str, unit: Sentence, ids: frozenset[int], units: Sequence[Sentence], position: int
+) -> float:
+    words = len(text.split())
+    fit = -0.3 if words < 4 and unit.kind != "row" else 0.0
+    fit -= 0.1 if words > 70 else 0.0
+    fit -= 0.4 if text.endswith("?") else 0.0
+    fit -= 0.05 if _LEANING.match(text) else 0.0
+    beside_code = position + 1 < len(units) and units[position + 1].kind == "code"
+    if text.endswith(":") and not (asked.code and beside_code):
+        fit -= 0.2
+    if asked.code and (beside_code or "`" in text):
+        fit += 0.15 if beside_code else 0.05
+    if asked.number and _DIGITS.search(text):
+        fit += 0.1
+    if asked.reason and _REASON.search(text):
+        fit += 0.15
+    if asked.definition and _is_definition(asked, text):
+        fit += 0.3
+    return fit
+
+
+def _is_definition(asked: _Asked, text: str) -> bool:
+    """The words asked about stand before the verb, and little else does."""
+    verb = _DEFINES.search(text)
+    head = text[: verb.start()] if verb else text.strip("| ").split("|")[0] if text.startswith("|") else ""
+    if not head or len(head.split()) > 7:
+        return False
+    ids = term_ids(head)
+    return sum(weight for term, weight in asked.terms if term.found_in(ids)) >= 0.6 * asked.total
+
+
+def _readable(text: str) -> bool:
+    """Tags would have to be dropped, and a bracketed number would be taken for a citation."""
+    plain = _CODE_SPAN.sub("", text)
+    return not _TAG.search(plain) and not _LOOKS_LIKE_MARKER.search(plain)
+
+
+# --- choosing --------------------------------------------------------------------------------------------------------
+
+_Chosen = dict[int, set[int]]  # rank of the passage → positions of its units
+
+
+def _chosen(
+    candidates: Sequence[_Candidate],
+    passages: Sequence[Passage],
+    units: Sequence[list[Sentence]],
+    options: ExtractiveOptions,
+) -> _Chosen:
+    chosen: _Chosen = {}
+    said: list[frozenset[int]] = []
+    seen: set[str] = set()
+    length = 0
+    for candidate in candidates:
+        if candidate.score < options.companion_ratio * candidates[0].score or len(said) >= options.most_sentences:
+            break
+        unit = units[candidate.passage][candidate.unit]
+        words = fold(passages[candidate.passage].chunk.text[unit.start : unit.end])
+        if words in seen or any(_alike(candidate.ids, other) for other in said):
+            continue
+        if said and length + len(words) > options.most_characters:
+            continue
+        chosen.setdefault(candidate.passage, set()).add(candidate.unit)
+        said.append(candidate.ids)
+        seen.add(words)
+        length += len(words)
+        if len(said) < options.most_sentences:
+            length += _add_antecedent(chosen, candidate, passages, units, said)
+    return chosen
+
+
+def _alike(one: frozenset[int], other: frozenset[int]) -> bool:
+    return len(one & other) > 0.75 * min(len(one), len(other)) if one and other else False
+
+
+def _add_antecedent(
+    chosen: _Chosen,
+    candidate: _Candidate,
+    passages: Sequence[Passage],
+    units: Sequence[list[Sentence]],
+    said: list[frozenset[int]],
+) -> int:
+    """A sentence that opens with "It" or "This" leans on the one before: quote that too."""
+    position = candidate.unit
+    text = passages[candidate.passage].chunk.text
+    unit = units[candidate.passage][position]
+    if position == 0 or not _LEANING.match(text[unit.start : unit.end]):
+        return 0
+    before = units[candidate.passage][position - 1]
+    words = text[before.start : before.end]
+    apart = "\n\n" in text[before.end : unit.start]
+    if before.kind != unit.kind or apart or position - 1 in chosen[candidate.passage] or not _readable(words):
+        return 0
+    chosen[candidate.passage].add(position - 1)
+    said.append(term_ids(words))
+    return len(words)
+
+
+def _add_code(chosen: _Chosen, units: Sequence[list[Sentence]]) -> None:
+    """The block right after a chosen sentence (or right before the last one) belongs to it."""
+    for rank, positions in chosen.items():
+        kinds = [unit.kind for unit in units[rank]]
+        for position in sorted(positions):
+            following = next((i for i in range(position + 1, len(kinds)) if kinds[i] not in ("prose", "item")), None)
+            if following is not None and kinds[following] == "code" and following - position <= 2:
+                positions.add(following)
+                return
+        for position in sorted(positions):
+            if position and kinds[position - 1] == "code":
+                positions.add(position - 1)
+                return
+
+
+def _nearest_block(units: Sequence[list[Sentence]]) -> _Chosen:
+    """Passages of nothing but code (or of nothing quotable at all) still answer with what they hold."""
+    for kinds in (("code",), ("row", "item", "prose"), ("heading", "header")):
+        for rank, listed in enumerate(units):
+            for position, unit in enumerate(listed):
+                if unit.kind in kinds:
+                    return {rank: {position}}
+    return {}
+
+
+# --- composing -------------------------------------------------------------------------------------------------------
+
+
+def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
+    far = float("inf")
+    return (
+        far if chunk.chapter is None else chunk.chapter,
+        far if chunk.lesson is None else chunk.lesson,
+        chunk.source_file,
+        chunk.start,
+    )
+
+
+def _composed(
+    chosen: _Chosen, passages: Sequence[Passage], units: Sequence[list[Sentence]], options: ExtractiveOptions
+) -> Draft:
+    blocks: list[str] = []
+    citations: list[Citation] = []
+    for rank in sorted(chosen, key=lambda rank: _book_order(passages[rank].chunk)):
+        passage = passages[rank]
+        for run in _runs(passage.chunk.text, units[rank], sorted(chosen[rank])):
+            run = _with_table(run, units[rank], options)
+            citations.append(_citation(len(citations) + 1, passage, run))
+            blocks.extend(_blocks(passage.chunk, run, units[rank], len(citations)))
+    return Draft(text=_joined(blocks), citations=tuple(citations))
+
+
+def _runs(text: str, units: Sequence[Sentence], positions: Sequence[int]) -> Iterator[list[Sentence]]:
+    """Neighbours with nothing but space between them are one quote."""
+    run: list[Sentence] = []
+    last = -2
+    for position in positions:
+        unit = units[position]
+        if run and (position != last + 1 or text[run[-1].end : unit.start].strip("> \t\r\n") or unit.kind == "row"):
+            yield run
+            run = []
+        run.append(unit)
+        last = position
+    if run:
+        yield run
+
+
+def _with_table(run: list[Sentence], units: Sequence[Sentence], options: ExtractiveOptions) -> list[Sentence]:
+    """A row of a short table is quoted with the whole table: its header is what gives the cells a meaning."""
+    if run[0].kind != "row":
+        return run
+    table = _table_around(run[0], units)
+    return table if len(table) <= options.longest_table + 1 and table[0].kind == "header" else run
+
+
+def _table_around(row: Sentence, units: Sequence[Sentence]) -> list[Sentence]:
+    first = last = units.index(row)
+    while first > 0 and units[first].kind == "row" and units[first - 1].kind in ("row", "header"):
+        first -= 1
+    while last + 1 < len(units) and units[last + 1].kind == "row":
+        last += 1
+    return list(units[first : last + 1])
+
+
+def _citation(index: int, passage: Passage, run: Sequence[Sentence]) -> Citation:
+    chunk = passage.chunk
+    start, end = run[0].start, run[-1].end
+    return Citation(
+        index=index,
+        chunk=chunk,
+        quote=chunk.text[start:end],
+        start=chunk.start + start,
+        end=chunk.start + end,
+        similarity=passage.similarity,
+    )
+
+
+def _blocks(chunk: Chunk, run: Sequence[Sentence], units: Sequence[Sentence], index: int) -> Iterator[str]:
+    marker = f"[{index}]"
+    if run[0].kind in ("row", "header"):
+        lines = [chunk.text[unit.start : unit.end] for unit in run]
+        if run[0].kind == "row":
+            lines = [*_header_of(chunk, run[0], units), *lines]
+        yield "\n".join("\n".join(line.strip("> \t") for line in text.splitlines()) for text in lines) + f"\n\n{marker}"
+        return
+    for unit in run:
+        text = chunk.text[unit.start : unit.end]
+        if unit.kind == "code":
+            yield f"{_flush(chunk, unit)}\n\n{marker}"
+        else:
+            yield f"{fold(text)} {marker}"
+
+
+def _header_of(chunk: Chunk, row: Sentence, units: Sequence[Sentence]) -> list[str]:
+    header = _table_around(row, units)[0]
+    if header.kind == "header":
+        return [chunk.text[header.start : header.end]]
+    return [chunk.lead] if "|" in chunk.lead else []
+
+
+def _flush(chunk: Chunk, unit: Sentence) -> str:
+    """A code block without the indent of the list it stood in, or its closing fence would not close it."""
+    text = chunk.text[unit.start : unit.end]
+    column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
+    lines = text.split("\n")
+    indent = chunk.text[unit.start - column : unit.start]
+    block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
+    if not text.lstrip().startswith(("```", "~~~")):
+        opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else "```"
+        closed = block.rstrip().endswith(opening[:3])
+        return f"{opening}\n{block}" if closed else f"{opening}\n{block}\n{opening[:3]}"
+    fence = lines[0].strip()[:3]
+    return block if len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence) else f"{block}\n{fence}"
+
+
+def _outdented(line: str, indent: str) -> str:
+    if line.startswith(indent):
+        return line[len(indent) :]
+    return line.removeprefix(indent.rstrip()) if indent.strip() else line.lstrip(" \t")
+
+
+def _joined(blocks: Sequence[str]) -> str:
+    """Sentences run on in one paragraph; a block of code or a table stands alone."""
+    text = ""
+    previous_block = True
+    for block in blocks:
+        is_block = "\n" in block
+        if text:
+            text += "\n\n" if is_block or previous_block else " "
+        text += block
+        previous_block = is_block
+    return text
