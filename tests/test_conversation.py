@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from quoth.bootstrap import Quoth, bootstrap, fingerprint_of
+from quoth.domain import AnswerEvent, Delta, Done, Filters, Grounded, Retrieved, Sourced, Status, Turn
+from quoth.errors import IndexUnavailable, LibraryUnavailable
+from quoth.requests import Search
+from quoth.settings import load_settings
+from quoth.sources import open_source
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+from quoth.testing.library import MemoryLibrary
+from samples import TickingClock, question
+
+PAGE = """# Topics
+
+A topic carries messages from publishers to subscribers.
+
+## Durability
+
+Transient local durability keeps the last message for late subscribers. Volatile durability keeps nothing.
+
+## Timing
+
+The deadline policy names the longest time between two messages.
+"""
+ASKED = "Which durability keeps the last message for late subscribers?"
+
+
+@pytest.fixture
+async def quoth(tmp_path: Path) -> AsyncIterator[Quoth]:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "topics.md").write_text(PAGE, encoding="utf-8")
+    embedder = FakeEmbedder()
+    parts = {"embedder": embedder, "index": MemoryIndex(fingerprint_of(embedder)), "library": MemoryLibrary()}
+    settings = load_settings(data_dir=tmp_path / "data")
+    async with bootstrap(settings, clock=TickingClock(), **parts) as joined:
+        await joined.ingest.run(open_source(folder, book_id="book", base_url="https://book.example.com"))
+        yield joined
+
+
+async def events_of(quoth: Quoth, query: str, **fields: object) -> list[AnswerEvent]:
+    return [event async for event in quoth.conversations.ask(question(query, **fields))]
+
+
+def kinds(events: list[AnswerEvent]) -> list[type]:
+    return [type(event) for event in events if not isinstance(event, Delta)]
+
+
+async def test_the_events_of_an_answer_come_in_the_promised_order(quoth: Quoth) -> None:
+    events = await events_of(quoth, ASKED)
+    assert kinds(events) == [Status, Retrieved, Status, Sourced, Grounded, Done]
+    first_delta = next(number for number, event in enumerate(events) if isinstance(event, Delta))
+    assert isinstance(events[first_delta - 1], Status)
+
+
+async def test_the_deltas_joined_are_the_answer_and_the_stored_turn(quoth: Quoth) -> None:
+    events = await events_of(quoth, ASKED)
+    done = events[-1]
+    assert isinstance(done, Done)
+    joined = "".join(event.text for event in events if isinstance(event, Delta))
+    assert joined == done.answer.text
+    turns, total = await quoth.library.turns(question().session_id)
+    assert (total, turns[0].query, turns[0].response) == (1, ASKED, joined)
+
+
+async def test_an_answer_quotes_the_file_at_its_offsets(quoth: Quoth) -> None:
+    answer = await quoth.conversations.answer(question(ASKED))
+    assert answer.mode == "extractive"
+    assert "Transient local durability keeps the last message for late subscribers." in (answer.text or "")
+    for citation in answer.citations:
+        assert PAGE[citation.start : citation.end] == citation.quote
+        assert f"[{citation.index}]" in (answer.text or "")
+    assert answer.citations[0].chunk.url == "https://book.example.com/topics#durability"
+    assert (answer.grounding.supported, answer.grounding.total) == (answer.grounding.total, answer.grounding.total)
+    assert answer.grounding.total > 0
+
+
+async def test_a_question_the_book_does_not_hold_is_refused_with_the_nearest_sections(quoth: Quoth) -> None:
+    answer = await quoth.conversations.answer(question("Who won the football championship in 1966?"))
+    assert answer.text == "I don't have information about that in the book content"
+    assert (answer.mode, answer.verdict.should_answer, answer.citations) == ("no_results", False, ())
+    assert answer.suggestions
+    assert "football" in answer.missing_terms
+
+
+async def test_the_answer_without_a_stream_is_the_answer_of_the_stream(quoth: Quoth) -> None:
+    streamed = (await events_of(quoth, ASKED))[-1]
+    assert isinstance(streamed, Done)
+    whole = await quoth.conversations.answer(question(ASKED))
+    assert (whole.text, whole.citations, whole.grounding, whole.verdict) == (
+        streamed.answer.text,
+        streamed.answer.citations,
+        streamed.answer.grounding,
+        streamed.answer.verdict,
+    )
+
+
+async def test_filters_reach_the_index(quoth: Quoth) -> None:
+    search = Search("durability", "book", Filters(section="Timing"), limit=5)
+    evidence, _ = await quoth.conversations.search(search)
+    assert [passage.chunk.section_title for passage in evidence.passages] == ["Timing"]
+    assert evidence.total_found == 1
+
+
+class Down:
+    """Every call of the index fails, as when its disk is gone."""
+
+    def __getattr__(self, name: str) -> object:
+        async def fail(*args: object, **kwargs: object) -> None:
+            raise IndexUnavailable("the index cannot be read")
+
+        return fail
+
+
+async def test_a_selection_is_answered_without_asking_the_index(quoth: Quoth, tmp_path: Path) -> None:
+    parts = {"embedder": FakeEmbedder(), "index": Down(), "library": MemoryLibrary()}
+    selection = "A costmap holds obstacles. An inflation layer widens each obstacle by a radius."
+    async with _joined(tmp_path, parts) as joined:
+        asked = question("What does the inflation layer do?", selected_text=selection)
+        answer = await joined.conversations.answer(asked)
+    assert (answer.mode, answer.retrieval_count) == ("selected_text", 0)
+    assert "An inflation layer widens each obstacle by a radius." in (answer.text or "")
+    assert all(selection[citation.start : citation.end] == citation.quote for citation in answer.citations)
+
+
+async def test_what_the_selection_does_not_hold_is_not_answered_from_the_book(quoth: Quoth) -> None:
+    answer = await quoth.conversations.answer(question(ASKED, selected_text="Bananas are yellow."))
+    assert answer.text == "I could not find that in the selected text"
+    assert answer.citations == ()
+
+
+class ForgetfulLibrary(MemoryLibrary):
+    async def add_turn(self, turn: Turn) -> Turn:
+        raise LibraryUnavailable("the database is gone")
+
+
+async def test_an_index_that_is_down_is_an_error_and_never_the_refusal(tmp_path: Path) -> None:
+    parts = {"embedder": FakeEmbedder(), "index": Down(), "library": MemoryLibrary()}
+    async with _joined(tmp_path, parts) as joined:
+        with pytest.raises(IndexUnavailable):
+            await joined.conversations.answer(question(ASKED))
+
+
+async def test_a_database_that_is_down_is_an_error_and_never_the_refusal(quoth: Quoth, tmp_path: Path) -> None:
+    parts = {"embedder": quoth.embedder, "index": quoth.index, "library": ForgetfulLibrary()}
+    async with _joined(tmp_path, parts) as joined:
+        events: list[AnswerEvent] = []
+        with pytest.raises(LibraryUnavailable):
+            events.extend([event async for event in joined.conversations.ask(question(ASKED))])
+    assert events == []
+
+
+def _joined(tmp_path: Path, parts: dict[str, object]):  # type: ignore[no-untyped-def]
+    return bootstrap(load_settings(data_dir=tmp_path / "data"), clock=TickingClock(), **parts)  # type: ignore[arg-type]

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import Chunk, IngestJob, IngestMode, PageRecord
+from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
+from quoth.ingest import Ingest, IngestOptions, Progress
+from quoth.sources import open_source
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+from quoth.testing.library import MemoryLibrary
+from samples import TickingClock
+
+NODES = "# Nodes\n\nA node is a process that computes.\n\n## Names\n\nEvery node has a name that is unique.\n"
+TOPICS = "# Topics\n\nA topic carries messages from publishers to subscribers.\n"
+
+
+class ForgetfulLibrary(MemoryLibrary):
+    """Dies between the publication of the index and the record of it, as a killed process does."""
+
+    dead = False
+
+    async def put_page_records(self, records: Sequence[PageRecord]) -> None:
+        if self.dead and records:
+            raise LibraryUnavailable("gone")
+        await super().put_page_records(records)
+
+
+@dataclass
+class Workshop:
+    folder: Path
+    embedder: FakeEmbedder
+    index: MemoryIndex
+    library: ForgetfulLibrary
+    options: IngestOptions = IngestOptions()
+
+    async def run(self, mode: IngestMode = "incremental", *, dry_run: bool = False) -> IngestJob:
+        ingest = Ingest(self.index, self.library, self.embedder, TickingClock(), self.options)
+        self.embedder.calls.clear()
+        return await ingest.run(open_source(self.folder, book_id="book"), mode=mode, dry_run=dry_run)
+
+    async def chunks(self) -> list[Chunk]:
+        return [chunk async for chunk in self.index.scan("book")]
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    embedder = FakeEmbedder()
+    shop = Workshop(tmp_path / "docs", embedder, MemoryIndex(fingerprint_of(embedder)), ForgetfulLibrary())
+    shop.write("nodes.md", NODES)
+    shop.write("topics.md", TOPICS)
+    return shop
+
+
+async def fresh_index(workshop: Workshop) -> list[Chunk]:
+    embedder = FakeEmbedder()
+    other = Workshop(workshop.folder, embedder, MemoryIndex(fingerprint_of(embedder)), ForgetfulLibrary())
+    await other.run()
+    return await other.chunks()
+
+
+async def test_a_folder_of_pages_becomes_a_searchable_book(workshop: Workshop) -> None:
+    job = await workshop.run()
+    assert (job.status, job.files_discovered, job.files_processed, job.files_skipped) == ("completed", 2, 2, 0)
+    chunks = await workshop.chunks()
+    assert job.chunks_created == len(chunks) == job.chunks_embedded
+    assert {chunk.source_file for chunk in chunks} == {"nodes.md", "topics.md"}
+    assert (await workshop.library.book("book")).book_id == "book"
+
+
+async def test_nothing_is_embedded_when_nothing_changed(workshop: Workshop) -> None:
+    await workshop.run()
+    job = await workshop.run()
+    assert workshop.embedder.calls == []
+    assert (job.files_processed, job.files_skipped, job.chunks_created, job.chunks_deleted) == (0, 2, 0, 0)
+    assert job.chunks_kept == len(await workshop.chunks())
+
+
+async def test_an_edit_embeds_only_the_text_that_changed(workshop: Workshop) -> None:
+    await workshop.run()
+    workshop.write("nodes.md", NODES.replace("unique", "unique in its namespace"))
+    job = await workshop.run()
+    assert len(workshop.embedder.calls) == 1
+    assert "namespace" in workshop.embedder.calls[0]
+    assert (job.chunks_created, job.chunks_deleted, job.files_skipped) == (1, 1, 1)
+    assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_a_deleted_page_leaves_nothing_behind(workshop: Workshop) -> None:
+    await workshop.run()
+    (workshop.folder / "topics.md").unlink()
+    job = await workshop.run()
+    assert (job.files_deleted, job.files_discovered) == (1, 1)
+    assert {chunk.source_file for chunk in await workshop.chunks()} == {"nodes.md"}
+    assert set(await workshop.library.page_records("book")) == {"nodes.md"}
+
+
+async def test_a_renamed_page_moves_without_being_embedded_again(workshop: Workshop) -> None:
+    await workshop.run()
+    (workshop.folder / "topics.md").rename(workshop.folder / "messages.md")
+    job = await workshop.run()
+    assert workshop.embedder.calls == []
+    assert job.files_deleted == 1
+    assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_two_lessons_that_swap_their_numbers_are_both_still_whole(workshop: Workshop) -> None:
+    lesson = "---\nmodule: ros2\nchapter: 1\nlesson: {}\nhardware_tier: 1\nproficiency: A1\nlayer: L1\n---\n\n{}"
+    same = "# Safety\n\nKeep the emergency stop within reach.\n"
+    workshop.write("nodes.md", lesson.format(1, same))
+    workshop.write("topics.md", lesson.format(2, same))
+    await workshop.run()
+    workshop.write("nodes.md", lesson.format(2, same))
+    workshop.write("topics.md", lesson.format(1, same))
+    await workshop.run()
+    assert await workshop.chunks() == await fresh_index(workshop)
+    assert {chunk.source_file for chunk in await workshop.chunks()} == {"nodes.md", "topics.md"}
+
+
+async def test_a_page_that_cannot_be_read_is_reported_and_the_others_go_in(workshop: Workshop) -> None:
+    (workshop.folder / "broken.md").write_bytes(b"# Broken\n\n\xff\xfe not UTF-8\n")
+    job = await workshop.run()
+    assert (job.status, job.files_failed, job.files_processed) == ("completed", 1, 3)
+    fatal = [notice for notice in job.notices if notice.fatal]
+    assert [notice.source_file for notice in fatal] == ["broken.md"]
+    assert {chunk.source_file for chunk in await workshop.chunks()} == {"nodes.md", "topics.md"}
+
+
+async def test_a_page_that_became_unreadable_keeps_its_old_text(workshop: Workshop) -> None:
+    await workshop.run()
+    before = await workshop.chunks()
+    (workshop.folder / "topics.md").write_bytes(b"\xff\xfe\x00")
+    job = await workshop.run()
+    assert job.files_failed == 1
+    assert await workshop.chunks() == before
+
+
+async def test_a_run_that_died_before_the_library_knew_is_healed_without_embedding(workshop: Workshop) -> None:
+    workshop.library.dead = True
+    with pytest.raises(LibraryUnavailable):
+        await workshop.run()
+    assert await workshop.library.page_records("book") == {}
+    assert await workshop.chunks() != []  # published all the same
+    workshop.library.dead = False
+    job = await workshop.run()
+    assert workshop.embedder.calls == []
+    assert job.status == "completed"
+    assert await workshop.chunks() == await fresh_index(workshop)
+    assert set(await workshop.library.page_records("book")) == {"nodes.md", "topics.md"}
+
+
+async def test_a_failed_run_is_recorded_as_failed_with_its_reason(workshop: Workshop) -> None:
+    workshop.library.dead = True
+    with pytest.raises(LibraryUnavailable):
+        await workshop.run()
+    (job,) = await workshop.library.jobs("book")
+    assert (job.status, job.error_message) == ("failed", "gone")
+    assert job.completed_at is not None
+
+
+async def test_a_dry_run_changes_nothing_and_counts_everything(workshop: Workshop) -> None:
+    await workshop.run()
+    before, records = await workshop.chunks(), await workshop.library.page_records("book")
+    workshop.write("topics.md", TOPICS + "\n## Queues\n\nA queue holds messages that wait.\n")
+    (workshop.folder / "nodes.md").unlink()
+    job = await workshop.run(dry_run=True)
+    assert (job.chunks_created, job.chunks_embedded, job.files_deleted) == (1, 1, 1)
+    assert job.chunks_deleted == len([chunk for chunk in before if chunk.source_file == "nodes.md"])
+    assert workshop.embedder.calls == []
+    assert await workshop.chunks() == before
+    assert await workshop.library.page_records("book") == records
+    assert len(await workshop.library.jobs("book")) == 1
+
+
+async def test_full_reads_every_page_again_but_embeds_nothing_twice(workshop: Workshop) -> None:
+    await workshop.run()
+    job = await workshop.run("full")
+    assert (job.files_processed, job.files_skipped, workshop.embedder.calls) == (2, 0, [])
+
+
+async def test_recreate_starts_from_nothing(workshop: Workshop) -> None:
+    await workshop.run()
+    job = await workshop.run("recreate")
+    assert job.chunks_embedded == len(workshop.embedder.calls) == len(await workshop.chunks())
+
+
+async def test_a_second_writer_is_told_to_wait(workshop: Workshop) -> None:
+    async with workshop.index.writer("book"):
+        with pytest.raises(Conflict):
+            await workshop.run()
+
+
+async def test_small_batches_give_the_same_book_as_large_ones(workshop: Workshop) -> None:
+    for number in range(7):
+        workshop.write(f"more/{number}.md", f"# Page {number}\n\nText of page number {number}.\n")
+    workshop.options = IngestOptions(batch_chunks=1, publish_seconds=0.0)
+    await workshop.run()
+    assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_the_same_text_on_two_pages_is_embedded_once(workshop: Workshop) -> None:
+    workshop.write("a/notes.md", "# Notes\n\nMind the gap.\n")
+    workshop.write("b/notes.md", "# Notes\n\nMind the gap.\n")
+    await workshop.run()
+    texts = workshop.embedder.calls
+    assert len(texts) == len(set(texts))
+    twins = [chunk for chunk in await workshop.chunks() if "Mind the gap." in chunk.text]
+    assert len(twins) == 2
+    assert len({chunk.id for chunk in twins}) == 2
+
+
+async def test_progress_reaches_the_end(workshop: Workshop) -> None:
+    seen: list[Progress] = []
+    ingest = Ingest(workshop.index, workshop.library, workshop.embedder, TickingClock())
+    await ingest.run(open_source(workshop.folder, book_id="book"), tell=seen.append)
+    assert (seen[0].pages_done, seen[-1].pages_done, seen[-1].pages_total) == (0, 2, 2)
+
+
+async def test_an_index_that_fails_leaves_the_old_book_and_a_failed_job(workshop: Workshop) -> None:
+    await workshop.run()
+    before = await workshop.chunks()
+    workshop.write("nodes.md", NODES.replace("unique", "changed"))
+
+    class Broken(FakeEmbedder):
+        async def embed_passages(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+            raise IndexUnavailable("the machine is on fire")
+
+    ingest = Ingest(workshop.index, workshop.library, Broken(), TickingClock())
+    with pytest.raises(QuothError, match="on fire"):
+        await ingest.run(open_source(workshop.folder, book_id="book"))
+    assert await workshop.chunks() == before
+    assert (await workshop.library.jobs("book"))[0].status == "failed"
