@@ -24,8 +24,8 @@ from quoth.domain import TermWeights
 TERMS_VERSION = "terms-1"
 
 # BM25 with fixed numbers: an average over the corpus would tie a passage's weights to its neighbours.
-K1 = 1.2
-B = 0.6
+K1 = 1.5
+B = 0.75
 AVERAGE_LENGTH = 90.0  # content tokens; a chunk of 254 word pieces of prose holds about that many
 # The parts of an identifier in a query count half: found whole it outweighs the sum of its pieces.
 PART_WEIGHT = 0.5

@@ -1,0 +1,194 @@
+"""Evidence → Verdict: may this be answered, and how sure are we?
+
+Comes in: what a search brought back. Goes out: a probability that the passages hold the answer, a level, and whether
+to answer. Two policies: `calibrated` (a small logistic model over what was found and what was not; its numbers are
+fitted on public data and shipped) and `spec` (S4's table over the similarities, exact). A refusal is decided here and
+nowhere else; an outage never reaches this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quoth.calibration import Calibration, Logistic, calibration_for
+from quoth.domain import ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
+from quoth.sentences import sentences
+from quoth.terms import ContentTerm, is_exact, query_terms, term_ids
+
+Policy = Literal["calibrated", "spec"]
+
+# For evidence without fitted numbers (another embedder, a selected text): only words are trusted. The passages must
+# hold most of the question's rare words, and one word that is nowhere in the book outweighs a good match of the rest.
+UNFITTED = Calibration(
+    similarity=Logistic(0.0),  # not used by the judge
+    judge=Logistic(-4.5, {"top_share": 4.0, "sentence_share": 4.0, "absent_share": -4.0}),
+    threshold=0.5,
+    medium=0.65,
+    high=0.85,
+)
+READ = 3  # passages that are read closely
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceOptions:
+    policy: Policy = "calibrated"
+    embedder: str = ""  # whose fitted numbers apply; unknown names fall back to the conservative rule
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the levels rest on measured numbers, for /health."""
+        return calibration_for(self.embedder) is not None
+
+
+def judge(
+    evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions(), threshold: float | None = None
+) -> Verdict:
+    """`threshold` is the reader's own: refuse below it instead of below the calibrated one."""
+    metrics = measured(evidence)
+    if options.policy == "spec":
+        return _by_table(metrics, threshold)
+    if not evidence.passages:
+        return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
+    searched = any(passage.dense_score is not None for passage in evidence.passages)
+    calibration = (calibration_for(options.embedder) if searched else None) or UNFITTED
+    confidence = calibration.judge.probability(features(evidence))
+    level = _level(confidence, calibration, calibration.threshold if threshold is None else threshold)
+    return Verdict(confidence=confidence, level=level, should_answer=level != "insufficient", metrics=metrics)
+
+
+def measured(evidence: Evidence) -> ConfidenceMetrics:
+    """S4's figures."""
+    similarities = [passage.similarity for passage in evidence.passages]
+    if not similarities:
+        return ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
+    average = sum(similarities) / len(similarities)
+    least, most = min(similarities), max(similarities)
+    return ConfidenceMetrics(
+        average_similarity=max(least, min(most, average)),  # rounding must not put the mean outside its own range
+        min_similarity=least,
+        max_similarity=most,
+        num_chunks=len(similarities),
+        chunk_diversity=evidence.diversity,
+    )
+
+
+def _by_table(metrics: ConfidenceMetrics, threshold: float | None) -> Verdict:
+    average, count = metrics.average_similarity, metrics.num_chunks
+    level: ConfidenceLevel = "insufficient"
+    if average >= 0.85 and count >= 5:
+        level = "high"
+    elif average >= 0.75 and count >= 3:
+        level = "medium"
+    elif average >= 0.60 and count >= 2:
+        level = "low"
+    if threshold is not None and average < threshold:
+        level = "insufficient"
+    return Verdict(average, level, level != "insufficient", metrics)
+
+
+def _level(confidence: float, calibration: Calibration, threshold: float) -> ConfidenceLevel:
+    if confidence < threshold:
+        return "insufficient"
+    if confidence >= calibration.high:
+        return "high"
+    return "medium" if confidence >= calibration.medium else "low"
+
+
+# --- what the judge looks at -----------------------------------------------------------------------------------------
+
+
+def features(evidence: Evidence) -> dict[str, float]:
+    """Every feature is defined for one passage as well as for twenty, and for a question of one word."""
+    passages = evidence.passages
+    words = {word.id: word for word in query_terms(evidence.query)}
+    weighted = [(words.get(term.id, ContentTerm(term.text, term.id)), term) for term in evidence.terms]
+    read = [term_ids(_readable(passage)) for passage in passages[:READ]]
+    top = passages[0]
+    return {
+        "similarity": top.similarity,
+        "score": top.score,
+        "dense": max((p.dense_score for p in passages if p.dense_score is not None), default=0.0),
+        "margin": top.score - (passages[1].score if len(passages) > 1 else top.score),
+        "agreement": _agreement(passages),
+        "top_share": max((_share(weighted, ids) for ids in read), default=0.0),
+        "union_share": _share(weighted, frozenset().union(*read)),
+        "sentence_share": _best_sentence(passages[:READ], weighted),
+        "absent_share": _absent_share(weighted),
+        "rarest_missing": _rarest_missing(weighted, frozenset().union(*read)),
+        "exact_missing": _exact_missing(weighted, frozenset().union(*read)),
+        "words": min(len(weighted), 12) / 12,
+    }
+
+
+Weighted = Sequence[tuple[ContentTerm, QueryTerm]]
+
+
+def _readable(passage: Passage) -> str:
+    chunk = passage.chunk
+    return "\n".join((*chunk.breadcrumb, chunk.shown))
+
+
+def _share(weighted: Weighted, ids: frozenset[int]) -> float:
+    """The rarity-weighted share of the question's words that stand among `ids`."""
+    total = sum(term.idf for _, term in weighted)
+    return sum(term.idf for word, term in weighted if word.found_in(ids)) / total if total else 0.0
+
+
+def _best_sentence(passages: Sequence[Passage], weighted: Weighted) -> float:
+    best = 0.0
+    for passage in passages:
+        text = passage.chunk.text
+        for unit in sentences(text, lead=passage.chunk.lead):
+            if unit.kind != "heading":
+                best = max(best, _share(weighted, term_ids(text[unit.start : unit.end])))
+    return best
+
+
+def _agreement(passages: Sequence[Passage]) -> float:
+    """1 when both lists put the same passage first, falling with the worse of its two ranks."""
+    top = passages[0]
+    if top.dense_rank is None or top.sparse_rank is None:
+        return 0.0
+    return 1.0 / max(top.dense_rank, top.sparse_rank)
+
+
+def _absent_share(weighted: Weighted) -> float:
+    total = sum(term.idf for _, term in weighted)
+    return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
+
+
+def _rarest_missing(weighted: Weighted, ids: frozenset[int]) -> float:
+    """How rare the rarest word is that the passages lack, against the rarest that was asked for."""
+    rarest = max((term.idf for _, term in weighted), default=0.0)
+    missing = max((term.idf for word, term in weighted if not word.found_in(ids)), default=0.0)
+    return missing / rarest if rarest else 0.0
+
+
+def _exact_missing(weighted: Weighted, ids: frozenset[int]) -> float:
+    """The share of the numbers, flags, identifiers and names asked for that the passages lack."""
+    exact = [word for word, _ in weighted if is_exact(word.text) or _is_name(word.text)]
+    return sum(not word.found_in(ids) for word in exact) / len(exact) if exact else 0.0
+
+
+def _is_name(text: str) -> bool:
+    return text[:1].isupper()
+
+
+def feature_names() -> Mapping[str, str]:
+    """For the fit and the documentation."""
+    return {
+        "similarity": "calibrated similarity of the best passage",
+        "score": "fused score of the best passage",
+        "dense": "best cosine",
+        "margin": "fused score of the best passage over the second",
+        "agreement": "both lists agree on the best passage",
+        "top_share": "rarity-weighted share of the question's words in one of the first passages",
+        "union_share": "the same over all of the first passages",
+        "sentence_share": "the same in their best sentence",
+        "absent_share": "share of the question's weight in words that are nowhere in the book",
+        "rarest_missing": "rarity of the rarest word that the first passages lack",
+        "exact_missing": "share of numbers, identifiers and names that the first passages lack",
+        "words": "length of the question",
+    }

@@ -1,0 +1,226 @@
+"""Query → Evidence: both rank lists of the index, fused by calibrated scores.
+
+Comes in: the text to search, the book, the filters. Goes out: passages best first, each with a similarity that is a
+probability (0.5: as likely relevant as not), and what the judge needs to know of the question's words. Cosine and BM25
+are put on one absolute scale and added; ranks are not used, because a rank says nothing about how good the best is.
+What to make of the evidence is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quoth.calibration import Calibration, Logistic, calibration_for
+from quoth.domain import (
+    Chunk,
+    Evidence,
+    Filters,
+    IndexHit,
+    IndexHits,
+    IndexQuery,
+    Passage,
+    QueryTerm,
+    TermWeights,
+    Vector,
+)
+from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.terms import K1, ContentTerm, query_terms, query_weights
+
+LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    depth: int = 50  # of each list
+    dense_share: float = 0.5  # cosine against BM25, both on a scale from 0 to 1
+
+
+# For an embedder without fitted numbers. The best cosine of a list then counts as 1 however far it is, so the words
+# have to make up half of the score before a passage is as likely relevant as not.
+UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
+# A passage that holds every word of the query once, at average length, reaches about this share of BM25's bound.
+REACHABLE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One candidate on the common scale; None where a list did not hold it."""
+
+    key: str
+    dense: float | None
+    sparse: float | None
+    dense_rank: int | None
+    sparse_rank: int | None
+    score: float
+
+
+class Retriever:
+    def __init__(self, index: ChunkIndex, embedder: Embedder, options: RetrievalOptions = RetrievalOptions()) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._options = options
+
+    async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
+        readable, sparse, words = await self._prepared(query)
+        dense = await self._embedder.embed_query(readable)
+        depth = max(self._options.depth, limit)
+        hits, rarity = await asyncio.gather(
+            self._index.search(IndexQuery(book_id, dense, sparse, filters, depth)),
+            self._index.idf(book_id, sorted({*sparse.ids, *(part for word in words for part in word.parts)})),
+        )
+        size = hits.total_found if filters == Filters() else await self._index.count(book_id)
+        calibration = calibration_for(self._embedder.name)
+        scored = fuse(
+            [(hit.chunk.id, hit.score) for hit in hits.dense],
+            [(hit.chunk.id, hit.score) for hit in hits.sparse],
+            ceiling=ceiling(sparse, rarity, size),
+            depth=depth,
+            dense_share=self._options.dense_share,
+            absolute=calibration is not None,
+        )
+        passages = _passages(scored, hits, calibration, limit)
+        return Evidence(
+            query=query,
+            passages=passages,
+            total_found=hits.total_found,
+            terms=tuple(_query_term(word, rarity, size) for word in words),
+            diversity=await self._diversity(book_id, passages),
+        )
+
+    async def _prepared(self, query: str) -> tuple[str, TermWeights, list[ContentTerm]]:
+        def prepare() -> tuple[str, TermWeights, list[ContentTerm]]:
+            return cut_to_limit(query, self._embedder.tokens), query_weights(query), query_terms(query)
+
+        return await asyncio.to_thread(prepare) if len(query) > LONG_QUERY else prepare()
+
+    async def _diversity(self, book_id: str, passages: Sequence[Passage]) -> float:
+        if len(passages) < 2:
+            return 0.0
+        vectors = await self._index.dense_vectors(book_id, [passage.chunk.id for passage in passages])
+        return diversity(list(vectors.values()))
+
+
+# --- pure --------------------------------------------------------------------------------------------------------
+
+
+def cut_to_limit(query: str, tokens: TokenCounter) -> str:
+    """The longest beginning of the query that the embedder reads, cut between words."""
+    if len(query) <= tokens.limit:  # a token is at least one character
+        return query
+    spans = tokens.spans(query)
+    if len(spans) <= tokens.limit:
+        return query
+    end = spans[tokens.limit - 1][1]
+    if end < len(query) and not query[end].isspace():
+        space = max((at for at, char in enumerate(query[:end]) if char.isspace()), default=0)
+        end = space or end
+    return query[:end].rstrip()
+
+
+def absent_idf(size: int) -> float:
+    """The IDF of a word that no chunk holds."""
+    return math.log(1 + (size + 0.5) / 0.5)
+
+
+def ceiling(query: TermWeights, rarity: Mapping[int, float], size: int) -> float:
+    """The BM25 score of a passage that says all of the query. Words that are nowhere in the book count in full, so
+    that a match of the rest alone stays small."""
+    missing = absent_idf(size)
+    weighted = zip(query.ids, query.weights, strict=True)
+    return sum(weight * rarity.get(term, missing) for term, weight in weighted) * (K1 + 1) * REACHABLE
+
+
+def fuse(
+    dense: Sequence[tuple[str, float]],
+    sparse: Sequence[tuple[str, float]],
+    *,
+    ceiling: float,
+    depth: int,
+    dense_share: float,
+    absolute: bool = True,
+) -> list[Scored]:
+    """All candidates of both lists, best first; ties by key.
+
+    A candidate that a full list of `depth` does not hold is taken to score like the last one it does hold: it cannot
+    be better. Where the scale of the cosine is unknown (`absolute` false) it is stretched over the list.
+    """
+    dense_scores = dict(dense)
+    sparse_scores = dict(sparse)
+    dense_ranks = {key: rank for rank, (key, _) in enumerate(dense, start=1)}
+    sparse_ranks = {key: rank for rank, (key, _) in enumerate(sparse, start=1)}
+    dense_floor = dense[-1][1] if dense else 0.0
+    sparse_floor = sparse[-1][1] if len(sparse) >= depth else 0.0
+    dense_top = dense[0][1] if dense else 0.0
+    found = []
+    for key in {**dense_scores, **sparse_scores}:
+        cosine = dense_scores.get(key, dense_floor)
+        if not absolute:
+            cosine = (cosine - dense_floor) / (dense_top - dense_floor) if dense_top > dense_floor else 0.0
+        words = min(1.0, sparse_scores.get(key, sparse_floor) / ceiling) if ceiling > 0 else 0.0
+        found.append(
+            Scored(
+                key=key,
+                dense=dense_scores.get(key),
+                sparse=sparse_scores.get(key),
+                dense_rank=dense_ranks.get(key),
+                sparse_rank=sparse_ranks.get(key),
+                score=dense_share * cosine + (1 - dense_share) * words,
+            )
+        )
+    return sorted(found, key=lambda scored: (-scored.score, scored.key))
+
+
+def diversity(vectors: Sequence[Vector]) -> float:
+    """S4: one minus the mean cosine of all pairs."""
+    if len(vectors) < 2:
+        return 0.0
+    pairs = [
+        sum(a * b for a, b in zip(one, other, strict=True))
+        for position, one in enumerate(vectors)
+        for other in vectors[position + 1 :]
+    ]
+    return max(0.0, min(1.0, 1.0 - sum(pairs) / len(pairs)))
+
+
+def _passages(
+    scored: Sequence[Scored], hits: IndexHits, calibration: Calibration | None, limit: int
+) -> tuple[Passage, ...]:
+    chunks = _chunks_by_id(hits.dense, hits.sparse)
+    model = calibration.similarity if calibration else UNFITTED
+    seen: set[str] = set()
+    passages: list[Passage] = []
+    for candidate in scored:
+        chunk = chunks[candidate.key]
+        if chunk.content_hash in seen:
+            continue
+        seen.add(chunk.content_hash)
+        passages.append(
+            Passage(
+                chunk=chunk,
+                score=candidate.score,
+                similarity=model.probability({"score": candidate.score}),
+                dense_score=candidate.dense,
+                dense_rank=candidate.dense_rank,
+                sparse_score=candidate.sparse,
+                sparse_rank=candidate.sparse_rank,
+            )
+        )
+        if len(passages) == limit:
+            break
+    return tuple(passages)
+
+
+def _chunks_by_id(*lists: Sequence[IndexHit]) -> dict[str, Chunk]:
+    return {hit.chunk.id: hit.chunk for hits in lists for hit in hits}
+
+
+def _query_term(word: ContentTerm, rarity: Mapping[int, float], size: int) -> QueryTerm:
+    parts = [rarity[part] for part in word.parts if part in rarity]
+    if word.id in rarity:
+        return QueryTerm(word.text, word.id, rarity[word.id], in_book=True)
+    if word.parts and len(parts) == len(word.parts):
+        return QueryTerm(word.text, word.id, max(parts), in_book=True)
+    return QueryTerm(word.text, word.id, absent_idf(size), in_book=False)
