@@ -1,0 +1,163 @@
+"""The tables of the relational store, as SQLAlchemy metadata.
+
+`sql.py` writes its statements against these; the migrations create them. A migration never imports this module: it is
+frozen history, this is the present, and a test proves that the two agree. Names are S0's where S0 names them
+(`sessions`, `conversations`) and S3's for what was ingested.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    func,
+    text,
+)
+from sqlalchemy.types import TypeEngine
+
+# The revision that this code works with. A database that already has it is opened without importing Alembic.
+SCHEMA_VERSION = "0001"
+
+metadata = MetaData()
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """Aware in, aware UTC out. SQLite has no time zones, so there the UTC clock time is what is stored."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time without a time zone cannot be stored: {value!r}")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Json(TypeDecorator[Any]):
+    """JSONB on PostgreSQL, text on SQLite. The PostgreSQL dialect is imported only where it is used."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import JSONB
+
+            return dialect.type_descriptor(JSONB())
+        return dialect.type_descriptor(JSON())
+
+
+# SQLite numbers rows by itself only in a column declared INTEGER.
+_RowId = BigInteger().with_variant(Integer(), "sqlite")
+
+books = Table(
+    "books",
+    metadata,
+    Column("book_id", String(200), primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("base_url", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("toolchain", String(50), nullable=False),
+)
+
+page_records = Table(
+    "page_records",
+    metadata,
+    Column("book_id", String(200), primary_key=True),
+    Column("source_file", Text, primary_key=True),
+    Column("digest", String(128), nullable=False),
+    Column("file_hash", String(128), nullable=False),
+    Column("chunk_ids", Json, nullable=False),
+    Column("ingested_at", UtcTime, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("module", Text),
+    Column("chapter", Integer),
+    Column("lesson", Integer),
+)
+
+ACTIVE = ("queued", "running")
+_is_active = text("status IN ('queued', 'running')")
+
+ingestion_jobs = Table(
+    "ingestion_jobs",
+    metadata,
+    Column("job_id", _RowId, primary_key=True, autoincrement=True),
+    Column("book_id", String(200), nullable=False),
+    Column("mode", String(20), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("files_discovered", Integer, nullable=False),
+    Column("files_processed", Integer, nullable=False),
+    Column("files_skipped", Integer, nullable=False),
+    Column("files_failed", Integer, nullable=False),
+    Column("files_deleted", Integer, nullable=False),
+    Column("chunks_created", Integer, nullable=False),
+    Column("chunks_kept", Integer, nullable=False),
+    Column("chunks_deleted", Integer, nullable=False),
+    Column("chunks_embedded", Integer, nullable=False),
+    Column("dry_run", Boolean, nullable=False),
+    Column("started_at", UtcTime),
+    Column("completed_at", UtcTime),
+    Column("duration_seconds", Float),
+    Column("error_message", Text),
+    Column("notices", Json, nullable=False),
+    # One job at a time for each book, whichever process starts it: the database itself says no to the second.
+    Index(
+        "one_active_job_per_book",
+        "book_id",
+        unique=True,
+        sqlite_where=_is_active,
+        postgresql_where=_is_active,
+    ),
+    Index("idx_ingestion_jobs_book", "book_id", "job_id"),
+    # A number once given is never given again, so an old job_id can never mean another job.
+    sqlite_autoincrement=True,
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session_id", String(36), primary_key=True),
+    Column("created_at", UtcTime, nullable=False),
+    Column("last_active", UtcTime, nullable=False),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", _RowId, primary_key=True, autoincrement=True),
+    Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
+    Column("timestamp", UtcTime, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("response", Text, nullable=False),
+    Column("sources", Json, nullable=False),
+    Column("metadata", Json, nullable=False),
+    Column("created_at", UtcTime, nullable=False, server_default=func.now()),
+    Index("idx_conversations_session", "session_id", "id"),
+    Index("idx_conversations_timestamp", "timestamp"),
+    sqlite_autoincrement=True,
+)
