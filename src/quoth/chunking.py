@@ -1,0 +1,345 @@
+"""Page → Chunks: what is indexed, found and cited as one.
+
+Blocks are packed under their heading up to the target. Every section with text of its own starts a chunk, so that a
+citation opens at the heading it belongs to; a heading without text joins what follows it; fences and tables are cut
+only when they alone exceed what the embedder reads. Pure: no file, no clock, no index; the tokenizer comes in as a
+`TokenCounter`.
+
+What need not be in any chunk is decided in one place, `quoth.markdown`: a leaf block with nothing to read is markup.
+Ids follow S3: uuid5 over book, module, chapter, lesson and content hash where all three are known, else over book,
+source file and content hash; the second and later chunk of the same text in one page gets an ordinal. Files that claim
+the same module, chapter and lesson are told apart by `quoth.sources`, which withholds the lesson from all of them, so
+that the path form keeps their ids unique whatever the order of reading.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from quoth.anchors import Anchors
+from quoth.cutting import Cutter, Piece, Words, words_of
+from quoth.domain import Chunk, Markup, Page
+from quoth.errors import TextTooLong
+from quoth.markdown import Block, leaves, parse, plain
+from quoth.ports import TokenCounter
+
+CHUNKER_VERSION = "1"
+ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+# A breadcrumb may not crowd out the text it stands for. In the worst case a character is a token.
+_CRUMB_CHARACTERS = 160
+_HEADING_CHARACTERS = 100
+# Sums over words are exact for WordPiece; nearer to the limit than this they are checked all the same.
+_SURE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    target: int = 400  # tokens; the embedder's limit holds where it is lower
+    least_tail: int = 60  # a shorter last chunk of a section is evened out with the one before
+    least_characters: int = 10  # S3's minimum; shorter ones join a neighbour where that fits
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    path: tuple[str, ...]
+    breadcrumb: tuple[str, ...]
+    anchor: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    section: _Section
+    pieces: tuple[Piece, ...]
+
+    @property
+    def tokens(self) -> int:
+        return _size(self.pieces)
+
+
+def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions()) -> list[Chunk]:
+    """The chunks of a page, in order. A page without anything to read has none."""
+    blocks = parse(page.text, markup=page.markup, start=page.body_start)
+    words = words_of(tokens)
+    texts = [leaf for leaf in leaves(blocks) if leaf.kind != "markup"]
+    counts = words.counts([leaf.plain for leaf in texts])
+    cutter = Cutter(
+        page.text, page.markup, words, {leaf.start: count for leaf, count in zip(texts, counts, strict=True)}
+    )
+    drafts: list[_Draft] = []
+    for section in _sections(page, blocks):
+        drafts += _pack(section, cutter, words, tokens.limit, options)
+    drafts = _join_short(page, drafts, tokens.limit, options)
+    return _chunks(page, _fit(page, drafts, cutter, words, tokens.limit))
+
+
+def embedding_text(chunk: Chunk) -> str:
+    """What is embedded and termed for a chunk: where it stands in the book, and its words without markup."""
+    markup: Markup = "text" if chunk.source_file.endswith(".txt") else "mdx"
+    return _embedding_text(chunk.breadcrumb, chunk.shown, markup)
+
+
+def _embedding_text(breadcrumb: tuple[str, ...], shown: str, markup: Markup) -> str:
+    said = plain(shown, markup) or shown.strip()
+    lines = said.split("\n")
+    first = 0
+    # The headings a chunk opens with are its breadcrumb already.
+    while first < len(lines) - 1 and lines[first] in breadcrumb and len(lines[first]) <= _HEADING_CHARACTERS:
+        first += 1
+    crumbs = _crumbs(breadcrumb)
+    body = "\n".join(lines[first:])
+    return f"{crumbs}\n{body}" if crumbs else body
+
+
+def _crumbs(breadcrumb: tuple[str, ...]) -> str:
+    """The innermost part of a breadcrumb that is short enough to be embedded with every chunk."""
+    kept: list[str] = []
+    room = _CRUMB_CHARACTERS
+    for crumb in reversed(breadcrumb):
+        crumb = crumb if len(crumb) <= _HEADING_CHARACTERS else crumb[:_HEADING_CHARACTERS].rsplit(" ", 1)[0]
+        room -= len(crumb) + 3
+        if room < 0:
+            break
+        kept.append(crumb)
+    return " > ".join(reversed(kept))
+
+
+# --- sections: which heading a block belongs to --------------------------------------------------------------------
+
+
+def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
+    anchors = Anchors(page.anchors)
+    anchor_at = {leaf.start: anchors.of(leaf.text, leaf.anchor) for leaf in leaves(blocks) if leaf.level}
+    top = next((leaf.start for leaf in leaves(blocks) if leaf.level), -1)
+    sections: list[_Section] = []
+    above: list[tuple[int, str, str]] = []  # level, words, anchor
+    waiting: list[Block] = []  # headings that have had no text yet
+
+    def close() -> None:
+        path = tuple(words for _, words, _ in above if words)
+        if path and path[0] == page.title:
+            path = path[1:]
+        anchor = next((anchor for _, _, anchor in reversed(above) if anchor), "")
+        crumbs = tuple(crumb for crumb in (*page.trail, page.title, *path) if crumb)
+        sections.append(_Section(path, crumbs, anchor, tuple(waiting)))
+        waiting.clear()
+
+    for block in blocks:
+        if block.level:
+            if any(other.kind != "markup" and not other.level for other in waiting):
+                close()
+            while above and above[-1][0] >= block.level:
+                above.pop()
+            page_top = block.start == top and block.level == 1
+            above.append((block.level, block.text, "" if page_top else anchor_at[block.start]))
+        waiting.append(block)
+    if any(block.kind != "markup" for block in waiting):
+        close()
+    return sections
+
+
+# --- packing: pieces of one section into drafts --------------------------------------------------------------------
+
+
+def _size(pieces: Sequence[Piece]) -> int:
+    return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
+
+
+def _pack(section: _Section, cutter: Cutter, words: Words, limit: int, options: ChunkOptions) -> list[_Draft]:
+    hard = max(1, limit - words.count(_crumbs(section.breadcrumb)))
+    soft = min(options.target, hard)
+    drafts: list[tuple[Piece, ...]] = []
+    current: list[Piece] = []
+    for block in section.blocks:
+        for piece in cutter.pieces(block, soft, hard):
+            if block.level and piece.sticky and block.text in section.breadcrumb:
+                piece = replace(piece, tokens=0)  # counted with the breadcrumb
+            if piece.barrier:
+                if current and not all(other.sticky for other in current):
+                    drafts.append(tuple(current))
+                    current = []
+            elif piece.tokens or piece.sticky:
+                if current and _size(current) + piece.tokens > soft:
+                    carried = _carried(current, piece, soft, hard)
+                    if len(carried) < len(current):
+                        drafts.append(tuple(current[: len(current) - len(carried)]))
+                        current = carried
+                    elif _size(current) + piece.tokens > hard:
+                        drafts.append(tuple(current))
+                        current = []
+                current.append(piece)
+    if current:
+        drafts.append(tuple(current))
+    return [_Draft(section, pieces) for pieces in _even_out(drafts, soft, options)]
+
+
+def _carried(current: list[Piece], following: Piece, soft: int, hard: int) -> list[Piece]:
+    """The pieces at the end that announce `following` and move into the next chunk with it, where they fit."""
+    first = len(current)
+    while first > 0 and current[first - 1].sticky:
+        first -= 1
+    carried = current[first:]
+    while carried and _size([*carried, following]) > (soft if len(carried) < len(current) else hard):
+        carried = carried[1:]
+    return carried
+
+
+def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+    """Moves pieces from the last but one chunk of a section into a last one that is hardly worth finding."""
+    if len(drafts) < 2 or _size(drafts[-1]) >= options.least_tail:
+        return drafts
+    before, tail = list(drafts[-2]), list(drafts[-1])
+    if _size([*before, *tail]) <= soft:
+        return [*drafts[:-2], (*before, *tail)]
+    while len(before) > 1 and _size([before[-1], *tail]) <= min(soft, _size(before[:-1])):
+        tail.insert(0, before.pop())
+    while len(before) > 1 and before[-1].sticky and _size([before[-1], *tail]) <= soft:
+        tail.insert(0, before.pop())
+    return [*drafts[:-2], tuple(before), tuple(tail)]
+
+
+def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
+    """Chunks below S3's minimum join the chunk before them, or after, where both fit together."""
+    joined: list[_Draft] = []
+    for draft in drafts:
+        if joined:
+            before = joined[-1]
+            short = min(len(_text(page, before)), len(_text(page, draft))) < options.least_characters
+            apart = draft.pieces[0].start - before.pieces[-1].end
+            if short and apart < 200 and before.tokens + draft.tokens <= min(options.target, limit) // 2:
+                section = before.section if len(_text(page, draft)) < options.least_characters else draft.section
+                joined[-1] = _Draft(section, before.pieces + draft.pieces)
+                continue
+        joined.append(draft)
+    return joined
+
+
+# --- checking: nothing above the limit -----------------------------------------------------------------------------
+
+
+def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
+    """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
+    embedded = [_embedding_text(d.section.breadcrumb, _shown(page, d), page.markup) for d in drafts]
+    sizes = words.counts(embedded)
+    near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
+    for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
+        sizes[index] = size
+    fitting: list[tuple[_Draft, int]] = []
+    for draft, size in zip(drafts, sizes, strict=True):
+        if size <= limit:
+            fitting.append((draft, size))
+        else:
+            fitting += _fit(page, _halves(page, draft, cutter), cutter, words, limit)
+    return fitting
+
+
+def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
+    if len(draft.pieces) > 1:
+        middle = len(draft.pieces) // 2
+        return [_Draft(draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
+    piece = draft.pieces[0]
+    size = len(page.text[piece.start : piece.end].split())
+    parts = list(cutter.anywhere(piece.start, piece.end, max(1, piece.tokens // 2), piece.lead, piece.lead_tokens))
+    if len(parts) < 2:
+        middle = (piece.start + piece.end) // 2
+        if middle == piece.start:
+            raise TextTooLong(
+                f"{page.source_file}: the titles above offset {piece.start} leave no room for text.",
+                hint="Use an embedder that reads more tokens.",
+            )
+        cuts = ((piece.start, middle), (middle, piece.end))
+        parts = [replace(piece, start=a, end=b, tokens=max(1, size // 2)) for a, b in cuts]
+    return [_Draft(draft.section, (part,)) for part in parts]
+
+
+# --- chunks: ids and chain -----------------------------------------------------------------------------------------
+
+
+def _span(page: Page, draft: _Draft) -> tuple[int, int]:
+    """Without white space at the ends; a cut piece of code keeps the indentation of its first line."""
+    start, end = draft.pieces[0].start, draft.pieces[-1].end
+    text = page.text[start:end]
+    kept = text.lstrip("\r\n") if draft.pieces[0].lead else text.lstrip("\ufeff \t\r\n\f\v")
+    kept = kept if kept.strip() else text
+    return end - len(kept), end - len(kept) + len(kept.rstrip())
+
+
+def _text(page: Page, draft: _Draft) -> str:
+    start, end = _span(page, draft)
+    return page.text[start:end]
+
+
+def _shown(page: Page, draft: _Draft) -> str:
+    lead = draft.pieces[0].lead
+    return f"{lead}\n{_text(page, draft)}" if lead else _text(page, draft)
+
+
+def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
+    drafts = [(draft, size) for draft, size in drafts if _text(page, draft).strip()]
+    place = page.source_file
+    if page.module is not None and page.chapter is not None and page.lesson is not None:
+        place = f"{page.module}:{page.chapter}:{page.lesson}"
+    hashes = [sha256(_text(page, draft).encode()).hexdigest() for draft, _ in drafts]
+    ids = _ids(f"{page.book_id}:{place}", hashes)
+    parent = str(uuid.uuid5(ID_NAMESPACE, f"{page.book_id}:{place}:parent"))
+    chunks: list[Chunk] = []
+    line, counted = 1, 0
+    for index, (draft, size) in enumerate(drafts):
+        start, end = _span(page, draft)
+        text = page.text[start:end]
+        line, counted = line + _line_breaks(page.text, counted, start), start
+        chunks.append(
+            Chunk(
+                id=ids[index],
+                book_id=page.book_id,
+                text=text,
+                start=start,
+                end=end,
+                line=line,
+                source_file=page.source_file,
+                source_file_hash=page.file_hash,
+                title=page.title,
+                url=f"{page.url}#{draft.section.anchor}" if draft.section.anchor else page.url,
+                heading_path=draft.section.path,
+                breadcrumb=draft.section.breadcrumb,
+                content_hash=hashes[index],
+                parent_doc_id=parent,
+                chunk_index=index,
+                total_chunks=len(drafts),
+                prev_chunk_id=ids[index - 1] if index else None,
+                next_chunk_id=ids[index + 1] if index + 1 < len(ids) else None,
+                word_count=len(text.split()),
+                token_count=size,
+                char_count=len(text),
+                lead=draft.pieces[0].lead,
+                module=page.module,
+                chapter=page.chapter,
+                lesson=page.lesson,
+                hardware_tier=page.hardware_tier,
+                proficiency_level=page.proficiency_level,
+                layer=page.layer,
+                language=page.language,
+                version=page.version,
+            )
+        )
+    return chunks
+
+
+def _ids(place: str, hashes: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    ids: list[str] = []
+    for content_hash in hashes:
+        name = f"{place}:{content_hash[:16]}"
+        seen[name] = seen.get(name, 0) + 1
+        ids.append(str(uuid.uuid5(ID_NAMESPACE, name if seen[name] == 1 else f"{name}:{seen[name]}")))
+    return ids
+
+
+def _line_breaks(text: str, start: int, end: int) -> int:
+    between = text[start:end]
+    return len(re.findall(r"\r\n?|\n", between)) if "\r" in between else between.count("\n")

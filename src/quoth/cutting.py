@@ -1,0 +1,185 @@
+"""Blocks → pieces that fit: the knife of `quoth.chunking`.
+
+A block that fits is one piece. One that does not is cut where it hurts least: containers at their children, fences
+and tables at lines (with the opening line or header row as `lead`), prose at sentences, then words, then anywhere.
+Counting is memoised per word, because a tokenizer is slower than everything else here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from quoth.domain import Markup
+from quoth.markdown import Block, plain
+from quoth.ports import TokenCounter
+
+_MEMO_WORDS = 200_000
+_SENTENCE_END = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？]+\s*)(?=\S)")
+_WORD = re.compile(r"\S+")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along between two of its blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the page that is never cut again. `tokens` counts its plain text."""
+
+    start: int
+    end: int
+    tokens: int
+    lead: str = ""
+    lead_tokens: int = 0
+    sticky: bool = False  # belongs to what follows
+    barrier: bool = False  # long markup: nothing to read, and too much to carry along
+
+
+class Words:
+    """Token counts as sums over white-space separated words, each word tokenized once.
+
+    Exact for tokenizers that split at white space first (WordPiece); close for the others, whose texts the caller
+    checks with `exact` when they come near the limit.
+    """
+
+    def __init__(self, tokens: TokenCounter) -> None:
+        self._tokens = tokens
+        self._memo: dict[str, int] = {}
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        split = [text.split() for text in texts]
+        memo = self._memo
+        unknown = list({word for words in split for word in words if word not in memo})
+        if unknown:
+            if len(memo) > _MEMO_WORDS:
+                memo.clear()
+                unknown = list({word for words in split for word in words})
+            memo.update(zip(unknown, self._tokens.counts(unknown), strict=True))
+        return [sum(map(memo.__getitem__, words)) for words in split]
+
+    def count(self, text: str) -> int:
+        return self.counts([text])[0]
+
+    def exact(self, texts: Sequence[str]) -> list[int]:
+        return self._tokens.counts(texts)
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        return self._tokens.spans(text)
+
+
+_WORDS: WeakKeyDictionary[TokenCounter, Words] = WeakKeyDictionary()
+
+
+def words_of(tokens: TokenCounter) -> Words:
+    """The memo of this tokenizer, kept from page to page as long as the tokenizer lives."""
+    words = _WORDS.get(tokens)
+    if words is None:
+        words = _WORDS[tokens] = Words(tokens)
+    return words
+
+
+class Cutter:
+    """Cuts the blocks of one page. `soft` is the size wanted, `hard` the size that must not be passed."""
+
+    def __init__(self, text: str, markup: Markup, words: Words, leaf_tokens: dict[int, int]) -> None:
+        self._text = text
+        self._markup: Markup = markup
+        self._words = words
+        self._leaf_tokens = leaf_tokens  # by start of the leaf
+
+    def pieces(self, block: Block, soft: int, hard: int) -> Iterator[Piece]:
+        if block.kind == "markup":
+            yield Piece(block.start, block.end, 0, barrier=block.end - block.start > _LONG_MARKUP)
+            return
+        tokens = self._tokens_of(block)
+        whole = hard if block.kind in ("fence", "table", "code", "admonition") else soft
+        if tokens <= whole:
+            yield Piece(block.start, block.end, tokens, sticky=self._introduces(block))
+        elif block.children:
+            for child in block.children:
+                yield from self.pieces(child, soft, hard)
+        elif block.kind in ("fence", "table"):
+            yield from self._lines(block.start, block.end, hard, head_end=block.head_end)
+        elif block.kind in ("code", "html"):
+            yield from self._lines(block.start, block.end, hard)
+        else:
+            yield from self._sentences(block.start, block.end, soft)
+
+    def anywhere(self, start: int, end: int, budget: int, lead: str = "", lead_tokens: int = 0) -> Iterator[Piece]:
+        """Pieces of at most `budget` tokens, cut between words, or inside a word that is too long by itself."""
+        words = [(start + match.start(), start + match.end()) for match in _WORD.finditer(self._text[start:end])]
+        counts = self._words.counts([self._text[a:b] for a, b in words])
+        begin, size = -1, 0
+        last = start
+        for (a, b), count in zip(words, counts, strict=True):
+            if begin >= 0 and size + count > budget:
+                yield Piece(begin, last, size, lead, lead_tokens)
+                begin = -1
+            if count > budget:
+                yield from self._inside(a, b, budget, lead, lead_tokens)
+                continue
+            begin, size = (a, count) if begin < 0 else (begin, size + count)
+            last = b
+        if begin >= 0:
+            yield Piece(begin, last, size, lead, lead_tokens)
+
+    def _inside(self, start: int, end: int, budget: int, lead: str, lead_tokens: int) -> Iterator[Piece]:
+        spans = self._words.spans(self._text[start:end])
+        step = max(1, budget)
+        cuts = [start, *(start + spans[index][0] for index in range(step, len(spans), step)), end]
+        for a, b in zip(cuts, cuts[1:], strict=False):
+            if b > a:
+                yield Piece(a, b, min(step, b - a), lead, lead_tokens)
+
+    def _lines(self, start: int, end: int, hard: int, head_end: int = 0) -> Iterator[Piece]:
+        lead, lead_tokens = self._lead(start, head_end, hard)
+        at = start
+        if head_end:
+            yield from (
+                Piece(piece.start, piece.end, piece.tokens, sticky=True)
+                for piece in self.anywhere(start, head_end, hard)
+            )
+            at = head_end
+        lines = [
+            (at + match.start(), at + match.end())
+            for match in _LINE.finditer(self._text[at:end])
+            if match[0].strip()
+        ]
+        counts = self._words.counts([self._text[a:b] for a, b in lines])
+        room = max(1, hard - lead_tokens)
+        for (a, b), count in zip(lines, counts, strict=True):
+            if count > room:
+                yield from self.anywhere(a, b, room, lead, lead_tokens)
+            else:
+                yield Piece(a, b, count, lead, lead_tokens)
+
+    def _lead(self, start: int, head_end: int, hard: int) -> tuple[str, int]:
+        if not head_end:
+            return "", 0
+        lead = self._text[start:head_end].strip("\r\n")
+        tokens = self._words.count(plain(lead, self._markup) if not lead.lstrip(" \t>").startswith(("`", "~")) else lead)
+        # A header as long as a page would leave no room for the rows it heads.
+        return (lead, tokens) if tokens * 2 <= hard else ("", 0)
+
+    def _sentences(self, start: int, end: int, soft: int) -> Iterator[Piece]:
+        source = self._text[start:end]
+        cuts = [start, *(start + match.end() for match in _SENTENCE_END.finditer(source)), end]
+        spans = list(zip(cuts, cuts[1:], strict=False))
+        counts = self._words.counts([plain(self._text[a:b], self._markup) for a, b in spans])
+        for (a, b), count in zip(spans, counts, strict=True):
+            if count > soft:
+                yield from self.anywhere(a, b, soft)
+            else:
+                yield Piece(a, b, count)
+
+    def _tokens_of(self, block: Block) -> int:
+        if block.children:
+            return sum(self._tokens_of(child) for child in block.children)
+        return self._leaf_tokens.get(block.start, 0)
+
+    def _introduces(self, block: Block) -> bool:
+        """A heading, the opening line of an admonition, or a paragraph that announces what comes next."""
+        if block.kind == "paragraph":
+            return block.plain.endswith((":", "："))
+        return block.kind in ("heading", "label")

@@ -1,0 +1,263 @@
+"""The text of a page → blocks with exact offsets.
+
+Comes in: the whole text of a file and how it is written. Goes out: a tree of Blocks whose leaves hold every character
+that is not white space, each exactly once, in order. markdown-it-py finds the blocks and their lines (its inline
+parser is never run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives
+and MDX are block rules of ours. This module must not know of pages, tokens or chunks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from quoth.domain import Markup
+from quoth.mdx import directive_rule, mdx_rule
+from quoth.plaintext import HEADING_ID, fenced, inline_text, plain
+
+__all__ = ["Block", "BlockKind", "first_heading", "leaves", "parse", "plain"]
+
+BlockKind = Literal[
+    "heading",
+    "paragraph",
+    "list",
+    "item",
+    "fence",
+    "code",  # indented
+    "table",
+    "admonition",
+    "quote",
+    "html",
+    "label",  # the opening line of an admonition, or a tag with words for the reader: belongs to what follows
+    "markup",  # nothing to read: imports, tags, comments, rules, link definitions, front matter
+]
+
+_CONTAINERS: dict[str, BlockKind] = {
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "list_item_open": "item",
+    "blockquote_open": "quote",
+}
+_LEAVES: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "table_open": "table",
+    "fence": "fence",
+    "code_block": "code",
+    "html_block": "html",
+    "hr": "markup",
+    "mdx_markup": "markup",
+    "directive_open": "label",
+    "directive_close": "markup",
+}
+_NEWLINE = re.compile(r"\r\n?|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of whole lines, `start` at the beginning of the first and `end` after the last visible character."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0  # of a heading
+    text: str = ""  # of a heading, without markup
+    info: str = ""  # of a fence: everything after the backticks; of an admonition: its kind
+    anchor: str = ""  # the explicit id of a heading
+    head_end: int = 0  # of a fence or a table: where the opening line or the header rows end
+    plain: str = ""  # of a leaf: what there is to read
+    children: tuple[Block, ...] = ()
+
+
+def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Block, ...]:
+    """The blocks of `text` from `start` on; what stands before `start` (front matter) is one block of markup."""
+    front = (Block("markup", 0, start),) if text[:start].strip() else ()
+    if start == 0 and text.startswith("\ufeff"):
+        start, front = 1, (Block("markup", 0, 1),)
+    lines = _Lines(text, start)
+    if markup == "text":
+        return front + tuple(_Tree(lines, markup).gap(0, lines.count))
+    tokens: list[Token] = []
+    parser = _parser(markup)
+    parser.block.parse(lines.source, parser, {}, tokens)
+    return front + _Tree(lines, markup).build(tokens)
+
+
+def leaves(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if block.children:
+            yield from leaves(block.children)
+        else:
+            yield block
+
+
+def first_heading(text: str, *, start: int = 0) -> str:
+    """The words of the first level-one heading, found without parsing the page; empty when there is none."""
+    fence = ""
+    before = ""
+    for line in _NEWLINE.split(text[start:].removeprefix("\ufeff")):
+        bare = line.strip()
+        if fence:
+            fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
+        elif bare.startswith(("```", "~~~")):
+            fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
+        elif bare.startswith(("# ", "#\t")) and len(line) - len(line.lstrip()) < 4:
+            return inline_text(HEADING_ID.sub("", re.sub(r"[ \t]+#+$", "", bare[1:]).strip()))
+        elif bare and not bare.strip("=") and before:
+            return inline_text(HEADING_ID.sub("", before))
+        before = bare
+    return ""
+
+
+@lru_cache(maxsize=2)
+def _parser(markup: Markup) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
+    # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
+    off = ["reference"]
+    everywhere = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("table", "directive", directive_rule, everywhere)
+    if markup == "mdx":
+        off += ["code", "html_block"]
+        parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
+    parser.block.ruler.disable(off)
+    return parser
+
+
+class _Lines:
+    """The lines of a text as markdown-it counts them, and where each begins in the original."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        body = text[start:] if start else text
+        if "\r" in body:
+            self.starts = [start, *(match.end() + start for match in _NEWLINE.finditer(body))]
+            body = _NEWLINE.sub("\n", body)
+        else:
+            self.starts = [start]
+            at = body.find("\n")
+            while at >= 0:
+                self.starts.append(start + at + 1)
+                at = body.find("\n", at + 1)
+        self.source = body.replace("\0", "\ufffd")
+        self.count = len(self.starts)
+        self.starts.append(len(text))
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Offsets of the lines from `first` up to but without `last`, blank lines at the end left out."""
+        start = self.starts[first]
+        return start, start + len(self.text[start : self.starts[last]].rstrip())
+
+    def blank(self, line: int) -> bool:
+        return not self.text[self.starts[line] : self.starts[line + 1]].strip()
+
+
+class _Tree:
+    """Builds Blocks from markdown-it's flat tokens. Every line of a container is in one of its children: what no
+    rule has claimed (the lone `>` of a quote, text nested too deep) is added as a block of its own."""
+
+    def __init__(self, lines: _Lines, markup: Markup) -> None:
+        self.lines = lines
+        self.markup: Markup = markup
+
+    def build(self, tokens: Sequence[Token]) -> tuple[Block, ...]:
+        blocks, _ = self._siblings(tokens, 0, 0, self.lines.count)
+        return blocks
+
+    def gap(self, first: int, last: int) -> Iterator[Block]:
+        """The unclaimed lines from `first` up to `last`, as one block for each run without a blank line."""
+        line = first
+        while line < last:
+            if self.lines.blank(line):
+                line += 1
+                continue
+            begin = line
+            while line < last and not self.lines.blank(line):
+                line += 1
+            start, end = self.lines.span(begin, line)
+            yield self._leaf("paragraph", start, end)
+
+    def _siblings(self, tokens: Sequence[Token], at: int, line: int, last: int) -> tuple[tuple[Block, ...], int]:
+        """The blocks from token `at` to the end of its container, which spans the lines from `line` to `last`."""
+        blocks: list[Block] = []
+        open_directives: list[tuple[int, int, str]] = []  # index in `blocks`, colons, kind
+        while at < len(tokens) and tokens[at].nesting >= 0:
+            token = tokens[at]
+            first, end = token.map or [line, line]
+            blocks.extend(self.gap(line, first))
+            line = max(line, end)
+            if token.type in _CONTAINERS:
+                children, at = self._siblings(tokens, at + 1, first, end)
+                blocks.append(self._container(_CONTAINERS[token.type], children, first, end))
+            else:
+                if token.type == "directive_open":
+                    open_directives.append((len(blocks), len(token.markup), token.info))
+                blocks.append(self._from_token(tokens, at))
+                if token.type == "directive_close":
+                    _close_directive(blocks, open_directives, len(token.markup))
+                at = _after(tokens, at)
+        blocks.extend(self.gap(line, last))
+        # An admonition that is never closed stays a lone line: swallowing the headings below it would cost citations.
+        return tuple(blocks), at + 1
+
+    def _container(self, kind: BlockKind, children: tuple[Block, ...], first: int, last: int) -> Block:
+        if not children:
+            start, end = self.lines.span(first, last)
+            return self._leaf("paragraph", start, end)
+        return Block(kind, children[0].start, children[-1].end, children=children)
+
+    def _from_token(self, tokens: Sequence[Token], at: int) -> Block:
+        token = tokens[at]
+        first, last = token.map or [0, 0]
+        start, end = self.lines.span(first, last)
+        kind = _LEAVES[token.type]
+        if kind == "heading":
+            content = tokens[at + 1].content
+            explicit = HEADING_ID.search(content)
+            words = inline_text(content[: explicit.start()] if explicit else content)
+            block = self._leaf(kind, start, end)
+            return replace(block, level=int(token.tag[1]), text=words, anchor=explicit[1] if explicit else "")
+        if kind == "fence":
+            head_end = self.lines.span(first, first + 1)[1]
+            said = fenced(token.info, token.content)
+            return Block(kind if said else "markup", start, end, info=token.info, head_end=head_end, plain=said)
+        if kind == "table":
+            return replace(self._leaf(kind, start, end), head_end=self.lines.span(first, min(first + 2, last))[1])
+        if kind == "markup":
+            return Block("label" if token.content else kind, start, end, plain=token.content)
+        return self._leaf(kind, start, end)
+
+    def _leaf(self, kind: BlockKind, start: int, end: int) -> Block:
+        said = self.lines.text[start:end] if kind == "code" else plain(self.lines.text[start:end], self.markup)
+        return Block(kind if said else "markup", start, end, plain=said)
+
+
+def _after(tokens: Sequence[Token], at: int) -> int:
+    """The index behind a leaf, its closing token included."""
+    if tokens[at].nesting == 0:
+        return at + 1
+    depth = 0
+    while True:
+        depth += tokens[at].nesting
+        at += 1
+        if depth == 0:
+            return at
+
+
+def _close_directive(blocks: list[Block], open_directives: list[tuple[int, int, str]], colons: int) -> None:
+    """A closing line ends the outermost admonition with no more colons than it has, as remark-directive does."""
+    for index, (_, needed, _kind) in enumerate(open_directives):
+        if needed <= colons:
+            while len(open_directives) > index:
+                _wrap(blocks, *open_directives.pop())
+            return
+
+
+def _wrap(blocks: list[Block], first: int, _colons: int, kind: str) -> None:
+    inside = tuple(blocks[first:])
+    blocks[first:] = [Block("admonition", inside[0].start, inside[-1].end, info=kind, children=inside)]

@@ -1,0 +1,186 @@
+"""Markdown without its marks: what is embedded and termed, and the words of a heading.
+
+`plain(text, markup)` keeps every word a reader would see (titles, tab labels, image descriptions, code) and lets go of
+what only tells a renderer what to do (link targets, emphasis, tags, imports, heading hashes, fences). It works on any
+piece of a page, also on one that was cut, so it looks at lines and never at a parse tree. It knows nothing of chunks.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from quoth.domain import Markup
+
+# A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
+HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?\*/\}", re.S)
+SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
+IMPORT = re.compile(r"^import\s(?:[^'\"`;]{0,2000}?\sfrom\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*$", re.M)
+EXPORT = re.compile(r"^export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)[^\n]*$", re.M)
+# A reference definition is a link target; a footnote (`[^1]:`) is text.
+DEFINITION = re.compile(
+    r"^[ \t>]*\[(?!\^)(?:[^\[\]\n\\]|\\.)+\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$",
+    re.M,
+)
+DIRECTIVE = re.compile(r"^[ \t>]*:{3,}[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M)
+# Attributes whose value is shown to the reader.
+LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
+TAG = (
+    r"</?(?:[A-Za-z][\w.:-]*(?=[\s/>{])(?:[^<>\"'{}`]|\"[^\"]*\"|'[^']*'"
+    r"|\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\})*+)?>"
+)
+
+_FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
+_FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
+_PREFIX = re.compile(r"^[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
+_RULER = re.compile(
+    r"^[ \t>]*(?:=+|-{2,}|(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}"
+    r"|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*$",
+    re.M,
+)
+_ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
+_GAP = re.compile(r"\n[ \t]*\n")
+_BLANK = re.compile(r"[ \t]*\n\s*")
+_SPECIAL = re.compile(r"[\\`*_\[<&~]")
+_INLINE = re.compile(
+    r"(?P<tick>`++)(?P<code>.+?)(?<!`)(?P=tick)(?!`)"
+    r"|`++"
+    r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|!?\[(?P<link>(?:[^\[\]`]|`[^`]*+`|\[(?:[^\[\]]|\[[^\[\]]*+\])*+\])*+)\]"
+    r"(?:\((?:<[^<>\n]*+>|(?:[^()\s]|\((?:[^()\s]|\([^()\s]*+\))*+\))*+)(?:\s+(?:\"[^\"]*+\"|'[^']*+'))?\s*+\)"
+    r"|\[[^\[\]\n]*+\])"
+    r"|\[\^[^\]\s]{1,80}\]:?"
+    r"|(?P<tag>" + TAG + r")"
+    r"|\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*"
+    r"|(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])"
+    r"|(?<![\w_])_{1,3}(?=[^\s_])|(?<=[^\s_])_{1,3}(?![\w_])"
+    r"|~~",
+    re.S,
+)
+# Tags that stand inside a word or sentence; all others separate words.
+_WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link|)\b[^>]*>|</?>")
+
+
+def plain(text: str, markup: Markup = "markdown") -> str:
+    """The readable words of `text`, without markup. Deterministic, and empty when there is nothing to read."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if markup == "text":
+        return _BLANK.sub("\n", text).strip("\ufeff \t\n")
+    if "```" not in text and "~~~" not in text:
+        return _prose(text)
+    parts: list[str] = []
+    at = 0
+    while opening := _FENCE.search(text, at):
+        parts.append(_prose(text[at : opening.start()]))
+        closing = _closing(opening[1][0], len(opening[1])).search(text, opening.end())
+        end = closing.start() if closing else len(text)
+        parts.append(fenced(opening[2], text[opening.end() : end]))
+        at = closing.end() if closing else len(text)
+    parts.append(_prose(text[at:]))
+    return "\n".join(part for part in parts if part)
+
+
+def fenced(info: str, body: str) -> str:
+    """The words of a fence: its title and its code as it stands."""
+    if info.strip() == "mdx-code-block":  # Docusaurus renders what such a fence holds
+        return _prose(body)
+    title = _FENCE_TITLE.search(info)
+    code = body.strip("\n").rstrip()
+    return f"{title[1][1:-1]}\n{code}" if title else code
+
+
+def inline_text(text: str) -> str:
+    """The words of one line of Markdown as a renderer's text nodes hold them: what anchors are made from."""
+    if not _SPECIAL.search(text):
+        return text.strip()
+    text = _INLINE.sub(_heading_replacement, text)
+    return (html.unescape(text) if "&" in text else text).strip()
+
+
+def labels(tag: str) -> str:
+    """What a tag says to the reader: its label, title, caption or description."""
+    return " ".join(match[1].strip() for match in LABEL.findall(tag) if match[1].strip())
+
+
+@lru_cache(maxsize=64)
+def _closing(mark: str, length: int) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t>]*{re.escape(mark)}{{{length},}}[ \t]*$", re.M)
+
+
+def _prose(text: str) -> str:
+    text = _without_blocks(text)
+    text = _PREFIX.sub("", text)
+    if "|" in text:
+        text = _ROW.sub(_cells, text)
+    if _SPECIAL.search(text):
+        # Inline marks never reach across a blank line, so neither may our patterns.
+        text = "\n".join(_spoken(part) for part in _GAP.split(text)) if "\n\n" in text else _spoken(text)
+    return _BLANK.sub("\n", text).strip("\ufeff \t\n")
+
+
+def _without_blocks(text: str) -> str:
+    """Lets go of the marks that fill whole lines. The tests before the patterns are there for speed."""
+    if "{" in text:
+        text = HEADING_ID.sub("", text)
+    if "<!--" in text or "{/*" in text:
+        text = COMMENT.sub("", text)
+    if "<s" in text or "<S" in text:
+        text = SCRIPT.sub("", text)
+    if "import" in text:
+        text = IMPORT.sub("", text)
+    if "export" in text:
+        text = EXPORT.sub("", text)
+    if "]:" in text:
+        text = DEFINITION.sub("", text)
+    if ":::" in text:
+        text = DIRECTIVE.sub(_directive_title, text)
+    if "-" in text or "=" in text or "***" in text or "___" in text or "* *" in text or "_ _" in text:
+        text = _RULER.sub("", text)
+    return text
+
+
+def _directive_title(match: re.Match[str]) -> str:
+    return match[2] or (match[3] or "").strip() or match[1] or ""
+
+
+def _cells(match: re.Match[str]) -> str:
+    return match[0].replace("\\|", "\0").replace("|", " ").replace("\0", "|").strip()
+
+
+def _spoken(text: str) -> str:
+    text = _INLINE.sub(_replacement, text)
+    return html.unescape(text) if "&" in text else text
+
+
+def _nested(text: str, replace: Callable[[re.Match[str]], str]) -> str:
+    return _INLINE.sub(replace, text) if _SPECIAL.search(text) else text
+
+
+def _replacement(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "code":
+        return match["code"].strip()
+    if kind == "link" or kind == "strong":
+        return _nested(match[kind], _replacement)
+    if kind == "escaped":
+        return match["escaped"]
+    if kind == "tag":
+        tag = match["tag"]
+        if "=" in tag and (said := labels(tag)):
+            return f" {said} "
+        return "" if _WITHIN.fullmatch(tag) else " "
+    return ""
+
+
+def _heading_replacement(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "code":
+        return match["code"].strip()
+    if kind == "link" or kind == "strong":
+        return _nested(match[kind], _heading_replacement)
+    return match["escaped"] if kind == "escaped" else ""
