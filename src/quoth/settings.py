@@ -1,0 +1,320 @@
+"""What a user may set, gathered from the environment, `.env` and `quoth.toml` into one frozen `Settings`.
+
+In: variables, two files and whatever the command line overrides. Out: checked values, each of which knows where it
+came from. A wrong or unknown setting is `BadConfiguration`, never ignored. There is no global settings object:
+whoever starts the program calls `load_settings` and hands the result on. Values are gathered here and not by
+pydantic-settings, which can tell neither the origin of a value nor the nearest name to a misspelt one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from annotated_types import Ge, Le
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+
+from quoth.errors import BadConfiguration
+
+PREFIX = "QUOTH_"
+CONFIG_VARIABLE = "QUOTH_CONFIG"
+# Variables of our own test suite; no setting may start like this.
+TEST_PREFIX = "QUOTH_TEST_"
+REFUSAL_SENTENCE = "I don't have information about that in the book content"
+# The five specifications name these; a `.env` written for them works as it is.
+SPECIFICATION_NAMES = {
+    "database_url": "DATABASE_URL",
+    "top_k": "AGENT_TOP_K",
+    "similarity_threshold": "AGENT_SCORE_THRESHOLD",
+    "max_turns": "AGENT_MAX_TURNS",
+    "openai_api_key": "OPENAI_API_KEY",
+    "openai_model": "OPENAI_MODEL",
+    "openai_base_url": "OPENAI_BASE_URL",
+    "gemini_api_key": "GEMINI_API_KEY",
+    "cohere_api_key": "COHERE_API_KEY",
+    "cohere_model": "COHERE_MODEL",
+    "qdrant_url": "QDRANT_URL",
+    "qdrant_api_key": "QDRANT_API_KEY",
+    "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
+}
+_LOG_LEVELS = Literal["debug", "info", "warning", "error"]
+
+
+def _default_data_dir() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("quoth", appauthor=False)
+
+
+def _absolute(value: object) -> object:
+    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+Folder = Annotated[Path, BeforeValidator(_absolute)]
+
+
+class Settings(BaseModel):
+    """Each field is a variable `QUOTH_<NAME>` and a key of quoth.toml; some have a name of the specifications too."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, protected_namespaces=())
+
+    data_dir: Folder = Field(default_factory=_default_data_dir, description="Where indexes and the database live.")
+    database_url: str = Field(
+        default="",
+        repr=False,  # it may hold a password
+        description="The relational store; default: the file quoth.db in data_dir.",
+    )
+    model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")
+    book: str | None = Field(default=None, min_length=1, description="The book that is asked when none is named.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
+    port: int = Field(default=8000, ge=1, le=65535, description="Port that `quoth serve` listens on.")
+    workers: int = Field(default=1, ge=1, le=256, description="Processes that `quoth serve` starts.")
+    top_k: int = Field(default=5, ge=1, le=20, description="Passages an answer may use.")
+    similarity_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Least similarity of a passage; default: the calibrated one of the index.",
+    )
+    max_turns: int = Field(default=50, ge=1, le=10_000, description="Questions in one `quoth chat`.")
+    refusal_sentence: str = Field(
+        default=REFUSAL_SENTENCE, min_length=1, description="Said when the book does not hold the answer."
+    )
+    log_level: Annotated[_LOG_LEVELS, BeforeValidator(_lower)] = Field(
+        default="warning", description="Least important log line that is written."
+    )
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(_lower)] = Field(
+        default="text", description="Log lines for people, or one JSON object a line."
+    )
+    log_questions: bool = Field(default=False, description="May log lines hold what readers asked?")
+
+    openai_api_key: SecretStr | None = Field(default=None, description="Key for OpenAI.")
+    openai_model: str | None = Field(default=None, description="Model that writes answers.")
+    openai_base_url: str | None = Field(default=None, description="Any server that speaks OpenAI's protocol.")
+    gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
+    cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")
+    cohere_model: str | None = Field(default=None, description="Embedding model of Cohere.")
+    qdrant_url: str | None = Field(default=None, description="A Qdrant server or cluster.")
+    qdrant_api_key: SecretStr | None = Field(default=None, description="Key for Qdrant.")
+    qdrant_collection_name: str | None = Field(default=None, description="Collection on the Qdrant server.")
+
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _place_the_database(self) -> Self:
+        if not self.database_url:
+            object.__setattr__(self, "database_url", f"sqlite:///{(self.data_dir / 'quoth.db').as_posix()}")
+        return self
+
+    def describe(self) -> list[SettingRow]:
+        """Every setting as `quoth config` shows it; secrets only as "(set)"."""
+        return [
+            SettingRow(
+                name=name,
+                value=_shown(name, getattr(self, name)),
+                source=self._origins.get(name, "default"),
+                default="" if field.default_factory else _shown(name, field.default),
+                help=field.description or "",
+                variables=variables_of(name),
+            )
+            for name, field in Settings.model_fields.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One line of `quoth config`."""
+
+    name: str
+    value: str
+    source: str
+    default: str
+    help: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A value that somebody wrote down, and where."""
+
+    field: str
+    value: object
+    name: str  # as it is written there
+    origin: str  # environment, .env, quoth.toml, option
+
+
+def load_settings(
+    *, environ: Mapping[str, str] | None = None, directory: Path | None = None, **overrides: object
+) -> Settings:
+    """Overrides (None means not given), then the environment, `.env`, `quoth.toml`, defaults.
+
+    `QUOTH_X` wins over the specifications' name of the same setting wherever either stands, so that a key exported
+    for other programs never beats the one that was written for Quoth."""
+    directory = directory or Path.cwd()
+    environment = os.environ if environ is None else environ
+    layers = [("environment", _named(environment)), (".env", _named(_dotenv(directory / ".env")))]
+    for origin, variables in layers:
+        _refuse_unknown_variables(origin, variables)
+
+    found: dict[str, _Found] = {}
+    for item in (*_from_overrides(overrides), *_from_variables(layers), *_from_toml(directory, layers)):
+        found.setdefault(item.field, item)
+    return _validated(found)
+
+
+def variables_of(field: str) -> tuple[str, ...]:
+    """The variables that set this field, the strongest first."""
+    own = PREFIX + field.upper()
+    return (own, SPECIFICATION_NAMES[field]) if field in SPECIFICATION_NAMES else (own,)
+
+
+# --- gathering ---
+
+
+def _from_overrides(overrides: Mapping[str, object]) -> Iterator[_Found]:
+    for name, value in overrides.items():
+        if name not in Settings.model_fields:
+            raise BadConfiguration(f"There is no setting {name!r}.", hint=_did_you_mean(name, Settings.model_fields))
+        if value is not None:
+            yield _Found(name, value, f"--{name.replace('_', '-')}", "option")
+
+
+def _from_variables(layers: list[tuple[str, dict[str, str]]]) -> Iterator[_Found]:
+    own_names = {field: PREFIX + field.upper() for field in Settings.model_fields}
+    for names in (own_names, SPECIFICATION_NAMES):
+        for origin, variables in layers:
+            for field, name in names.items():
+                if variables.get(name):  # NAME= with nothing behind it means not set
+                    yield _Found(field, variables[name], name, origin)
+
+
+def _from_toml(directory: Path, layers: list[tuple[str, dict[str, str]]]) -> Iterator[_Found]:
+    chosen = next((variables[CONFIG_VARIABLE] for _, variables in layers if variables.get(CONFIG_VARIABLE)), None)
+    path = directory / Path(chosen).expanduser() if chosen else directory / "quoth.toml"
+    for name, value in _toml(path, required=chosen is not None).items():
+        if name not in Settings.model_fields:
+            raise BadConfiguration(
+                f"{path} sets {name!r}, which is no setting.", hint=_did_you_mean(name, Settings.model_fields)
+            )
+        yield _Found(name, value, name, path.name)
+
+
+def _named(variables: Mapping[str, str | None]) -> dict[str, str]:
+    """By upper-case name; a variable without a value counts as empty, and the exact spelling wins."""
+    plain = {name.upper(): value or "" for name, value in variables.items() if not name.isupper()}
+    return plain | {name: value or "" for name, value in variables.items() if name.isupper()}
+
+
+def _refuse_unknown_variables(origin: str, variables: Mapping[str, str]) -> None:
+    known = {PREFIX + field.upper() for field in Settings.model_fields} | {CONFIG_VARIABLE}
+    for name in sorted(variables):
+        if name.startswith(PREFIX) and not name.startswith(TEST_PREFIX) and name not in known:
+            where = "in the environment" if origin == "environment" else f"in {origin}"
+            raise BadConfiguration(f"{name} {where} is no setting of Quoth.", hint=_did_you_mean(name, known))
+
+
+def _dotenv(path: Path) -> dict[str, str | None]:
+    text = _read(path, required=False)
+    if text is None:
+        return {}
+    from io import StringIO
+
+    from dotenv import dotenv_values
+
+    values = dotenv_values(stream=StringIO(text))
+    for number, line in enumerate(text.splitlines(), start=1):
+        ours = re.match(rf"\s*(?:export\s+)?({PREFIX}\w+)", line)
+        if ours and ours[1] not in values:
+            raise BadConfiguration(f"Line {number} of {path} cannot be read.", hint=f"Write {ours[1]}=value.")
+    return values
+
+
+def _toml(path: Path, *, required: bool) -> dict[str, Any]:
+    text = _read(path, required=required)
+    try:
+        return tomllib.loads(text or "")
+    except tomllib.TOMLDecodeError as fault:
+        raise BadConfiguration(f"{path} is no TOML: {fault}.", hint='Write one key = "value" a line.') from fault
+
+
+def _read(path: Path, *, required: bool) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as fault:
+        if not required:
+            return None
+        raise BadConfiguration(f"{path} does not exist.", hint=f"{CONFIG_VARIABLE} must name a TOML file.") from fault
+    except UnicodeDecodeError as fault:
+        raise BadConfiguration(f"{path} is not UTF-8 text.", hint="Save it as UTF-8.") from fault
+    except OSError as fault:
+        raise BadConfiguration(f"{path} cannot be read: {fault.strerror}.", hint="Check the file's rights.") from fault
+
+
+# --- judging ---
+
+
+def _validated(found: Mapping[str, _Found]) -> Settings:
+    given = {item.field: item.value for item in found.values()}
+    try:
+        settings = Settings.model_validate(given)
+    except ValidationError as fault:
+        raise _bad_value(fault, found) from None  # pydantic's message repeats the value, and it may be a secret
+    settings._origins.update({item.field: f"{item.origin} ({item.name})" for item in found.values()})
+    return settings
+
+
+def _bad_value(fault: ValidationError, found: Mapping[str, _Found]) -> BadConfiguration:
+    problem = fault.errors(include_url=False, include_context=False)[0]
+    field = str(problem["loc"][0])
+    item = found[field]
+    shown = "" if _is_secret(field) else f" {str(item.value)!r}"
+    return BadConfiguration(
+        f"{item.name} ({item.origin}) has a value that is not allowed{':' if shown else ''}{shown}.",
+        hint=f"{problem['msg']}{_range(field)}.",
+    )
+
+
+def _range(field: str) -> str:
+    """Both ends of what is allowed; pydantic names only the one that was crossed."""
+    limits = Settings.model_fields[field].metadata
+    low = next((limit.ge for limit in limits if isinstance(limit, Ge)), None)
+    high = next((limit.le for limit in limits if isinstance(limit, Le)), None)
+    return "" if low is None or high is None else f"; allowed is {low} to {high}"
+
+
+def _did_you_mean(name: str, known: Mapping[str, object] | set[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"Did you mean {near[0]}?" if near else "`quoth config` lists the settings."
+
+
+def _is_secret(name: str) -> bool:
+    return name == "database_url" or "SecretStr" in str(Settings.model_fields[name].annotation)
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None or value == "":
+        return ""
+    if isinstance(value, SecretStr):
+        return "(set)"
+    if name == "database_url":
+        return re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", str(value))
+    return str(value)
