@@ -1,0 +1,9 @@
+"""The HTTP doors: each turns a request into a call of the pipelines and its result into JSON, and decides nothing.
+
+app joins the doors · doorway every request passes first · bodies reads JSON · problems is the one shape of every error
+· sse writes streams · chat, search, books, health, pages are the doors · schemas documents what they answer.
+"""
+
+from quoth.api.app import create_app
+
+__all__ = ["create_app"]

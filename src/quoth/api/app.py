@@ -1,0 +1,91 @@
+"""Joins the doors into one application. A factory: nothing is opened before the application starts.
+
+In: settings, and parts for tests (fakes) or a `Quoth` that is already joined. Out: a FastAPI application.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any, TypedDict
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+from typing_extensions import Unpack
+
+from quoth import __version__
+from quoth.api import books, chat, health, search
+from quoth.api.doorway import Doorway
+from quoth.api.pages import install_pages
+from quoth.api.problems import install_problems
+from quoth.api.schemas import Problem
+from quoth.bootstrap import Quoth, bootstrap
+from quoth.errors import QuothError
+from quoth.ports import ChunkIndex, Clock, Embedder, Library
+from quoth.requests import ChatRequest, SearchRequest
+from quoth.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+DESCRIPTION = "Ask a technical book: answers in its own words, citations that open at the right line, honest refusals."
+
+
+class Parts(TypedDict, total=False):
+    clock: Clock
+    embedder: Embedder
+    index: ChunkIndex
+    library: Library
+
+
+def create_app(settings: Settings, *, quoth: Quoth | None = None, **parts: Unpack[Parts]) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
+        async with joined as app.state.quoth:
+            warming = asyncio.create_task(warm(app.state.quoth))
+            yield
+            warming.cancel()
+            await asyncio.wait([warming])
+
+    # The framework's own documentation pages load scripts from elsewhere; /openapi.json is ours.
+    app = FastAPI(
+        title="Quoth", version=__version__, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    app.add_middleware(Doorway)
+    install_problems(app)
+    for door in (chat, search, books, health):
+        app.include_router(door.router)
+    install_pages(app)
+    document(app)
+    return app
+
+
+async def warm(quoth: Quoth) -> None:
+    """Load the model and open the index before somebody waits for them. A failure shows in /health, and in the first
+    answer, as what it is."""
+    try:
+        await quoth.embedder.embed_query("Are you there?")
+        for book_id in (await quoth.index.books())[:1]:
+            await quoth.index.count(book_id)
+    except QuothError as error:
+        logger.warning("not ready to answer: %s", error)
+
+
+def document(app: FastAPI) -> None:
+    """OpenAPI with the bodies that we parse ourselves and the problems that every door may answer."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            _, ours = models_json_schema(
+                [(ChatRequest, "validation"), (SearchRequest, "validation"), (Problem, "validation")],
+                ref_template="#/components/schemas/{model}",
+            )
+            schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the framework's documented way to extend the schema

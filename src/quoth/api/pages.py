@@ -1,0 +1,38 @@
+"""`GET /` and its assets: the reader's page, served from the package with no request to anywhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+WEB = Path(__file__).parent.parent / "web"
+
+# No inline script, no foreign origin: what a book says can never run.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+class PageFiles(StaticFiles):
+    """Static files that are asked for again each time, with an ETag: a new version is seen at once."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = "no-cache"
+        response.headers["content-security-policy"] = PAGE_POLICY
+        return response
+
+
+def install_pages(app: FastAPI) -> None:
+    files = PageFiles(directory=WEB)
+
+    async def page(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+    app.add_route("/", page, methods=["GET"], include_in_schema=False)
+    app.mount("/assets", files)

@@ -1,0 +1,13 @@
+"""Where a handler finds the parts that `bootstrap` joined."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fastapi import Request
+
+from quoth.bootstrap import Quoth
+
+
+def quoth_of(request: Request) -> Quoth:
+    return cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped

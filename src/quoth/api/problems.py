@@ -1,0 +1,167 @@
+"""The one shape of every error of every door: RFC 9457 problem details that are also S0's ErrorResponse.
+
+In: an error of `quoth.errors`, or one of the framework's. Out: `application/problem+json`. The errors that only exist
+because of HTTP (a wrong content type, an unknown path) are declared here; everything else comes from the pipelines.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from quoth.errors import InternalError, InvalidSessionId, NotFound, QuothError, WrongUsage
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SOON = 5  # seconds: an outage that may pass by itself
+RETRY_LATE = 60  # seconds: somebody has to do something first
+
+
+class InvalidJson(WrongUsage):
+    code = "INVALID_JSON"
+    default_hint = "Send one JSON object, encoded as UTF-8."
+
+
+class UnsupportedMediaType(WrongUsage):
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    status = 415
+    default_hint = "Send the header Content-Type: application/json."
+
+
+class BodyTooLarge(WrongUsage):
+    code = "BODY_TOO_LARGE"
+    status = 413
+
+
+class MethodNotAllowed(WrongUsage):
+    code = "METHOD_NOT_ALLOWED"
+    status = 405
+
+
+class UnknownPath(NotFound):
+    default_hint = "GET /openapi.json lists what there is."
+
+
+def request_id_of(request: Request) -> str:
+    return str(request.state.request_id)  # set by the doorway, before anything else
+
+
+def title(code: str) -> str:
+    return code.replace("_", " ").capitalize()
+
+
+def public(error: QuothError, request_id: str) -> QuothError:
+    """What a stranger may know: faults of ours keep their inside to the log."""
+    if error.status != 500:
+        return error
+    return InternalError("Something went wrong inside Quoth.", hint=f"Report it with the request id {request_id}.")
+
+
+def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, Any]:
+    told = public(error, request_id)
+    return {
+        "type": f"/errors/{told.code}",
+        "title": title(told.code),
+        "status": told.status,
+        "detail": told.message,
+        "instance": instance,
+        "error_code": told.code,
+        "message": told.message,
+        "request_id": request_id,
+        "details": told.details,
+        "hint": told.hint,
+    }
+
+
+def retry_after(error: QuothError) -> Mapping[str, str]:
+    if error.status != 503:
+        return {}
+    return {"Retry-After": str(RETRY_SOON if error.retryable else RETRY_LATE)}
+
+
+def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(
+        problem(error, request_id=request_id_of(request), instance=request.url.path),
+        status_code=error.status,
+        headers={**retry_after(error), **(headers or {})},
+        media_type=MEDIA_TYPE,
+    )
+
+
+def log_fault(error: QuothError) -> None:
+    """A wrong request is the client's business; an outage is the operator's, and a fault of ours is ours."""
+    if error.status == 500:
+        logger.error("%s: %s", error.code, error.message, exc_info=error)
+    elif error.status > 500:
+        logger.warning("%s: %s", error.code, error)
+
+
+async def on_quoth_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, QuothError)
+    log_fault(error)
+    return problem_response(error, request)
+
+
+async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return problem_response(_of_http(request, error), request, error.headers)
+
+
+def _of_http(request: Request, error: HTTPException) -> QuothError:
+    if error.status_code == 404:
+        return UnknownPath(f"There is nothing at {request.url.path}.")
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        return MethodNotAllowed(
+            f"{request.method} is not possible at {request.url.path}.", hint=f"It answers to {allowed}."
+        )
+    if error.status_code < 500:
+        return WrongUsage(str(error.detail))
+    return InternalError(str(error.detail))
+
+
+async def on_invalid_parameter(request: Request, error: Exception) -> JSONResponse:
+    """A path or query parameter; bodies are read by `quoth.api.bodies`."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    name = str(first["loc"][-1])
+    details = {"field": name, "reason": str(first["msg"])}
+    if name == "session_id":
+        return problem_response(InvalidSessionId("session_id is not a UUID version 4.", details=details), request)
+    return problem_response(WrongUsage(f"`{name}` is wrong: {first['msg']}.", details=details), request)
+
+
+def known_errors(error: type[QuothError] = QuothError) -> Iterator[type[QuothError]]:
+    yield error
+    for kind in error.__subclasses__():
+        yield from known_errors(kind)
+
+
+async def explain_error(code: str, request: Request) -> JSONResponse:
+    """What the `type` of a problem points at."""
+    kind = next((kind for kind in known_errors() if kind.code == code), None)
+    if kind is None:
+        raise UnknownPath(f"There is nothing at {request.url.path}.")
+    return JSONResponse(
+        {
+            "error_code": code,
+            "title": title(code),
+            "status": kind.status,
+            "retryable": kind.retryable,
+            "hint": kind.default_hint,
+        }
+    )
+
+
+def install_problems(app: FastAPI) -> None:
+    app.add_exception_handler(QuothError, on_quoth_error)
+    app.add_exception_handler(HTTPException, on_http_exception)
+    app.add_exception_handler(RequestValidationError, on_invalid_parameter)
+    app.add_api_route("/errors/{code}", explain_error, methods=["GET"], include_in_schema=False)

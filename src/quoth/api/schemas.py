@@ -1,0 +1,258 @@
+"""What the doors answer, for OpenAPI only: `quoth.views` makes the JSON, and a test holds the two together."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quoth.domain import AnswerMode, ConfidenceLevel, Layer, ProficiencyLevel
+
+Responses = dict[int | str, dict[str, Any]]
+Score = Field(ge=0, le=1)
+Health = Literal["healthy", "degraded", "unavailable"]
+
+
+class Documented(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Documented):
+    """RFC 9457 problem details and S0 ErrorResponse in one."""
+
+    type: str = Field(examples=["/errors/EMPTY_QUERY"])
+    title: str = Field(examples=["Empty query"])
+    status: int = Field(examples=[400])
+    detail: str = Field(examples=["The question is empty."])
+    instance: str = Field(examples=["/chat"])
+    error_code: str = Field(examples=["EMPTY_QUERY"])
+    message: str = Field(examples=["The question is empty."])
+    request_id: UUID
+    details: dict[str, Any]
+    hint: str = Field(examples=["Ask a question of at least one character."])
+
+
+class SourceCitation(Documented):
+    """The exact words that the answer relies on, and where they stand."""
+
+    index: int = Field(description="The n of [n] in the answer", examples=[1])
+    source_url: str = Field(
+        description="Opens the published page at the heading", examples=["https://book.example/ros2/qos#durability"]
+    )
+    title: str
+    section: str
+    chunk_position: int
+    similarity_score: float = Score
+    snippet: str
+    chunk_id: str
+    breadcrumb: list[str] = Field(examples=[["ROS 2", "Quality of service", "Durability"]])
+    quote: str
+    start: int = Field(description="Offset of the quote in the source file")
+    end: int
+    source_file: str = Field(examples=["docs/ros2/qos.md"])
+    line: int = Field(description="1-based line of the quote in the source file", examples=[42])
+
+
+class SelectedTextCitation(Documented):
+    source_type: Literal["selected_text"]
+    index: int
+    selection_length: int
+    snippet: str
+    relevance_note: str
+    quote: str
+    start: int
+    end: int
+
+
+class Suggestion(Documented):
+    title: str
+    source_url: str
+    breadcrumb: list[str]
+
+
+class ResponseMetadata(Documented):
+    query_time_ms: float
+    retrieval_count: int
+    mode: AnswerMode
+    low_confidence: bool
+    request_id: UUID
+    book_id: str
+    searched_query: str
+    suggestions: list[Suggestion] = Field(description="The nearest sections, with a refusal")
+    missing_terms: list[str] = Field(description="Words of the question that the book never uses, with a refusal")
+    stage_ms: dict[str, float]
+
+
+class CheckedSentence(Documented):
+    text: str
+    supported: bool
+    sources: list[int]
+
+
+class GroundingReport(Documented):
+    supported: int
+    total: int
+    sentences: list[CheckedSentence]
+
+
+class ChatResponse(Documented):
+    """The one answer."""
+
+    answer: str | None
+    fallback_message: str | None
+    sources: list[SourceCitation | SelectedTextCitation]
+    metadata: ResponseMetadata
+    session_id: UUID
+    confidence: float = Score
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+    timestamp: datetime
+    model: str | None
+    tokens_used: int
+    grounding: GroundingReport
+
+
+class ChunkFields(Documented):
+    chunk_id: str
+    text: str
+    lead: str = Field(description="The fence line or header row repeated before `text` where a block was cut")
+    source_file: str
+    source_url: str
+    title: str
+    section_title: str | None
+    breadcrumb: list[str]
+    module: str | None
+    chapter: int | None
+    lesson: int | None
+    hardware_tier: int
+    proficiency_level: ProficiencyLevel
+    layer: Layer
+    chunk_index: int
+    total_chunks: int
+    parent_doc_id: str
+    prev_chunk_id: str | None
+    next_chunk_id: str | None
+    content_hash: str
+    start: int
+    end: int
+    line: int
+
+
+class RawScores(Documented):
+    fused_score: float
+    dense_score: float | None
+    dense_rank: int | None
+    sparse_score: float | None
+    sparse_rank: int | None
+
+
+class SearchResult(ChunkFields):
+    score: float = Score
+    similarity_score: float = Score
+    explain: RawScores | None = Field(None, description="Only with explain")
+
+
+class ConfidenceMetrics(Documented):
+    average_similarity: float
+    min_similarity: float
+    max_similarity: float
+    num_chunks: int
+    chunk_diversity: float
+    confidence: float = Score
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+
+class SearchResponse(Documented):
+    query: str
+    results: list[SearchResult]
+    total_found: int
+    hardware_tier_filter: int | None
+    module_filter: str | None
+    book_id: str
+    metrics: ConfidenceMetrics
+    missing_terms: list[str]
+
+
+class ContextResponse(Documented):
+    book_id: str
+    chunk_id: str
+    chunks: list[ChunkFields]
+
+
+class LessonResponse(Documented):
+    book_id: str
+    parent_doc_id: str
+    title: str
+    chunks: list[ChunkFields]
+
+
+class HistoryEntry(Documented):
+    timestamp: datetime
+    query: str
+    response: str
+    sources: list[SourceCitation | SelectedTextCitation]
+
+
+class HistoryResponse(Documented):
+    session_id: UUID
+    entries: list[HistoryEntry]
+    total_entries: int
+
+
+class BookFields(Documented):
+    book_id: str
+    title: str
+    base_url: str
+    source: str
+    toolchain: str
+    chunks: int
+    generation: int | None
+    bytes_on_disk: int
+    fingerprint: dict[str, str | int] | None
+
+
+class BooksResponse(Documented):
+    books: list[BookFields]
+
+
+class ServiceStatus(Documented):
+    name: str
+    status: Health
+    latency_ms: float | None
+    error: str | None
+
+
+class HealthResponse(Documented):
+    status: Health
+    timestamp: datetime
+    services: dict[str, ServiceStatus]
+    version: str
+
+
+class ReadyResponse(Documented):
+    status: str
+
+
+def problems(*statuses: int) -> Responses:
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    named: Responses = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+    return {**named, "default": {"description": "Any other error, in the same shape", "content": content}}
+
+
+def answers(model: type[BaseModel] | None, *errors: int) -> Responses:
+    """The `responses` of a route: its model, the errors it is known to give, and the shape of all others."""
+    success: Responses = {200: {"model": model}} if model else {}
+    return {**success, **problems(*errors)}
+
+
+STREAM: Responses = {
+    200: {
+        "description": "status, retrieval, delta*, sources, grounding, done – or error; each with JSON data",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    },
+    **problems(400, 404, 413, 415, 503),
+}

@@ -1,0 +1,93 @@
+"""Server-sent events (CONTRACT section 4): named events, JSON data, a heartbeat, and no work for a reader who left.
+
+In: the events of one answer as they happen. Out: a `text/event-stream` response. Knows nothing of what the events mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from quoth.errors import QuothError
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT = 15.0
+Event = tuple[str, Mapping[str, Any]]
+
+
+def frame(name: str, data: Mapping[str, Any]) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+class EventStream(Response):
+    """Sends events until they end, fail, or the reader leaves; in each case the generator is closed before the end.
+
+    An error of ours becomes the last event, `error`. Anything else goes up to the doorway, which does the same.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        events: AsyncGenerator[Event, None],
+        *,
+        explain: Callable[[QuothError], Mapping[str, Any]],
+        heartbeat: float = HEARTBEAT,
+    ) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+        self._explain = explain
+        self._heartbeat = heartbeat
+        self._last_sent = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events):
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            writing = asyncio.create_task(self._write(send))
+            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_disconnected(receive))]
+            try:
+                await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (writing, *others):
+                    task.cancel()
+                await asyncio.wait([writing, *others])
+            if not writing.cancelled():
+                writing.result()  # a fault leaves here
+            else:
+                logger.info("the reader left; the answer was stopped")
+
+    async def _write(self, send: Send) -> None:
+        try:
+            async for name, data in self._events:
+                await self._send(send, frame(name, data))
+        except QuothError as error:
+            await self._send(send, frame("error", self._explain(error)))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _beat(self, send: Send) -> None:
+        """A comment after each silence, so that proxies keep the connection open. Frames are sent whole, so a beat
+        between two of them never breaks one."""
+        while True:
+            silent = asyncio.get_running_loop().time() - self._last_sent
+            if silent >= self._heartbeat:
+                await self._send(send, b": still here\n\n")
+            else:
+                await asyncio.sleep(self._heartbeat - silent)
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        self._last_sent = asyncio.get_running_loop().time()
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,235 @@
+// One question and what came of it: the answer as it arrives, its sources, or why there is none.
+
+import { render } from "/assets/markdown.js";
+import { crumbs, element, link } from "/assets/nodes.js";
+import { read } from "/assets/reader.js";
+
+const LEVELS = {
+  high: "High confidence",
+  medium: "Medium confidence",
+  low: "Low confidence",
+  insufficient: "Not in the book",
+};
+const MODES = {
+  extractive: "the book’s own words",
+  selected_text: "from your selection",
+  retrieval_only: "sources only: the language model did not answer",
+};
+
+let made = 0;
+
+// Only a quote that does not fit is faded out.
+const lengths = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("long", target.scrollHeight > target.clientHeight + 1);
+});
+
+export class Turn {
+  constructor(question, bookId) {
+    this.bookId = bookId;
+    this.question = question;
+    this.number = ++made;
+    this.text = "";
+    this.sources = [];
+    this.drawing = 0;
+    this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
+    this.progress = element("p", { className: "progress" }, "Looking through the book");
+    this.below = element("div", { className: "below" });
+    this.margin = element("aside", { className: "margin", "aria-label": "Sources" });
+    this.node = element(
+      "article", { className: "turn", "aria-label": question },
+      element("h2", { className: "asked" }, question),
+      element("div", { className: "reply" }, this.progress, this.answer, this.below),
+      this.margin,
+    );
+  }
+
+  stage(stage) {
+    this.progress.textContent = stage === "generating" ? "Writing the answer" : "Looking through the book";
+  }
+
+  retrieved(results) {
+    const pages = new Set(results.map((result) => result.title)).size;
+    if (results.length) this.progress.textContent = `Reading ${results.length} passages from ${pages} ${pages === 1 ? "page" : "pages"}`;
+  }
+
+  delta(text) {
+    this.text += text;
+    this.progress.remove();
+    // Drawn once a frame, however many pieces arrive in it.
+    this.drawing ||= requestAnimationFrame(() => this.draw());
+  }
+
+  draw() {
+    cancelAnimationFrame(this.drawing);
+    this.drawing = 0;
+    this.answer.replaceChildren(render(this.text, { cite: (n) => this.marker(n) }));
+  }
+
+  cite(sources) {
+    this.sources = sources;
+    this.margin.replaceChildren(...sources.map((source) => this.card(source)));
+    for (const quote of this.margin.querySelectorAll(".quote")) lengths.observe(quote);
+    this.draw();
+  }
+
+  cardId(n) {
+    return `source-${this.number}-${n}`;
+  }
+
+  marker(n) {
+    const source = this.sources.find((candidate) => candidate.index === n);
+    if (!source) return this.sources.length ? null : element("sup", { className: "marker" }, String(n));
+    const open = (event) => {
+      event.preventDefault();
+      this.open(n);
+    };
+    const lit = (on) => () => document.getElementById(this.cardId(n))?.classList.toggle("lit", on);
+    return element(
+      "sup", { className: "marker" },
+      element("a", {
+        href: `#${this.cardId(n)}`, role: "doc-noteref", "aria-label": `Source ${n}: ${source.section ?? "selected text"}`,
+        onclick: open, onmouseenter: lit(true), onmouseleave: lit(false), onfocus: lit(true), onblur: lit(false),
+      }, String(n)),
+    );
+  }
+
+  open(n) {
+    const card = document.getElementById(this.cardId(n));
+    card.classList.add("open");
+    card.querySelector(".unfold")?.setAttribute("aria-expanded", "true");
+    card.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    card.focus({ preventScroll: true });
+  }
+
+  card(source) {
+    const id = this.cardId(source.index);
+    const trail = source.breadcrumb ?? ["Selected text"];
+    const fold = (event) => {
+      const open = card.classList.toggle("open");
+      event.currentTarget.setAttribute("aria-expanded", String(open));
+    };
+    const head = element(
+      "button", { type: "button", className: "unfold", "aria-expanded": "false", "aria-controls": `${id}-quote`, onclick: fold },
+      element("span", { className: "number" }, String(source.index)),
+      element("span", { className: "trail" }, crumbs(trail)),
+    );
+    const card = element(
+      "section", { className: "card", id, tabindex: "-1", "aria-label": `Source ${source.index}` },
+      head,
+      element("blockquote", { id: `${id}-quote`, className: "quote prose" }, render(source.quote)),
+      this.place(source),
+    );
+    return card;
+  }
+
+  place(source) {
+    if (!source.chunk_id) return null;
+    const published = link(source.source_url, "Open the page ↗");
+    const reading = () => read(source, this.bookId);
+    return element(
+      "footer", {},
+      published.tagName === "A" && published,
+      element("button", { type: "button", className: "plain", onclick: reading }, "Read around it"),
+      element("code", { className: "file", title: "File and line" }, `${source.source_file}:${source.line}`),
+      element("span", { className: "match", title: "How well this passage fits the question" }, `${percent(source.similarity_score)} match`),
+    );
+  }
+
+  done(body) {
+    this.text = body.answer ?? body.fallback_message ?? "";
+    this.sources.length || this.cite(body.sources);
+    this.settle();
+    if (body.metadata.mode === "no_results" || !body.should_answer) return this.refuse(body.metadata);
+    const { supported, total, sentences } = body.grounding;
+    const doubtful = sentences.filter((sentence) => !sentence.supported);
+    this.below.replaceChildren(
+      ...[
+        body.metadata.low_confidence && element("p", { className: "caution" }, "The book touches on this only loosely. Read the sources before you rely on it."),
+        doubtful.length > 0 && this.doubts(doubtful, supported, total),
+        this.facts(body),
+      ].filter(Boolean),
+    );
+  }
+
+  doubts(doubtful, supported, total) {
+    return element(
+      "div", { className: "caution" },
+      element("p", {}, `${total - supported} of ${total} sentences could not be confirmed in the sources:`),
+      element("ul", {}, doubtful.map((sentence) => element("li", {}, sentence.text))),
+    );
+  }
+
+  facts(body) {
+    const mode = MODES[body.metadata.mode] ?? body.model;
+    return element(
+      "p", { className: "facts" },
+      element("span", { className: `badge ${body.confidence_level}`, title: `Confidence ${percent(body.confidence)}` }, LEVELS[body.confidence_level]),
+      mode && element("span", {}, mode),
+      element("span", {}, time(body.metadata.query_time_ms)),
+      this.copier(),
+    );
+  }
+
+  copier() {
+    const copy = async (event) => {
+      const button = event.currentTarget;
+      const notes = this.sources.map((source) => `[${source.index}] ${source.source_url || `${source.source_file}:${source.line}`}`);
+      await navigator.clipboard.writeText([this.text.trim(), "", ...notes].join("\n"));
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 1500);
+    };
+    return navigator.clipboard ? element("button", { type: "button", className: "plain", onclick: copy }, "Copy") : null;
+  }
+
+  refuse(metadata = {}) {
+    this.node.classList.add("refused");
+    this.margin.remove();
+    const { missing_terms: missing = [], suggestions = [] } = metadata;
+    this.below.replaceChildren(
+      ...[
+        missing.length > 0 && element("p", {}, "The book never mentions ", missing.flatMap((term, at) => [at ? ", " : "", element("q", {}, term)]), "."),
+        suggestions.length > 0 && element("h3", {}, "The nearest sections"),
+        suggestions.length > 0 && element("ul", { className: "nearest" }, suggestions.map(nearest)),
+      ].filter(Boolean),
+    );
+  }
+
+  settle() {
+    this.progress.remove();
+    this.draw();
+    this.answer.setAttribute("aria-busy", "false");
+    this.node.classList.add("settled");
+  }
+
+  interrupted() {
+    this.settle();
+    this.below.replaceChildren(element("p", { className: "facts" }, "Stopped."));
+  }
+
+  fail(problem, retry) {
+    this.settle();
+    this.node.classList.add("failed");
+    this.margin.remove();
+    this.below.replaceChildren(
+      element(
+        "div", { className: "failure", role: "alert" },
+        element("p", { className: "what" }, problem.message),
+        problem.hint && element("p", {}, render(problem.hint)),
+        element(
+          "p", { className: "facts" },
+          element("button", { type: "button", className: "plain", onclick: retry }, "Try again"),
+          problem.error_code && element("code", {}, problem.error_code),
+          problem.request_id && element("span", { title: "For whoever runs this server" }, `request ${problem.request_id.slice(0, 8)}`),
+        ),
+      ),
+    );
+  }
+}
+
+function nearest(suggestion) {
+  const trail = crumbs(suggestion.breadcrumb.length ? suggestion.breadcrumb : [suggestion.title]);
+  return element("li", {}, link(suggestion.source_url, trail));
+}
+
+const percent = (share) => `${Math.round(share * 100)} %`;
+const time = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

@@ -1,0 +1,92 @@
+"""A tiny book behind the real HTTP doors, in process: what every test of the API starts from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+
+from quoth.api import create_app
+from quoth.bootstrap import Quoth, fingerprint_of
+from quoth.settings import load_settings
+from quoth.sources import open_source
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+from quoth.testing.library import MemoryLibrary
+from samples import TickingClock
+
+PAGE = """# Topics
+
+A topic carries messages from publishers to subscribers.
+
+## Durability
+
+Transient local durability keeps the last message for late subscribers. Volatile durability keeps nothing.
+
+## Timing
+
+The deadline policy names the longest time between two messages.
+"""
+ASKED = "Which durability keeps the last message for late subscribers?"
+UNKNOWN = "Who won the football championship in 1966?"
+REFUSAL = "I don't have information about that in the book content"
+SESSION = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
+
+
+@dataclass(frozen=True)
+class Doors:
+    client: httpx2.AsyncClient
+    quoth: Quoth
+    app: FastAPI
+
+    async def ask(self, query: str = ASKED, **fields: object) -> dict[str, Any]:
+        response = await self.client.post("/chat", json={"query": query, **fields})
+        assert response.status_code == 200, response.text
+        body: dict[str, Any] = response.json()
+        return body
+
+    async def stream(self, query: str = ASKED, **fields: object) -> list[tuple[str, dict[str, Any]]]:
+        response = await self.client.post("/chat/stream", json={"query": query, **fields})
+        assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+        return frames(response.text)
+
+
+def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """The events of a stream, read strictly: each frame is one name and one line of JSON."""
+    assert text.endswith("\n\n")
+    events = []
+    for frame in text.removesuffix("\n\n").split("\n\n"):
+        name, data = frame.split("\n")
+        events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return events
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, books: int = 1, **parts: Any) -> AsyncIterator[Doors]:
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "topics.md").write_text(PAGE, encoding="utf-8")
+    embedder = parts.pop("embedder", None) or FakeEmbedder()
+    parts = {
+        "clock": TickingClock(),
+        "index": MemoryIndex(fingerprint_of(embedder)),
+        "library": MemoryLibrary(),
+        **parts,
+    }
+    app = create_app(load_settings(data_dir=folder / "data"), embedder=embedder, **parts)
+    transport = httpx2.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://quoth.test") as client,
+    ):
+        quoth: Quoth = app.state.quoth
+        for number in range(books):
+            book_id = "book" if number == 0 else f"book-{number + 1}"
+            await quoth.ingest.run(open_source(docs, book_id=book_id, base_url="https://book.example.com"))
+        yield Doors(client, quoth, app)

@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from doors import ASKED, SESSION, Doors, frames, opened
+from quoth.api.bodies import MAX_BODY
+from quoth.api.schemas import Problem
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import Conversation, IndexHits, IndexQuery, Turn
+from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+from quoth.testing.library import MemoryLibrary
+
+JSON = {"content-type": "application/json"}
+BODY_DOORS = ["/chat", "/chat/stream", "/search"]
+
+
+@pytest.fixture
+async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
+    async with opened(tmp_path) as joined:
+        yield joined
+
+
+def check_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    body: dict[str, Any] = response.json()
+    Problem.model_validate(body)
+    assert (body["error_code"], body["status"], body["type"]) == (code, status, f"/errors/{code}")
+    assert body["detail"] == body["message"]
+    assert body["instance"] == response.request.url.path
+    assert body["request_id"] == response.headers["x-request-id"]
+    assert uuid.UUID(body["request_id"]).version == 4
+    return body
+
+
+CHAT_ERRORS: list[tuple[dict[str, object], int, str]] = [
+    ({}, 400, "EMPTY_QUERY"),
+    ({"query": ""}, 400, "EMPTY_QUERY"),
+    ({"query": "  \n "}, 400, "EMPTY_QUERY"),
+    ({"query": "x" * 32_001}, 400, "QUERY_TOO_LONG"),
+    ({"query": 7}, 400, "INVALID_REQUEST"),
+    ({"query": ASKED, "selected_text": "x" * 64_001}, 400, "SELECTION_TOO_LONG"),
+    ({"query": ASKED, "session_id": "me"}, 400, "INVALID_SESSION_ID"),
+    ({"query": ASKED, "session_id": "6a1f7a9e-2f7e-1c3e-9d57-0d5a3d7b6f10"}, 400, "INVALID_SESSION_ID"),
+    ({"query": ASKED, "book_id": "atlantis"}, 404, "UNKNOWN_BOOK"),
+    ({"query": ASKED, "filters": {"layer": "L9"}}, 400, "INVALID_FILTER"),
+    ({"query": ASKED, "filters": {"chapter_min": -1}}, 400, "INVALID_FILTER"),
+    ({"query": ASKED, "filters": {"chapters": 1}}, 400, "UNKNOWN_FIELD"),
+    ({"query": ASKED, "top_k": 0}, 400, "INVALID_TOP_K"),
+    ({"query": ASKED, "top_k": 21}, 400, "INVALID_TOP_K"),
+    ({"query": ASKED, "similarity_threshold": 1.5}, 400, "INVALID_THRESHOLD"),
+    ({"query": ASKED, "stream": True}, 400, "UNKNOWN_FIELD"),
+    ({"query": ASKED, "topk": 3}, 400, "UNKNOWN_FIELD"),
+]
+
+
+@pytest.mark.parametrize("door", ["/chat", "/chat/stream"])
+@pytest.mark.parametrize(("body", "status", "code"), CHAT_ERRORS)
+async def test_every_wrong_question_has_its_code_before_anything_is_streamed(
+    doors: Doors, door: str, body: dict[str, object], status: int, code: str
+) -> None:
+    check_problem(await doors.client.post(door, json=body), status, code)
+
+
+async def test_an_unknown_field_is_told_with_the_nearest_known_one(doors: Doors) -> None:
+    problem = check_problem(await doors.client.post("/chat", json={"query": ASKED, "topk": 3}), 400, "UNKNOWN_FIELD")
+    assert problem["hint"] == "Did you mean `top_k`?"
+
+
+RAW_ERRORS: list[tuple[bytes, dict[str, str], int, str]] = [
+    (b"", JSON, 400, "INVALID_JSON"),
+    (b"{", JSON, 400, "INVALID_JSON"),
+    (b"query=1", JSON, 400, "INVALID_JSON"),
+    (b'{"query": NaN}', JSON, 400, "INVALID_JSON"),
+    (b'{"query": "\\ud800"}', JSON, 400, "INVALID_JSON"),
+    (b'{"query": "\xff"}', JSON, 400, "INVALID_JSON"),
+    (b"[" * 200_000, JSON, 400, "INVALID_JSON"),
+    (b'["query"]', JSON, 400, "INVALID_JSON"),
+    (b"null", JSON, 400, "INVALID_JSON"),
+    (b"{}", {"content-type": "text/plain"}, 415, "UNSUPPORTED_MEDIA_TYPE"),
+    (b"{}", {"content-type": "application/x-www-form-urlencoded"}, 415, "UNSUPPORTED_MEDIA_TYPE"),
+    (b"{}", {}, 415, "UNSUPPORTED_MEDIA_TYPE"),
+    (b'"' + b"x" * MAX_BODY + b'"', JSON, 413, "BODY_TOO_LARGE"),
+]
+
+
+@pytest.mark.parametrize("door", BODY_DOORS)
+@pytest.mark.parametrize(("body", "headers", "status", "code"), RAW_ERRORS)
+async def test_every_unreadable_body_has_its_code(
+    doors: Doors, door: str, body: bytes, headers: dict[str, str], status: int, code: str
+) -> None:
+    check_problem(await doors.client.post(door, content=body, headers=headers), status, code)
+
+
+async def test_a_body_that_does_not_say_how_long_it_is_has_the_same_limit(doors: Doors) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(MAX_BODY // 1024 + 2):
+            yield b" " * 1024
+
+    check_problem(await doors.client.post("/chat", content=endless(), headers=JSON), 413, "BODY_TOO_LARGE")
+
+
+async def test_the_longest_question_and_selection_fit_into_a_body(doors: Doors) -> None:
+    response = await doors.client.post("/chat", json={"query": "é" * 32_000, "selected_text": "é" * 64_000})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("media_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/ld+json"])
+async def test_json_may_be_announced_in_several_ways(doors: Doors, media_type: str) -> None:
+    content = b'{"query": "What is a topic?"}'
+    response = await doors.client.post("/chat", content=content, headers={"content-type": media_type})
+    assert response.status_code == 200
+
+
+FRAMEWORK_ERRORS = [
+    ("GET", "/nowhere", 404, "NOT_FOUND"),
+    ("GET", "/assets/nothing.js", 404, "NOT_FOUND"),
+    ("GET", "/assets/../api/app.py", 404, "NOT_FOUND"),
+    ("GET", "/errors/NO_SUCH_CODE", 404, "NOT_FOUND"),
+    ("GET", "/chat", 405, "METHOD_NOT_ALLOWED"),
+    ("PUT", "/search", 405, "METHOD_NOT_ALLOWED"),
+    ("POST", "/", 405, "METHOD_NOT_ALLOWED"),
+    ("GET", "/history/me", 400, "INVALID_SESSION_ID"),
+    ("DELETE", "/session/me", 400, "INVALID_SESSION_ID"),
+    ("GET", f"/history/{SESSION}", 404, "SESSION_NOT_FOUND"),
+    ("GET", f"/history/{SESSION}?limit=0", 400, "INVALID_REQUEST"),
+    ("GET", f"/history/{SESSION}?limit=101", 400, "INVALID_REQUEST"),
+    ("GET", f"/history/{SESSION}?limit=many", 400, "INVALID_REQUEST"),
+    ("GET", "/context/none?prev=11", 400, "INVALID_REQUEST"),
+    ("GET", "/context/none", 404, "UNKNOWN_CHUNK"),
+    ("GET", "/context/none?book_id=atlantis", 404, "UNKNOWN_BOOK"),
+    ("GET", "/lesson/none", 404, "NOT_FOUND"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "status", "code"), FRAMEWORK_ERRORS)
+async def test_the_frameworks_own_errors_have_the_same_shape(
+    doors: Doors, method: str, path: str, status: int, code: str
+) -> None:
+    check_problem(await doors.client.request(method, path), status, code)
+
+
+async def test_a_wrong_method_is_told_which_ones_are_right(doors: Doors) -> None:
+    response = await doors.client.get("/chat")
+    assert response.headers["allow"] == "POST"
+    assert "POST" in response.json()["hint"]
+
+
+async def test_the_type_of_a_problem_can_be_looked_up(doors: Doors) -> None:
+    problem = (await doors.client.post("/chat", json={})).json()
+    explained = (await doors.client.get(problem["type"])).json()
+    assert (explained["error_code"], explained["status"]) == ("EMPTY_QUERY", 400)
+    assert explained["hint"] == problem["hint"]
+
+
+async def test_several_books_and_none_named_is_a_wrong_question(tmp_path: Path) -> None:
+    async with opened(tmp_path, books=2) as doors:
+        problem = check_problem(await doors.client.post("/chat", json={"query": ASKED}), 400, "INVALID_REQUEST")
+        assert "book-2" in problem["message"]
+        named = await doors.client.post("/chat", json={"query": ASKED, "book_id": "book-2"})
+        assert named.json()["metadata"]["book_id"] == "book-2"
+
+
+async def test_a_server_without_a_book_says_how_to_add_one(tmp_path: Path) -> None:
+    async with opened(tmp_path, books=0) as doors:
+        problem = check_problem(await doors.client.post("/chat", json={"query": ASKED}), 404, "UNKNOWN_BOOK")
+        assert "quoth ingest" in problem["hint"]
+
+
+# --- outages and faults ----------------------------------------------------------------------------------------------
+
+
+class FailingIndex(MemoryIndex):
+    """Searching fails as it is told to."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self._error = error
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        raise self._error
+
+
+class FailingLibrary(MemoryLibrary):
+    """Remembering fails as it is told to; everything before it works."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    async def add_turn(self, turn: Turn) -> Turn:
+        raise self._error
+
+    async def conversation(self, session_id: str) -> Conversation:
+        raise self._error
+
+
+OUTAGES: list[tuple[QuothError, str, str]] = [
+    (IndexUnavailable("The index cannot be read."), "QDRANT_UNAVAILABLE", "5"),
+    (IndexMismatch("The index was built by another model."), "INDEX_MISMATCH", "60"),
+]
+
+
+@pytest.mark.parametrize("door", BODY_DOORS)
+@pytest.mark.parametrize(("error", "code", "wait"), OUTAGES)
+async def test_an_outage_is_never_a_refusal(tmp_path: Path, door: str, error: QuothError, code: str, wait: str) -> None:
+    async with opened(tmp_path, index=FailingIndex(error)) as doors:
+        fields = {"text" if door == "/search" else "query": ASKED}
+        response = await doors.client.post(door, json=fields)
+        check_problem(response, 503, code)
+        assert response.headers["retry-after"] == wait
+
+
+async def test_a_database_that_is_down_is_an_outage_although_the_answer_was_found(tmp_path: Path) -> None:
+    down = FailingLibrary(LibraryUnavailable("The database does not answer."))
+    async with opened(tmp_path, library=down) as doors:
+        response = await doors.client.post("/chat", json={"query": ASKED})
+        check_problem(response, 503, "SERVICE_UNAVAILABLE")
+        assert response.headers["retry-after"] == "5"
+
+
+async def test_a_failure_after_the_first_byte_is_the_last_event_of_the_stream(tmp_path: Path) -> None:
+    down = FailingLibrary(LibraryUnavailable("The database does not answer."))
+    async with opened(tmp_path, library=down) as doors:
+        response = await doors.client.post("/chat/stream", json={"query": ASKED})
+        events = frames(response.text)
+        assert response.status_code == 200
+        assert [name for name, _ in events][-3:] == ["sources", "grounding", "error"]
+        problem = events[-1][1]
+        Problem.model_validate(problem)
+        assert (problem["error_code"], problem["status"]) == ("SERVICE_UNAVAILABLE", 503)
+        assert problem["request_id"] == response.headers["x-request-id"]
+
+
+SECRET = "the password is swordfish"
+
+
+@pytest.mark.parametrize("door", BODY_DOORS)
+async def test_a_fault_of_ours_tells_nothing_of_the_inside_and_everything_to_the_log(
+    tmp_path: Path, door: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, index=FailingIndex(RuntimeError(SECRET))) as doors:
+        fields = {"text" if door == "/search" else "query": ASKED}
+        with caplog.at_level(logging.ERROR, logger="quoth"):
+            response = await doors.client.post(door, json=fields)
+        problem = check_problem(response, 500, "INTERNAL_ERROR")
+        assert SECRET not in response.text
+        assert problem["request_id"] in problem["hint"]
+        assert SECRET in caplog.text
+        assert "Traceback" in caplog.text
+
+
+async def test_a_fault_of_ours_within_a_stream_ends_it_with_an_error_event(tmp_path: Path) -> None:
+    async with opened(tmp_path, library=FailingLibrary(RuntimeError(SECRET))) as doors:
+        response = await doors.client.post("/chat/stream", json={"query": ASKED})
+        name, problem = frames(response.text)[-1]
+        assert (name, problem["error_code"]) == ("error", "INTERNAL_ERROR")
+        assert SECRET not in response.text
+
+
+# --- what every response carries -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/page.css", "/books", "/healthz", "/nowhere", "/openapi.json"])
+async def test_every_response_has_an_id_of_its_own_and_the_security_headers(doors: Doors, path: str) -> None:
+    first, second = await doors.client.get(path), await doors.client.get(path)
+    ids = {response.headers["x-request-id"] for response in (first, second)}
+    assert len(ids) == 2
+    assert {uuid.UUID(value).version for value in ids} == {4}
+    assert first.headers["x-content-type-options"] == "nosniff"
+    assert first.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "access-control-allow-origin" not in first.headers
+
+
+async def test_a_client_may_bring_its_own_request_id_if_it_is_one(doors: Doors) -> None:
+    mine = str(uuid.uuid4())
+    kept = await doors.client.get("/healthz", headers={"x-request-id": mine})
+    replaced = await doors.client.get("/healthz", headers={"x-request-id": "x\tinjected"})
+    assert kept.headers["x-request-id"] == mine
+    assert uuid.UUID(replaced.headers["x-request-id"]).version == 4
+
+
+async def test_another_origin_is_not_let_in(doors: Doors) -> None:
+    headers = {"origin": "https://evil.example", "access-control-request-method": "POST"}
+    preflight = await doors.client.options("/chat", headers=headers)
+    check_problem(preflight, 405, "METHOD_NOT_ALLOWED")
+    assert "access-control-allow-origin" not in preflight.headers

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from doors import Doors, opened
+from quoth.api import health
+from quoth.api.schemas import HealthResponse
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import Fingerprint, IndexStatus, Vector
+from quoth.errors import IndexUnavailable, LibraryUnavailable, ModelFilesUnavailable
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+from quoth.testing.library import MemoryLibrary
+
+
+async def health_of(doors: Doors) -> dict[str, str]:
+    response = await doors.client.get("/health")
+    assert response.status_code == 200
+    body = HealthResponse.model_validate(response.json())
+    return {"": body.status, **{name: service.status for name, service in body.services.items()}}
+
+
+async def test_all_is_well(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        assert await health_of(doors) == {
+            "": "healthy",
+            "index": "healthy",
+            "database": "healthy",
+            "embedder": "healthy",
+        }
+        assert (await doors.client.get("/readyz")).json() == {"status": "ready"}
+        assert (await doors.client.get("/healthz")).json() == {"status": "alive"}
+
+
+class SickIndex(MemoryIndex):
+    def __init__(self) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self.sick = False
+
+    async def books(self) -> list[str]:
+        if self.sick:
+            raise IndexUnavailable("The index cannot be read.")
+        return await super().books()
+
+
+async def test_health_follows_a_part_that_fails_and_recovers(tmp_path: Path) -> None:
+    index = SickIndex()
+    async with opened(tmp_path, index=index) as doors:
+        index.sick = True
+        sick = await health_of(doors)
+        assert (sick[""], sick["index"], sick["database"]) == ("unavailable", "unavailable", "healthy")
+        unready = await doors.client.get("/readyz")
+        assert (unready.status_code, unready.json()["error_code"]) == (503, "SERVICE_UNAVAILABLE")
+        assert unready.json()["details"]["services"]["index"]["error"] == "The index cannot be read."
+        assert unready.headers["retry-after"] == "5"
+        index.sick = False
+        assert (await health_of(doors))[""] == "healthy"
+        assert (await doors.client.get("/readyz")).status_code == 200
+
+
+class SickLibrary(MemoryLibrary):
+    async def ping(self) -> None:
+        raise LibraryUnavailable("The database does not answer.")
+
+
+class SickEmbedder(FakeEmbedder):
+    async def embed_query(self, text: str) -> Vector:
+        raise ModelFilesUnavailable("model.safetensors is damaged.")
+
+
+async def test_each_part_is_told_apart_and_the_server_starts_all_the_same(tmp_path: Path) -> None:
+    async with opened(tmp_path, library=SickLibrary(), embedder=SickEmbedder()) as doors:
+        state = await health_of(doors)
+        assert (state["index"], state["database"], state["embedder"]) == ("healthy", "unavailable", "unavailable")
+        assert (await doors.client.get("/healthz")).status_code == 200
+
+
+class OddIndex(MemoryIndex):
+    async def status(self, book_id: str) -> IndexStatus:
+        known = await super().status(book_id)
+        odd = Fingerprint(embedder="another", dimensions=3, chunker="0", terms="0")
+        return IndexStatus(book_id, known.chunks, known.generation, odd, known.bytes_on_disk)
+
+
+async def test_an_index_that_was_built_otherwise_is_degraded_but_ready(tmp_path: Path) -> None:
+    async with opened(tmp_path, index=OddIndex(fingerprint_of(FakeEmbedder()))) as doors:
+        state = await health_of(doors)
+        assert (state[""], state["index"]) == ("degraded", "degraded")
+        assert (await doors.client.get("/readyz")).status_code == 200
+
+
+class HungLibrary(MemoryLibrary):
+    async def ping(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_part_that_hangs_counts_as_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "PATIENCE", 0.01)
+    async with opened(tmp_path, library=HungLibrary()) as doors:
+        assert (await health_of(doors))["database"] == "unavailable"
