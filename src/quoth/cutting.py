@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from itertools import pairwise
 
 from quoth.domain import Markup
 from quoth.markdown import Block, plain
@@ -68,14 +68,17 @@ class Words:
         return self._tokens.spans(text)
 
 
-_WORDS: WeakKeyDictionary[TokenCounter, Words] = WeakKeyDictionary()
+_WORDS: list[tuple[TokenCounter, Words]] = []
 
 
 def words_of(tokens: TokenCounter) -> Words:
-    """The memo of this tokenizer, kept from page to page as long as the tokenizer lives."""
-    words = _WORDS.get(tokens)
-    if words is None:
-        words = _WORDS[tokens] = Words(tokens)
+    """The memo of this tokenizer, kept from page to page; those of the last few tokenizers are remembered."""
+    for known, words in _WORDS:
+        if known is tokens:
+            return words
+    words = Words(tokens)
+    _WORDS.insert(0, (tokens, words))
+    del _WORDS[2:]
     return words
 
 
@@ -128,7 +131,7 @@ class Cutter:
         spans = self._words.spans(self._text[start:end])
         step = max(1, budget)
         cuts = [start, *(start + spans[index][0] for index in range(step, len(spans), step)), end]
-        for a, b in zip(cuts, cuts[1:], strict=False):
+        for a, b in pairwise(cuts):
             if b > a:
                 yield Piece(a, b, min(step, b - a), lead, lead_tokens)
 
@@ -142,9 +145,7 @@ class Cutter:
             )
             at = head_end
         lines = [
-            (at + match.start(), at + match.end())
-            for match in _LINE.finditer(self._text[at:end])
-            if match[0].strip()
+            (at + match.start(), at + match.end()) for match in _LINE.finditer(self._text[at:end]) if match[0].strip()
         ]
         counts = self._words.counts([self._text[a:b] for a, b in lines])
         room = max(1, hard - lead_tokens)
@@ -158,14 +159,16 @@ class Cutter:
         if not head_end:
             return "", 0
         lead = self._text[start:head_end].strip("\r\n")
-        tokens = self._words.count(plain(lead, self._markup) if not lead.lstrip(" \t>").startswith(("`", "~")) else lead)
+        tokens = self._words.count(
+            plain(lead, self._markup) if not lead.lstrip(" \t>").startswith(("`", "~")) else lead
+        )
         # A header as long as a page would leave no room for the rows it heads.
         return (lead, tokens) if tokens * 2 <= hard else ("", 0)
 
     def _sentences(self, start: int, end: int, soft: int) -> Iterator[Piece]:
         source = self._text[start:end]
         cuts = [start, *(start + match.end() for match in _SENTENCE_END.finditer(source)), end]
-        spans = list(zip(cuts, cuts[1:], strict=False))
+        spans = list(pairwise(cuts))
         counts = self._words.counts([plain(self._text[a:b], self._markup) for a, b in spans])
         for (a, b), count in zip(spans, counts, strict=True):
             if count > soft:

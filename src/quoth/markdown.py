@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
 from quoth.domain import Markup
@@ -57,6 +58,7 @@ _LEAVES: dict[str, BlockKind] = {
     "directive_close": "markup",
 }
 _NEWLINE = re.compile(r"\r\n?|\n")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +100,26 @@ def leaves(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def first_heading(text: str, *, start: int = 0) -> str:
-    """The words of the first level-one heading, found without parsing the page; empty when there is none."""
-    fence = ""
-    before = ""
+    """The words of the first level-one heading, or of a heading of any level that the page opens with; found without
+    parsing the page, and empty when there is none."""
+    fence = before = opening = ""
+    seen_text = False
     for line in _NEWLINE.split(text[start:].removeprefix("\ufeff")):
         bare = line.strip()
         if fence:
             fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
         elif bare.startswith(("```", "~~~")):
             fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
-        elif bare.startswith(("# ", "#\t")) and len(line) - len(line.lstrip()) < 4:
-            return inline_text(HEADING_ID.sub("", re.sub(r"[ \t]+#+$", "", bare[1:]).strip()))
+        elif (heading := _ATX.match(line)) and (heading[1] == "#" or not seen_text):
+            words = inline_text(HEADING_ID.sub("", heading[2]))
+            if heading[1] == "#":
+                return words
+            opening = words
         elif bare and not bare.strip("=") and before:
             return inline_text(HEADING_ID.sub("", before))
         before = bare
-    return ""
+        seen_text = seen_text or bool(bare)
+    return opening
 
 
 @lru_cache(maxsize=2)
@@ -120,7 +127,7 @@ def _parser(markup: Markup) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
     # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
     off = ["reference"]
-    everywhere = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    everywhere: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "directive", directive_rule, everywhere)
     if markup == "mdx":
         off += ["code", "html_block"]

@@ -26,7 +26,9 @@ DEFINITION = re.compile(
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$",
     re.M,
 )
-DIRECTIVE = re.compile(r"^[ \t>]*:{3,}[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M)
+DIRECTIVE = re.compile(
+    r"^[ \t>]*:{3,}[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
+)
 # Attributes whose value is shown to the reader.
 LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
 TAG = (

@@ -1,0 +1,217 @@
+"""What all sources in a folder have in common: survey once, then read page by page.
+
+The survey looks at the head of every file: its digest, its front matter, its place in the book. It holds a few words
+for each file and no text, so memory does not grow with the book. What differs between toolchains (URL, anchors,
+which pages are published) comes in as `Rules`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from quoth.domain import AnchorRule, Book, Markup, Notice, Page, SourceFile
+from quoth.errors import Unreadable
+from quoth.markdown import first_heading
+from quoth.sources.metadata import Field, Place, grading, place, used_fields
+from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
+
+# Bump when a page would be read otherwise than before, so that unchanged files are read again.
+READER_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a page is published and under which labels it stands."""
+
+    url: str
+    trail: tuple[str, ...] = ()
+    name: str = ""  # the title of a page that has none
+
+
+class Rules(Protocol):
+    """How one toolchain publishes a folder."""
+
+    @property
+    def toolchain(self) -> str: ...
+
+    @property
+    def anchors(self) -> AnchorRule: ...
+
+    def paths(self) -> Iterable[Path]:
+        """Every file that looks like a page, in a fixed order."""
+
+    def skips(self, source_file: str, front: FrontMatter) -> str:
+        """Why the file is not published; empty when it is."""
+
+    def route(self, source_file: str, front: FrontMatter) -> Route: ...
+
+    def markup(self, source_file: str) -> Markup: ...
+
+    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
+        """Other files that the page shows: partials and includes. They are part of its digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    path: Path
+    digest: str
+    place: Place
+    route: Route
+    error: Unreadable | None = None
+
+
+@dataclass(slots=True)
+class _Survey:
+    entries: dict[str, _Entry] = field(default_factory=dict)
+    skipped: list[Notice] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    used: set[Field] = field(default_factory=set)
+    shared: frozenset[Place] = frozenset()  # places that several files claim
+
+
+class FolderSource:
+    """A `BookSource` over a folder."""
+
+    def __init__(self, root: Path, book: Book, rules: Rules) -> None:
+        self._root = root
+        self._book = book
+        self._rules = rules
+        self._known: _Survey | None = None
+
+    @property
+    def toolchain(self) -> str:
+        return self._rules.toolchain
+
+    @property
+    def book(self) -> Book:
+        return self._book
+
+    @property
+    def skipped(self) -> list[Notice]:
+        return list(self._survey.skipped)
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What concerns the book as a whole rather than one page."""
+        return list(self._survey.notices)
+
+    def files(self) -> list[SourceFile]:
+        """Surveys the folder anew: what was edited since the last call is seen."""
+        self._known = self._look()
+        found = [SourceFile(name, self._digest(entry)) for name, entry in sorted(self._known.entries.items())]
+        if not found:
+            why = " All its pages are drafts, unlisted or partials." if self._known.skipped else ""
+            raise Unreadable(
+                f"{self._root} holds no page.{why}", hint="Give a folder with .md, .mdx, .markdown or .txt files."
+            )
+        return found
+
+    def read(self, file: SourceFile) -> Page:
+        """One page, or `Unreadable` with its file and the reason."""
+        entry = self._survey.entries.get(file.source_file)
+        if entry is None:
+            raise Unreadable(f"{file.source_file} is no page of this book.", hint="Run the ingest again.")
+        data = read_bytes(entry.path, file.source_file)
+        text = decode(data, file.source_file)
+        front = front_matter(text)
+        route = self._rules.route(file.source_file, front)
+        where, place_notices = self._place(front, file.source_file)
+        grades = grading(front, file.source_file, self._survey.used)
+        language = front.text("lang", "language") or None
+        return Page(
+            book_id=self._book.book_id,
+            source_file=file.source_file,
+            text=text,
+            file_hash=sha256(data).hexdigest(),
+            url=route.url,
+            title=front.text("title") or first_heading(text, start=front.body_start) or route.name,
+            markup=self._rules.markup(file.source_file),
+            anchors=self._rules.anchors,
+            body_start=front.body_start,
+            trail=route.trail,
+            module=where.module,
+            chapter=where.chapter,
+            lesson=where.lesson,
+            hardware_tier=grades.hardware_tier,
+            proficiency_level=grades.proficiency_level,
+            layer=grades.layer,
+            language=language,
+            notices=(*front.notices(file.source_file), *place_notices, *grades.notices),
+        )
+
+    @property
+    def _survey(self) -> _Survey:
+        if self._known is None:
+            self._known = self._look()
+        return self._known
+
+    def _place(self, front: FrontMatter, source_file: str) -> tuple[Place, tuple[Notice, ...]]:
+        """Files that claim one place keep module and chapter but have no lesson number, each of them, so that ids
+        made from the path tell them apart whichever is read first."""
+        where, notices = place(front, source_file)
+        if where not in self._survey.shared:
+            return where, notices
+        message = (
+            f"module {where.module}, chapter {where.chapter}, lesson {where.lesson} is claimed by several files;"
+            " the lesson number is left out"
+        )
+        notice = Notice("LESSON_NOT_UNIQUE", message, source_file, front.lines.get("lesson", 1))
+        return replace(where, lesson=None), (*notices, notice)
+
+    def _look(self) -> _Survey:
+        survey = _Survey()
+        claims: Counter[Place] = Counter()
+        for path in self._rules.paths():
+            name = path.relative_to(self._root).as_posix()
+            try:
+                data = read_bytes(path, name)
+            except Unreadable as error:
+                survey.entries[name] = _Entry(path, "unreadable", Place(), Route(""), error)
+                continue
+            try:
+                text = decode(data, name)
+            except Unreadable as error:
+                survey.entries[name] = _Entry(path, sha256(data).hexdigest(), Place(), Route(""), error)
+                continue
+            front = front_matter(text)
+            reason = self._rules.skips(name, front)
+            if reason:
+                survey.skipped.append(Notice("PAGE_SKIPPED", reason, name))
+                continue
+            where, _ = place(front, name)
+            claims[where] += where.complete
+            survey.used |= used_fields(front)
+            digest = self._content_digest(path, data, text)
+            survey.entries[name] = _Entry(path, digest, where, self._rules.route(name, front))
+        survey.shared = frozenset(where for where, count in claims.items() if count > 1)
+        survey.notices = _book_notices(survey)
+        return survey
+
+    def _content_digest(self, path: Path, data: bytes, text: str) -> str:
+        digest = sha256(data)
+        for other in self._rules.depends_on(path, text):
+            try:
+                digest.update(sha256(other.read_bytes()).digest())
+            except OSError:
+                digest.update(b"missing")
+        return digest.hexdigest()
+
+    def _digest(self, entry: _Entry) -> str:
+        """Everything the chunks of a page depend on, apart from the chunker itself."""
+        route = entry.route
+        shared = self._known is not None and entry.place in self._known.shared
+        parts = [READER_VERSION, self.toolchain, self._rules.anchors, entry.digest, route.url, route.trail, route.name]
+        return sha256(json.dumps([*parts, self._book.book_id, shared]).encode()).hexdigest()
+
+
+def _book_notices(survey: _Survey) -> list[Notice]:
+    if survey.used or not survey.entries:
+        return []
+    message = "no page names a hardware tier, proficiency or layer; tier 1, A2 and L1 are taken for all"
+    return [Notice("FRONT_MATTER_DEFAULT", message, ".")]

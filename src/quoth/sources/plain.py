@@ -1,0 +1,61 @@
+"""A folder of Markdown or text that no known toolchain publishes.
+
+URL: without a base URL, the path of the file, so that a citation opens it in an editor or a repository. With one, what
+plain Markdown sites serve: the path without its ending, index and README pages as their folder. Below a source host
+(`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their ending, as they do there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from quoth.domain import AnchorRule, Markup
+from quoth.sources.folder import Route
+from quoth.sources.reading import FrontMatter
+from quoth.sources.walking import walk
+
+SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".txt"))
+_SOURCE_HOST = re.compile(r"/(?:blob|tree|raw|src)(?:/|$)")
+
+
+class PlainRules:
+    toolchain = "plain"
+    anchors: AnchorRule = "github"
+
+    def __init__(self, root: Path, base_url: str) -> None:
+        self._root = root
+        self._base = base_url.rstrip("/")
+
+    def paths(self) -> Iterable[Path]:
+        return walk(self._root, SUFFIXES)
+
+    def skips(self, source_file: str, front: FrontMatter) -> str:
+        return "draft: true" if front.is_true("draft") else ""
+
+    def route(self, source_file: str, front: FrontMatter) -> Route:
+        *folders, name = source_file.split("/")
+        stem = name.rsplit(".", 1)[0]
+        trail = tuple(label_of(folder) for folder in folders)
+        if not self._base:
+            return Route(quote(source_file), trail, label_of(stem))
+        if _SOURCE_HOST.search(self._base):
+            return Route(f"{self._base}/{quote(source_file)}", trail, label_of(stem))
+        home = stem.lower() in ("index", "readme")
+        path = "/".join([*folders, "" if home else stem])
+        return Route(f"{self._base}/{quote(path)}", trail, label_of(stem))
+
+    def markup(self, source_file: str) -> Markup:
+        suffix = source_file.rsplit(".", 1)[-1].lower()
+        return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
+
+    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
+        return ()
+
+
+def label_of(name: str) -> str:
+    """A file or folder name as a reader would say it: `02-quick_start` is "quick start"."""
+    bare = re.sub(r"^\d+\s*[-_.]+\s*(?=[^-_.\s\d])", "", name)
+    return re.sub(r"[-_\s]+", " ", bare).strip() or name
