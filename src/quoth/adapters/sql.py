@@ -24,7 +24,7 @@ from sqlalchemy.engine import make_url
 from quoth.adapters.sql_tables import ACTIVE, books, conversations, ingestion_jobs, page_records, sessions
 from quoth.adapters.sqlite import SqliteDatabase
 from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, Turn
-from quoth.errors import BadConfiguration, Conflict, NotFound, SessionNotFound, UnknownBook
+from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, SessionNotFound, UnknownBook
 
 T = TypeVar("T")
 
@@ -51,7 +51,11 @@ class Database(Protocol):
 async def open_library(url: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> SqlLibrary:
     """Connect, bring the tables up to date if they are not, and hand out the store."""
     database = database_at(url)
-    await database.open()
+    try:
+        await database.open()
+    except QuothError:
+        await database.close()
+        raise
     return SqlLibrary(database, now)
 
 
@@ -63,7 +67,7 @@ def database_at(url: str) -> Database:
         # The text itself may hold a password, so it is not repeated.
         raise BadConfiguration("The database URL cannot be read.", hint=allowed) from fault
     if parsed.get_backend_name() != "sqlite":
-        raise BadConfiguration(f"Quoth cannot use a {parsed.get_backend_name()!r} database.", hint=allowed)
+        raise BadConfiguration(f"This Quoth cannot use a {parsed.get_backend_name()!r} database yet.", hint=allowed)
     if not parsed.database or parsed.database == ":memory:":
         raise BadConfiguration("A SQLite database without a file would forget everything.", hint=allowed)
     return SqliteDatabase(Path(parsed.database).expanduser())

@@ -1,0 +1,134 @@
+"""A library in memory, for tests. It passes the same contract suite as the real one and, like it, hands back what JSON
+makes of sources and metadata, so that a test cannot pass here and fail on a database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from quoth.domain import Book, Conversation, IngestJob, PageRecord, Turn
+from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
+
+_ACTIVE = ("queued", "running")
+
+
+class MemoryLibrary:
+    """`ports.Library` without a database. Forgets everything with its process."""
+
+    def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._now = now
+        self._books: dict[str, Book] = {}
+        self._pages: dict[tuple[str, str], PageRecord] = {}
+        self._jobs: dict[int, IngestJob] = {}
+        self._conversations: dict[str, Conversation] = {}
+        self._turns: dict[str, list[Turn]] = {}
+        self._numbered_jobs = 0
+        self._numbered_turns = 0
+
+    async def put_book(self, book: Book) -> None:
+        self._books[book.book_id] = book
+
+    async def book(self, book_id: str) -> Book:
+        if book_id not in self._books:
+            raise UnknownBook(f"There is no book {book_id!r}.")
+        return self._books[book_id]
+
+    async def books(self) -> list[Book]:
+        return [self._books[book_id] for book_id in sorted(self._books)]
+
+    async def delete_book(self, book_id: str) -> None:
+        pages = [key for key in self._pages if key[0] == book_id]
+        jobs = [job.job_id for job in self._jobs.values() if job.book_id == book_id]
+        if book_id not in self._books and not pages and not jobs:
+            raise UnknownBook(f"There is no book {book_id!r}.")
+        self._books.pop(book_id, None)
+        for key in pages:
+            del self._pages[key]
+        for job_id in jobs:
+            del self._jobs[job_id]
+
+    async def page_records(self, book_id: str) -> dict[str, PageRecord]:
+        return {record.source_file: record for record in self._pages.values() if record.book_id == book_id}
+
+    async def put_page_records(self, records: Sequence[PageRecord]) -> None:
+        self._pages.update({(record.book_id, record.source_file): record for record in records})
+
+    async def drop_page_records(self, book_id: str, source_files: Sequence[str]) -> None:
+        for source_file in source_files:
+            self._pages.pop((book_id, source_file), None)
+
+    async def start_job(self, job: IngestJob) -> IngestJob:
+        self._refuse_second(job)
+        self._numbered_jobs += 1
+        job = replace(job, job_id=self._numbered_jobs)
+        self._jobs[job.job_id] = job
+        return job
+
+    async def save_job(self, job: IngestJob) -> None:
+        if job.job_id not in self._jobs:
+            raise NotFound(f"There is no ingestion job {job.job_id}.")
+        self._refuse_second(job)
+        self._jobs[job.job_id] = job
+
+    async def job(self, job_id: int) -> IngestJob:
+        if job_id not in self._jobs:
+            raise NotFound(f"There is no ingestion job {job_id}.")
+        return self._jobs[job_id]
+
+    async def jobs(self, book_id: str | None = None, *, limit: int = 50) -> list[IngestJob]:
+        newest_first = sorted(self._jobs.values(), key=lambda job: -job.job_id)
+        return [job for job in newest_first if book_id in (None, job.book_id)][:limit]
+
+    async def fail_running_jobs(self, book_id: str, reason: str) -> int:
+        dead = [job for job in self._jobs.values() if job.book_id == book_id and job.status in _ACTIVE]
+        for job in dead:
+            self._jobs[job.job_id] = replace(job, status="failed", error_message=reason, completed_at=self._now())
+        return len(dead)
+
+    async def add_turn(self, turn: Turn) -> Turn:
+        self._numbered_turns += 1
+        turn = replace(turn, turn_id=self._numbered_turns)
+        known = self._conversations.get(turn.session_id)
+        self._conversations[turn.session_id] = (
+            replace(known, last_active=max(known.last_active, turn.timestamp))
+            if known
+            else Conversation(turn.session_id, turn.timestamp, turn.timestamp)
+        )
+        as_stored = replace(
+            turn,
+            sources=tuple(json.loads(json.dumps([dict(source) for source in turn.sources]))),
+            metadata=json.loads(json.dumps(dict(turn.metadata))),
+        )
+        self._turns.setdefault(turn.session_id, []).append(as_stored)
+        return turn
+
+    async def conversation(self, session_id: str) -> Conversation:
+        if session_id not in self._conversations:
+            raise SessionNotFound(f"There is no session {session_id}.")
+        return self._conversations[session_id]
+
+    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
+        if session_id not in self._turns:
+            raise SessionNotFound(f"There is no session {session_id}.")
+        turns = self._turns[session_id]
+        return turns[max(0, len(turns) - limit) :], len(turns)
+
+    async def delete_conversation(self, session_id: str) -> None:
+        if session_id not in self._conversations:
+            raise SessionNotFound(f"There is no session {session_id}.")
+        del self._conversations[session_id], self._turns[session_id]
+
+    async def ping(self) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+    def _refuse_second(self, job: IngestJob) -> None:
+        for other in self._jobs.values():
+            same_book = other.book_id == job.book_id and other.job_id != job.job_id
+            if same_book and job.status in _ACTIVE and other.status in _ACTIVE:
+                raise Conflict(f"Book {job.book_id!r} is being ingested: job {other.job_id} is {other.status}.")

@@ -1,0 +1,285 @@
+"""What every `ports.Library` promises. A test file subclasses `LibraryContract` and gives a `library` fixture whose
+clock stands at `NOW`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
+
+import pytest
+
+from quoth.domain import Book, IngestJob, Notice, PageRecord, Turn
+from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
+from quoth.ports import Library
+
+NOW = datetime(2030, 5, 17, 12, 30, 15, 123456, tzinfo=UTC)
+SESSION = "4f9f1a52-3f0e-4c39-9a8d-0d9b1f6f2a11"
+
+
+def a_record(book_id: str = "robots", source_file: str = "docs/intro.md", **changes: object) -> PageRecord:
+    record = PageRecord(
+        book_id=book_id,
+        source_file=source_file,
+        digest="d1",
+        file_hash="f1",
+        chunk_ids=("c1", "c2"),
+        ingested_at=NOW,
+        title="Einführung 🤖",
+        url="https://example.org/intro",
+        module="ros2",
+        chapter=1,
+        lesson=2,
+    )
+    return replace(record, **changes)  # type: ignore[arg-type]  # the names are those of PageRecord
+
+
+def a_turn(number: int = 0, session_id: str = SESSION, **changes: object) -> Turn:
+    turn = Turn(session_id, NOW + timedelta(seconds=number), f"question {number}", f"answer {number}")
+    return replace(turn, **changes)  # type: ignore[arg-type]  # the names are those of Turn
+
+
+class LibraryContract:
+    # --- books ---
+
+    async def test_a_book_comes_back_as_it_was_put(self, library: Library) -> None:
+        book = Book("robots", "Robots “for all”", "https://example.org/", "docs", "docusaurus")
+        await library.put_book(book)
+        assert await library.book("robots") == book
+
+    async def test_putting_a_book_again_replaces_it(self, library: Library) -> None:
+        await library.put_book(Book("robots", "Old"))
+        await library.put_book(Book("robots", "New"))
+        assert await library.books() == [Book("robots", "New")]
+
+    async def test_books_are_listed_by_id(self, library: Library) -> None:
+        for book_id in ("b", "c", "a"):
+            await library.put_book(Book(book_id, book_id))
+        assert [book.book_id for book in await library.books()] == ["a", "b", "c"]
+
+    async def test_an_unknown_book_is_an_error(self, library: Library) -> None:
+        with pytest.raises(UnknownBook, match="nowhere"):
+            await library.book("nowhere")
+        with pytest.raises(UnknownBook, match="nowhere"):
+            await library.delete_book("nowhere")
+
+    async def test_deleting_a_book_takes_its_records_and_jobs_and_no_other_books(self, library: Library) -> None:
+        for book_id in ("robots", "birds"):
+            await library.put_book(Book(book_id, book_id))
+            await library.put_page_records([a_record(book_id)])
+            await library.start_job(IngestJob(book_id, "full"))
+        await library.add_turn(a_turn())
+
+        await library.delete_book("robots")
+
+        assert [book.book_id for book in await library.books()] == ["birds"]
+        assert await library.page_records("robots") == {}
+        assert await library.jobs("robots") == []
+        assert list(await library.page_records("birds")) == ["docs/intro.md"]
+        assert len(await library.jobs("birds")) == 1
+        assert (await library.turns(SESSION))[1] == 1
+
+    async def test_what_a_first_ingest_left_behind_can_be_deleted_without_a_book(self, library: Library) -> None:
+        await library.start_job(IngestJob("robots", "full"))
+        await library.delete_book("robots")
+        assert await library.jobs() == []
+
+    # --- page records ---
+
+    async def test_page_records_come_back_by_source_file(self, library: Library) -> None:
+        first = a_record()
+        second = a_record(source_file="docs/b.md", chunk_ids=(), module=None, chapter=None, lesson=None)
+        await library.put_page_records([first, second])
+        assert await library.page_records("robots") == {"docs/intro.md": first, "docs/b.md": second}
+
+    async def test_putting_page_records_again_replaces_them_and_keeps_the_others(self, library: Library) -> None:
+        await library.put_page_records([a_record(), a_record(source_file="other.md")])
+        changed = a_record(digest="d2", chunk_ids=("c3",))
+        await library.put_page_records([changed])
+        assert await library.page_records("robots") == {
+            "docs/intro.md": changed,
+            "other.md": a_record(source_file="other.md"),
+        }
+
+    async def test_the_last_of_two_records_of_one_page_wins(self, library: Library) -> None:
+        await library.put_page_records([a_record(digest="first"), a_record(digest="last")])
+        assert (await library.page_records("robots"))["docs/intro.md"].digest == "last"
+
+    async def test_no_records_are_no_work(self, library: Library) -> None:
+        await library.put_page_records([])
+        await library.drop_page_records("robots", [])
+        assert await library.page_records("robots") == {}
+
+    async def test_dropping_names_the_pages_of_one_book_only(self, library: Library) -> None:
+        await library.put_page_records([a_record(), a_record(source_file="b.md"), a_record("birds")])
+        await library.drop_page_records("robots", ["docs/intro.md", "never-seen.md"])
+        assert list(await library.page_records("robots")) == ["b.md"]
+        assert list(await library.page_records("birds")) == ["docs/intro.md"]
+
+    async def test_a_book_of_many_pages_fits(self, library: Library) -> None:
+        many = [a_record(source_file=f"{number:05}.md") for number in range(12_000)]
+        await library.put_page_records(many)
+        assert len(await library.page_records("robots")) == 12_000
+        await library.drop_page_records("robots", [record.source_file for record in many[:-1]])
+        assert list(await library.page_records("robots")) == ["11999.md"]
+
+    # --- jobs ---
+
+    async def test_a_job_is_numbered_and_comes_back_whole(self, library: Library) -> None:
+        job = IngestJob(
+            "robots",
+            "recreate",
+            status="running",
+            files_discovered=9,
+            files_processed=5,
+            files_skipped=4,
+            files_failed=1,
+            files_deleted=2,
+            chunks_created=30,
+            chunks_kept=3,
+            chunks_deleted=6,
+            chunks_embedded=28,
+            dry_run=True,
+            started_at=NOW,
+            notices=(Notice("BAD_UTF8", "not UTF-8", "a.md", fatal=True), Notice("DEFAULT", "tier 1", "b.md", 3)),
+        )
+        started = await library.start_job(job)
+        assert started.job_id > 0
+        assert started == replace(job, job_id=started.job_id)
+        assert await library.job(started.job_id) == started
+
+    async def test_a_saved_job_comes_back_as_saved(self, library: Library) -> None:
+        job = await library.start_job(IngestJob("robots", "full", status="running", started_at=NOW))
+        done = replace(job, status="completed", completed_at=NOW, duration_seconds=1.25, files_processed=3)
+        await library.save_job(done)
+        assert await library.job(job.job_id) == done
+
+    async def test_an_unknown_job_is_an_error(self, library: Library) -> None:
+        with pytest.raises(NotFound, match="77"):
+            await library.job(77)
+        with pytest.raises(NotFound, match="77"):
+            await library.save_job(IngestJob("robots", "full", job_id=77))
+
+    async def test_a_second_active_job_of_a_book_is_a_conflict_that_names_the_first(self, library: Library) -> None:
+        first = await library.start_job(IngestJob("robots", "full"))
+        with pytest.raises(Conflict, match=f"job {first.job_id} is queued"):
+            await library.start_job(IngestJob("robots", "full", status="running"))
+        await library.start_job(IngestJob("birds", "full"))
+
+    async def test_a_job_may_start_when_the_last_has_ended(self, library: Library) -> None:
+        first = await library.start_job(IngestJob("robots", "full", status="running"))
+        await library.save_job(replace(first, status="failed"))
+        second = await library.start_job(IngestJob("robots", "full", status="running"))
+        with pytest.raises(Conflict):
+            await library.save_job(replace(first, status="running"))
+        assert second.job_id > first.job_id
+
+    async def test_of_many_that_start_at_once_one_wins(self, library: Library) -> None:
+        outcomes = await asyncio.gather(
+            *(library.start_job(IngestJob("robots", "full")) for _ in range(20)), return_exceptions=True
+        )
+        assert sum(isinstance(outcome, IngestJob) for outcome in outcomes) == 1
+        assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 19
+
+    async def test_jobs_are_listed_newest_first_up_to_the_limit(self, library: Library) -> None:
+        for _ in range(5):
+            job = await library.start_job(IngestJob("robots", "full"))
+            await library.save_job(replace(job, status="completed"))
+        other = await library.start_job(IngestJob("birds", "full"))
+        numbers = [job.job_id for job in await library.jobs(limit=4)]
+        assert numbers == sorted(numbers, reverse=True)
+        assert numbers[0] == other.job_id
+        assert len(numbers) == 4
+        assert [job.book_id for job in await library.jobs("birds")] == ["birds"]
+
+    async def test_jobs_of_a_process_that_died_are_failed_with_the_reason(self, library: Library) -> None:
+        done = await library.start_job(IngestJob("robots", "full"))
+        await library.save_job(replace(done, status="completed"))
+        dead = await library.start_job(IngestJob("robots", "full", status="running", started_at=NOW))
+        alive = await library.start_job(IngestJob("birds", "full", status="running"))
+
+        assert await library.fail_running_jobs("robots", "its process ended") == 1
+        assert await library.fail_running_jobs("robots", "its process ended") == 0
+
+        assert await library.job(dead.job_id) == replace(
+            dead, status="failed", error_message="its process ended", completed_at=NOW
+        )
+        assert (await library.job(done.job_id)).status == "completed"
+        assert (await library.job(alive.job_id)).status == "running"
+
+    # --- conversations ---
+
+    async def test_a_turn_is_numbered_and_comes_back_whole(self, library: Library) -> None:
+        turn = a_turn(
+            query="¿Qué es ROS 2?\n🤖",
+            sources=(MappingProxyType({"index": 1, "quote": "“ROS”", "score": 0.5, "anchor": None}),),
+            metadata=MappingProxyType({"mode": "extractive", "nested": {"list": [1, 2]}}),
+        )
+        stored = await library.add_turn(turn)
+        assert stored.turn_id > 0
+        turns, total = await library.turns(SESSION)
+        assert total == 1
+        assert turns == [
+            replace(turn, turn_id=stored.turn_id, sources=(dict(turn.sources[0]),), metadata=dict(turn.metadata))
+        ]
+
+    async def test_the_first_turn_opens_the_conversation_and_later_ones_keep_it_active(self, library: Library) -> None:
+        await library.add_turn(a_turn(0))
+        await library.add_turn(a_turn(60))
+        conversation = await library.conversation(SESSION)
+        assert conversation.created_at == NOW
+        assert conversation.last_active == NOW + timedelta(seconds=60)
+
+    async def test_a_clock_that_lags_does_not_make_a_conversation_less_active(self, library: Library) -> None:
+        await library.add_turn(a_turn(60))
+        await library.add_turn(a_turn(0))
+        assert (await library.conversation(SESSION)).last_active == NOW + timedelta(seconds=60)
+        assert [turn.query for turn in (await library.turns(SESSION))[0]] == ["question 60", "question 0"]
+
+    async def test_times_come_back_aware_and_equal_whatever_their_zone_was(self, library: Library) -> None:
+        in_india = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
+        await library.add_turn(a_turn(timestamp=in_india))
+        [turn], _ = await library.turns(SESSION)
+        assert turn.timestamp == NOW
+        assert turn.timestamp.utcoffset() is not None
+
+    async def test_the_newest_turns_come_oldest_first_with_the_true_total(self, library: Library) -> None:
+        for number in range(7):
+            await library.add_turn(a_turn(number))
+        turns, total = await library.turns(SESSION, limit=3)
+        assert [turn.query for turn in turns] == ["question 4", "question 5", "question 6"]
+        assert total == 7
+        assert await library.turns(SESSION, limit=0) == ([], 7)
+
+    async def test_conversations_are_kept_apart(self, library: Library) -> None:
+        other = "11111111-2222-4333-8444-555555555555"
+        await library.add_turn(a_turn(1))
+        await library.add_turn(a_turn(2, other))
+        assert [turn.query for turn in (await library.turns(other))[0]] == ["question 2"]
+
+    async def test_fifty_turns_at_once_keep_the_order_of_the_calls_and_none_is_lost(self, library: Library) -> None:
+        stored = await asyncio.gather(*(library.add_turn(a_turn(number, timestamp=NOW)) for number in range(50)))
+        turns, total = await library.turns(SESSION, limit=100)
+        assert total == 50
+        assert [turn.query for turn in turns] == [f"question {number}" for number in range(50)]
+        assert [turn.turn_id for turn in turns] == [turn.turn_id for turn in stored]
+
+    async def test_a_session_that_nobody_opened_is_an_error(self, library: Library) -> None:
+        for ask in (library.conversation, library.turns, library.delete_conversation):
+            with pytest.raises(SessionNotFound, match=SESSION):
+                await ask(SESSION)
+
+    async def test_a_deleted_conversation_is_gone_for_good(self, library: Library) -> None:
+        other = "11111111-2222-4333-8444-555555555555"
+        await library.add_turn(a_turn(1))
+        await library.add_turn(a_turn(1, other))
+        await library.delete_conversation(SESSION)
+        with pytest.raises(SessionNotFound):
+            await library.turns(SESSION)
+        assert (await library.turns(other))[1] == 1
+        await library.add_turn(a_turn(2))
+        assert [turn.query for turn in (await library.turns(SESSION))[0]] == ["question 2"]
+
+    async def test_it_answers_a_ping(self, library: Library) -> None:
+        await library.ping()
