@@ -109,7 +109,10 @@ async def test_filters_reach_the_index(quoth: Quoth) -> None:
 
 
 class Down:
-    """Every call of the index fails, as when its disk is gone."""
+    """Every question to the index fails, as when its disk is gone."""
+
+    async def close(self) -> None:
+        pass
 
     def __getattr__(self, name: str) -> object:
         async def fail(*args: object, **kwargs: object) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from quoth.chunking import CHUNKER_VERSION
+from quoth.confidence import ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
 from quoth.errors import UnknownBook, WrongUsage
@@ -84,13 +85,17 @@ async def bootstrap(
             library=library,
             index=index,
             embedder=embedder,
-            conversations=Conversations(retriever, library, clock, AnswerOptions(refusal=settings.refusal_sentence)),
+            conversations=Conversations(retriever, library, clock, _answer_options(settings, embedder)),
             ingest=Ingest(index, library, embedder, clock),
         )
     finally:
         await index.close()
         await library.close()
         await embedder.close()
+
+
+def _answer_options(settings: Settings, embedder: Embedder) -> AnswerOptions:
+    return AnswerOptions(refusal=settings.refusal_sentence, confidence=ConfidenceOptions(embedder=embedder.name))
 
 
 # Adapters are imported where they are built: each brings a large library along.

@@ -140,19 +140,16 @@ class Conversations:
     def _assemble(
         self, question: Question, evidence: Evidence, verdict: Verdict, draft: Draft | None, watch: Stopwatch
     ) -> Answer:
-        if draft is None:
-            text, citations, checked = self._refusal(question), (), Grounding()
-        else:
-            text, citations = draft.text, draft.citations
-            checked = grounding.check(text, citations)
+        given = draft or Draft(self._refusal(question), ())
+        checked = Grounding() if draft is None else grounding.check(draft.text, draft.citations)
         watch.lap("check")
         in_book = question.selected_text is None
         return Answer(
-            text=text,
+            text=given.text,
             mode=self._mode(question, draft),
             question=question,
             searched_query=evidence.query,
-            citations=citations,
+            citations=given.citations,
             verdict=verdict,
             grounding=checked,
             retrieval_count=len(evidence.passages) if in_book else 0,

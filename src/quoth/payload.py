@@ -85,6 +85,11 @@ def to_payload(indexed: IndexedChunk) -> Payload:
     }
 
 
+def to_record(chunk: Chunk) -> Payload:
+    """A chunk with all its metadata and offsets, for `quoth export`."""
+    return {"id": chunk.id, **_chunk_fields(chunk)}
+
+
 def payload_hash(chunk: Chunk) -> str:
     """Over all that follows from the book and the chunker alone. Equal means that there is nothing to write."""
     return _hash(chunk.id, _chunk_fields(chunk))

@@ -69,7 +69,8 @@ def _agree(file: SourceFile, record: PageRecord, indexed: set[str]) -> bool:
 
 def plan_page(wanted: Sequence[WantedChunk], stored: Mapping[str, StoredChunk], filed: Collection[str]) -> IndexPlan:
     """`stored` is the whole book's index; `filed` are the ids that stand under this page in it."""
-    put, keep = [], []
+    put: list[str] = []
+    keep: list[str] = []
     for item in wanted:
         present = stored.get(item.chunk.id)
         same = present is not None and (present.payload_hash, present.embed_hash) == (

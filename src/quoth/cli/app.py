@@ -14,7 +14,7 @@ import typer
 from quoth import __version__
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import QuothError
-from quoth.logs import configure_logging
+from quoth.logs import set_up_logging
 from quoth.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -57,7 +57,8 @@ def options(
 def settings_for(*, data_dir: Path | None, verbose: bool = False, **overrides: Any) -> Settings:
     given = {name: value for name, value in {"data_dir": data_dir, **overrides}.items() if value is not None}
     settings = load_settings(**given)
-    configure_logging("DEBUG" if verbose else settings.log_level, settings.log_format)
+    level = "debug" if verbose else settings.log_level
+    set_up_logging(level, format=settings.log_format, log_questions=settings.log_questions)
     return settings
 
 

@@ -12,7 +12,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Book, IndexStatus
 from quoth.errors import UnknownBook
-from quoth.payload import chunk_record
+from quoth.payload import to_record
 from quoth.views import book_view, job_view
 
 
@@ -112,6 +112,6 @@ def export(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = Fal
     async def work(quoth: Quoth) -> None:
         chosen = await quoth.choose_book(book)
         async for chunk in quoth.index.scan(chosen.book_id):
-            sys.stdout.write(jsonlib.dumps(chunk_record(chunk), ensure_ascii=False) + "\n")
+            sys.stdout.write(jsonlib.dumps(to_record(chunk), ensure_ascii=False) + "\n")
 
     run(settings_for(data_dir=data_dir, verbose=verbose), work)

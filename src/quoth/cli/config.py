@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import typer
 
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, settings_for
@@ -12,7 +14,7 @@ def config(data_dir: DataDir = None, json: Json = False, verbose: Verbose = Fals
     """Show the settings in force and where each comes from."""
     rows = settings_for(data_dir=data_dir, verbose=verbose).describe()
     if json:
-        print_json({"settings": [row.as_dict() for row in rows]})
+        print_json({"settings": [asdict(row) for row in rows]})
         return
     width = max(len(row.name) for row in rows)
     for row in rows:

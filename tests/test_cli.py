@@ -1,0 +1,271 @@
+"""The command line as a person meets it: real processes, the real model, the sample book."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "examples" / "robotics-book"
+ASKED = "How do late subscribers get the last message that was published?"
+
+pytestmark = pytest.mark.slow
+
+Run = subprocess.CompletedProcess[str]
+
+
+def quoth(*arguments: str | Path, **environment: str) -> Run:
+    """`quoth …` in a new process that sees no settings but these."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
+    return subprocess.run(
+        [sys.executable, "-m", "quoth", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=110,
+        cwd=environment.pop("cwd", None),
+        env={**kept, **environment, "PYTHONWARNINGS": "error"},
+    )
+
+
+def document(run: Run) -> Any:
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def one_line(run: Run) -> str:
+    """An error is one line that says what to do next, and never a traceback."""
+    (line,) = run.stderr.strip().splitlines()
+    assert line.startswith("quoth: ")
+    assert run.stdout == ""
+    return line
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("data")
+    run = quoth("ingest", BOOK, "--data-dir", place)
+    assert run.returncode == 0, run.stderr
+    return place
+
+
+@pytest.fixture
+def copied(data: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(data, tmp_path / "data"))
+
+
+def test_an_answer_comes_with_its_sources_in_the_promised_format(data: Path) -> None:
+    run = quoth("ask", ASKED, "--data-dir", data)
+    assert (run.returncode, run.stderr) == (0, "")
+    answer, _, sources = run.stdout.partition("\n---\n**Sources:**\n")
+    assert "[1]" in answer
+    assert re.match(r"\[1\] \S+ \(score: 0\.\d\d\)\n", sources)
+
+
+def test_a_question_off_the_book_is_refused_with_exit_code_0(data: Path) -> None:
+    run = quoth("ask", "Which train leaves Vienna for Prague at noon?", "--data-dir", data)
+    assert run.returncode == 0
+    assert run.stdout.startswith("I don't have information about that in the book content\n")
+    assert "The nearest sections:" in run.stdout
+
+
+def test_json_of_ask_is_one_document_with_quotes_that_stand_in_the_files(data: Path) -> None:
+    body = document(quoth("ask", ASKED, "--json", "--data-dir", data))
+    assert body["metadata"]["mode"] == "extractive"
+    assert body["sources"]
+    for source in body["sources"]:
+        text = (BOOK / source["source_file"]).read_bytes().decode("utf-8")
+        assert text[source["start"] : source["end"]] == source["quote"]
+        assert text.count("\n", 0, source["start"]) + 1 == source["line"]
+
+
+def test_exact_identifiers_are_found(data: Path) -> None:
+    for identifier in ("tf2_ros", "0x68", "--symlink-install"):
+        body = document(quoth("search", "--json", "--data-dir", data, "-k", "3", "--", identifier))
+        assert any(identifier in result["text"] for result in body["results"]), identifier
+
+
+def test_filters_narrow_a_search(data: Path) -> None:
+    body = document(quoth("search", "simulation", "--module", "gazebo", "--json", "--data-dir", data))
+    assert {result["module"] for result in body["results"]} == {"gazebo"}
+    assert body["module_filter"] == "gazebo"
+
+
+def test_a_second_ingest_finds_nothing_to_do(data: Path) -> None:
+    job = document(quoth("ingest", BOOK, "--json", "--data-dir", data))
+    assert (job["files_processed"], job["chunks_embedded"], job["status"]) == (0, 0, "completed")
+    assert job["files_skipped"] == job["files_discovered"] > 16
+
+
+def test_every_exported_chunk_is_an_exact_slice_of_its_file(data: Path) -> None:
+    run = quoth("export", "--data-dir", data)
+    records = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(records) > 100
+    for record in records:
+        text = (BOOK / record["source_file"]).read_bytes().decode("utf-8")
+        assert text[record["start"] : record["end"]] == record["text"]
+
+
+def test_books_and_status_tell_what_is_stored(data: Path) -> None:
+    (book,) = document(quoth("books", "--json", "--data-dir", data))["books"]
+    assert (book["book_id"], book["toolchain"]) == ("robotics-book", "docusaurus")
+    status = document(quoth("status", "--json", "--data-dir", data))
+    assert status["books"][0]["chunks"] == book["chunks"] > 0
+    assert status["books"][0]["last_job"]["status"] == "completed"
+
+
+def test_a_deleted_book_is_gone(copied: Path) -> None:
+    assert quoth("delete-book", "robotics-book", "--yes", "--data-dir", copied).returncode == 0
+    run = quoth("ask", ASKED, "--data-dir", copied)
+    assert run.returncode == 2
+    assert "quoth ingest PATH" in one_line(run)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["ingest", "nowhere"], 3, "nowhere"),
+        (["ingest", "empty"], 3, "empty"),
+        (["ingest", "picture.png"], 3, "picture.png"),
+        (["ingest", "loop"], 3, "loop"),
+        (["ingest", "docs", "--mode", "sideways"], 2, "incremental"),
+        (["ask", "  "], 2, "empty"),
+        (["ask", "x", "--top-k", "99"], 2, "1 to 20"),
+        (["ask", "x", "--layer", "L9"], 2, "layer"),
+        (["ask"], 2, "--help"),
+        (["ask", "x"], 2, "quoth ingest PATH"),
+        (["ask", "x", "--book", "unknown"], 2, "quoth books"),
+        (["nonsense"], 2, "nonsense"),
+        (["books", "--nonsense"], 2, "--nonsense"),
+        (["serve", "--host", "0.0.0.0"], 2, "--allow-open"),
+        (["delete-book", "unknown", "--yes"], 2, "unknown"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_says_what_to_do(
+    arguments: list[str], code: int, says: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text("# Page\n\nSome text.\n")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+    (tmp_path / "loop").symlink_to("loop")
+    run = quoth(*arguments, "--data-dir", "data", cwd=str(tmp_path))
+    assert run.returncode == code, run.stderr
+    assert says in one_line(run)
+
+
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
+    run = quoth("books", "--data-dir", tmp_path, QUOTH_TOPK="3")
+    assert run.returncode == 2
+    assert "QUOTH_TOPK" in one_line(run)
+    assert "QUOTH_TOP_K" in one_line(run)
+
+
+def test_errors_are_json_when_json_is_wanted(tmp_path: Path) -> None:
+    run = quoth("ask", "x", "--json", "--data-dir", tmp_path)
+    assert run.returncode == 2
+    assert json.loads(run.stdout)["error_code"] == "UNKNOWN_BOOK"
+
+
+def test_pages_that_cannot_be_read_are_named_and_the_others_go_in(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "good.md").write_text("# Good\n\nA gripper closes with a force of 40 newtons.\n")
+    (docs / "binary.md").write_bytes(b"\x00\x01\x02" * 100)
+    (docs / "latin.md").write_bytes("# Größe\n\nÜber alles.\n".encode("latin-1"))
+    run = quoth("ingest", docs, "--data-dir", tmp_path / "data")
+    assert run.returncode == 3
+    assert "binary.md" in run.stderr
+    assert "latin.md" in run.stderr
+    assert "Traceback" not in run.stderr
+    asked = quoth("ask", "With which force does the gripper close?", "--data-dir", tmp_path / "data")
+    assert "40 newtons" in asked.stdout
+
+
+def damage_nothing(model: Path) -> None:
+    (model / "model.safetensors").unlink()
+
+
+def damage_weights(model: Path) -> None:
+    with (model / "model.safetensors").open("r+b") as file:
+        file.seek(5_000_000)
+        file.write(b"\x00" * 64)
+
+
+def damage_tokenizer(model: Path) -> None:
+    (model / "tokenizer.json").write_text("{}")
+
+
+@pytest.mark.parametrize("damage", [damage_nothing, damage_weights, damage_tokenizer])
+def test_a_missing_or_damaged_model_file_is_named_and_nothing_is_lost(
+    damage: Callable[[Path], None], copied: Path, tmp_path: Path
+) -> None:
+    from quoth.adapters.minilm import find_model_dir
+
+    model = tmp_path / "model"
+    model.mkdir()
+    for name in ("model.safetensors", "tokenizer.json"):
+        shutil.copy(find_model_dir() / name, model / name)
+    damage(model)
+    run = quoth("ask", ASKED, "--data-dir", copied, QUOTH_MODEL_DIR=str(model))
+    assert run.returncode == 1
+    assert str(model) in one_line(run)
+    assert "don't have information" not in run.stdout
+    assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
+
+
+def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(copied: Path) -> None:
+    pointer = copied / "index" / "robotics-book" / "CURRENT"
+    state = json.loads(pointer.read_text())
+    state["fingerprint"]["chunker"] = "of-long-ago"
+    pointer.write_text(json.dumps(state))
+    for arguments in (["ask", ASKED], ["ingest", str(BOOK)]):
+        run = quoth(*arguments, "--data-dir", copied)
+        assert run.returncode == 2, run.stdout
+        assert "--mode recreate" in one_line(run)
+    assert quoth("ingest", BOOK, "--mode", "recreate", "--data-dir", copied).returncode == 0
+    assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
+
+
+def test_a_second_writer_is_told_who_the_first_is(copied: Path) -> None:
+    holder = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from quoth.bootstrap import bootstrap; from quoth.settings import load_settings\n"
+        "async def main():\n"
+        "    async with bootstrap(load_settings(data_dir=Path(sys.argv[1]))) as quoth:\n"
+        "        async with quoth.index.writer('robotics-book'):\n"
+        "            print('holding', flush=True); sys.stdin.readline()\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(copied)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "holding\n"
+        run = quoth("ingest", BOOK, "--data-dir", copied)
+        readable = quoth("ask", ASKED, "--data-dir", copied)
+        first.communicate("done\n", timeout=30)
+    assert run.returncode == 1
+    assert f"pid {first.pid}" in one_line(run)
+    assert "[1]" in readable.stdout
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    listed = quoth("--help")
+    commands = re.findall(r"^  ([a-z-]+)  ", listed.stdout.partition("Commands:")[2], flags=re.MULTILINE)
+    assert {"ingest", "ask", "search", "serve", "status", "books", "delete-book", "export", "config", "demo"} <= set(
+        commands
+    )
+    for command in commands:
+        helped = quoth(command, "--help")
+        assert helped.returncode == 0
+        assert f"Example: {'' if command == 'config' else 'quoth '}" in helped.stdout
