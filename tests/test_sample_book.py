@@ -150,6 +150,18 @@ def test_relative_links_and_imports_lead_to_files(page: Path) -> None:
     assert [t for t in targets if not (page.parent / t).is_file()] == []
 
 
+def test_the_recorded_anchors_cover_every_page_and_every_heading() -> None:
+    """`sample_book_anchors.json` holds what Docusaurus 3.8.1 itself built: the truth for deep links into this book."""
+    built = json.loads((Path(__file__).parent / "sample_book_anchors.json").read_text(encoding="utf-8"))
+    expected = {p.relative_to(BOOK).as_posix(): p for p in pages() if not front_matter(p).get("draft")}
+    assert set(built) == set(expected)
+    for source, page in expected.items():
+        headings = re.findall(r"^#{2,4} .+$", prose(page), re.MULTILINE)
+        assert len(headings) == len(built[source]["anchors"]), source
+        assert built[source]["url"].startswith("https://book.example.com/docs"), source
+        assert built[source]["unlisted"] == bool(front_matter(page).get("unlisted")), source
+
+
 # --- the constructs that a reader of Docusaurus pages has to cope with ----------------------------------------------
 
 
