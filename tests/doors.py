@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import httpx2
 from fastapi import FastAPI
 
 from quoth.api import create_app
+from quoth.api.server import address_of, listen, server_for
 from quoth.bootstrap import Quoth, fingerprint_of
 from quoth.settings import load_settings
 from quoth.sources import open_source
@@ -65,6 +67,19 @@ def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
         name, data = frame.split("\n")
         events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
     return events
+
+
+@asynccontextmanager
+async def served(quoth: Quoth) -> AsyncIterator[str]:
+    """The doors on a real port of this machine; gives its address."""
+    with listen("127.0.0.1", 0) as listener:
+        server = server_for(quoth)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield address_of(listener).rstrip("/")
+        finally:
+            server.should_exit = True
+            await running
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from quoth.api.app import create_app
-from quoth.bootstrap import bootstrap
+from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import BadConfiguration
 from quoth.settings import Settings
 
@@ -53,8 +53,8 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
             raise BadConfiguration(
                 f"Port {port} of {host} is already taken.",
                 hint="Choose another: --port 8001, or --port 0 for a free one.",
@@ -72,17 +72,21 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     return uvloop.new_event_loop
 
 
+def server_for(quoth: Quoth) -> Server:
+    config = uvicorn.Config(
+        create_app(quoth.settings, quoth=quoth),
+        log_config=None,  # quoth.logs has set it up
+        access_log=False,  # the doorway writes one line for each request
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=GRACE,
+    )
+    return Server(config)
+
+
 async def serve(settings: Settings, listener: socket.socket) -> None:
     async with bootstrap(settings) as quoth:
-        config = uvicorn.Config(
-            create_app(settings, quoth=quoth),
-            log_config=None,  # quoth.logs has set it up
-            access_log=False,  # the doorway writes one line for each request
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=GRACE,
-        )
-        await Server(config).serve(sockets=[listener])
+        await server_for(quoth).serve(sockets=[listener])
 
 
 def serve_forever(settings: Settings) -> None:

@@ -12,8 +12,10 @@ export function render(text, { cite = () => null, mark = null } = {}) {
     lines.push({ text: line.replace(/\r$/, ""), start: offset });
     offset += line.length + 1;
   }
-  return blocks(lines, { cite, mark });
+  return blocks(lines, { cite, mark, depth: 0 });
 }
+
+const inside = (context) => ({ ...context, mark: null, depth: context.depth + 1 });
 
 const FENCE = /^(\s*)(`{3,}|~{3,})\s*([\w+#.-]*)/;
 const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)(?:\s+#+)?(?:\s*\{#[^}]*\})?\s*$/;
@@ -25,6 +27,7 @@ const ONLY_MARKERS = /^\s*(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\]\s*)+$/;
 
 function blocks(lines, context) {
   const out = document.createDocumentFragment();
+  if (context.depth > 16) return element("p", {}, lines.map((line) => line.text).join("\n")); // no book nests like that
   let at = 0;
   while (at < lines.length) {
     const from = at;
@@ -99,7 +102,7 @@ function quoted(lines, at, context) {
     inner.push({ ...lines[next], text: lines[next].text.replace(/^\s*>\s?/, "") });
     next += 1;
   }
-  return [element("blockquote", {}, blocks(inner, { ...context, mark: null })), next];
+  return [element("blockquote", {}, blocks(inner, inside(context))), next];
 }
 
 function admonition(lines, at, context) {
@@ -114,7 +117,7 @@ function admonition(lines, at, context) {
   }
   const name = title.replace(/^[[“"]|[\]”"]$/g, "") || kind;
   const head = element("p", { className: "note-name" }, inline(name, context));
-  return [element("div", { className: "note" }, head, blocks(inner, { ...context, mark: null })), open ? next + 1 : next];
+  return [element("div", { className: "note" }, head, blocks(inner, inside(context))), open ? next + 1 : next];
 }
 
 function list(lines, at, context) {
@@ -142,7 +145,7 @@ function list(lines, at, context) {
 
 // An item of one paragraph is shown without the paragraph.
 function loose(inner, context) {
-  const content = blocks(inner, { ...context, mark: null });
+  const content = blocks(inner, inside(context));
   const first = content.firstElementChild;
   if (first?.tagName === "P") first.replaceWith(...first.childNodes);
   return content;

@@ -109,7 +109,7 @@ export class Turn {
       event.currentTarget.setAttribute("aria-expanded", String(open));
     };
     const head = element(
-      "button", { type: "button", className: "unfold", "aria-expanded": "false", "aria-controls": `${id}-quote`, onclick: fold },
+      "button", { type: "button", className: "unfold", "aria-expanded": "false", "aria-controls": `${id}-quote`, "aria-label": `Source ${source.index}: ${trail.join(", ")}`, onclick: fold },
       element("span", { className: "number" }, String(source.index)),
       element("span", { className: "trail" }, crumbs(trail)),
     );
