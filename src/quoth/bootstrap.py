@@ -11,17 +11,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from quoth.chunking import CHUNKER_VERSION
 from quoth.confidence import ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
 from quoth.errors import UnknownBook, WrongUsage
-from quoth.ingest import Ingest
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
 from quoth.retrieval import Retriever
 from quoth.settings import Settings
-from quoth.terms import TERMS_VERSION
+from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
+
+if TYPE_CHECKING:
+    from quoth.ingest import Ingest
 
 
 class SystemClock:
@@ -40,7 +42,13 @@ class Quoth:
     index: ChunkIndex
     embedder: Embedder
     conversations: Conversations
-    ingest: Ingest
+
+    @property
+    def ingest(self) -> Ingest:
+        """Made when asked for: readers need nothing of what reads and splits a book."""
+        from quoth.ingest import Ingest
+
+        return Ingest(self.index, self.library, self.embedder, self.clock)
 
     async def choose_book(self, book_id: str | None) -> Book:
         """The named book, the configured one, or the only one."""
@@ -76,7 +84,7 @@ async def bootstrap(
     clock = clock or SystemClock()
     embedder = embedder or _embedder(settings)
     index = index or _index(settings, fingerprint_of(embedder))
-    library = library or await _library(settings)
+    library = library or await _library(settings, clock)
     retriever = Retriever(index, embedder)
     try:
         yield Quoth(
@@ -86,7 +94,6 @@ async def bootstrap(
             index=index,
             embedder=embedder,
             conversations=Conversations(retriever, library, clock, _answer_options(settings, embedder)),
-            ingest=Ingest(index, library, embedder, clock),
         )
     finally:
         await index.close()
@@ -113,7 +120,7 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     return EdgeIndex(settings.data_dir, fingerprint)
 
 
-async def _library(settings: Settings) -> Library:
+async def _library(settings: Settings, clock: Clock) -> Library:
     from quoth.adapters.sql import open_library
 
-    return await open_library(settings.database_url)
+    return await open_library(settings.database_url, now=clock.now)

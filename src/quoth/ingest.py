@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from quoth.chunking import ChunkOptions, embedding_text, split
 from quoth.domain import (
@@ -31,8 +32,10 @@ from quoth.errors import QuothError, Unreadable
 from quoth.payload import payload_hash
 from quoth.planning import FilePlan, WantedChunk, plan_files, plan_page
 from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library
-from quoth.sources import BookSource
 from quoth.terms import passage_weights
+
+if TYPE_CHECKING:
+    from quoth.sources import BookSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ class Ingest:
         plan = plan_files(files, records, stored, force=job.mode != "incremental")
         job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
         run = Run(job, writer, stored, tell, len(plan.to_read), published_at=self._clock.monotonic())
-        run.notices.extend(source.skipped)
+        run.notices.extend((*source.skipped, *source.notices))
         run.count(chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged))
         run.progress()
         await self._read_all(source, plan, run)

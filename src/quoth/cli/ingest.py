@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,10 +16,11 @@ from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, 
 from quoth.cli.output import print_job, print_notices
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable
-from quoth.ingest import Progress, Tell
 from quoth.settings import Settings
-from quoth.sources import open_source
 from quoth.views import job_view
+
+if TYPE_CHECKING:
+    from quoth.ingest import Progress, Tell
 
 
 def default_book_id(path: Path) -> str:
@@ -70,6 +71,8 @@ def ingest_path(
     dry_run: bool = False,
     quiet: bool = False,
 ) -> IngestJob:
+    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+
     source = open_source(path, book_id=book_id, base_url=base_url)
     with progress_bar(shown=not quiet and sys.stderr.isatty()) as tell:
 

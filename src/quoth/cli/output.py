@@ -57,11 +57,11 @@ def print_passages(passages: Sequence[Passage], total: int, *, explain: bool) ->
 
 def print_job(job: IngestJob) -> None:
     verb = "Would change" if job.dry_run else "Ingested"
+    read = f"{job.files_processed} read, {job.files_skipped} unchanged, {job.files_deleted} deleted"
+    chunks = f"{job.chunks_created} chunks added, {job.chunks_kept} kept, {job.chunks_deleted} dropped"
+    spent = "" if job.duration_seconds is None else f" in {job.duration_seconds:.1f} s"
     typer.echo(
-        f"{verb} {job.book_id}: {job.files_discovered} pages ({job.files_processed} read, {job.files_skipped} same,"
-        f" {job.files_deleted} deleted), {job.chunks_created} chunks added, {job.chunks_kept} kept, "
-        f"{job.chunks_deleted} dropped, {job.chunks_embedded} embedded"
-        + ("" if job.duration_seconds is None else f" in {job.duration_seconds:.1f} s")
+        f"{verb} {job.book_id}: {job.files_discovered} pages ({read}); {chunks}, {job.chunks_embedded} embedded{spent}"
     )
 
 

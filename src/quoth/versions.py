@@ -1,0 +1,8 @@
+"""The versions that make up an index's fingerprint. They stand here so that asking a book need not load what splits one.
+
+Bump one with any change after which the same page would give other chunks, or the same text other terms: an index
+built before is then refused until it is built again.
+"""
+
+CHUNKER_VERSION = "1"
+TERMS_VERSION = "terms-1"
