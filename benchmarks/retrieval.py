@@ -18,7 +18,7 @@ import numpy as np
 
 from corpora import LOADERS, Asked, EvaluationSet, Floats, load_sets
 from quoth import terms
-from quoth.retrieval import RetrievalOptions, Scored, ceiling, fuse
+from quoth.retrieval import RetrievalOptions, Scored, ceiling, completed, fuse
 
 OPTIONS = RetrievalOptions()
 Ranking = Callable[[Floats, Floats, str, EvaluationSet], list[int]]
@@ -30,11 +30,12 @@ def best(scores: Floats, depth: int, *, positive: bool = False) -> list[int]:
 
 
 def fused(dense: Floats, sparse: Floats, query: str, of: EvaluationSet) -> list[Scored]:
-    weights = terms.query_weights(query)
+    weights, corpus = terms.query_weights(query), of.corpus
+    full = completed(terms.query_terms(query), corpus.idf(weights.ids), len(corpus.keys))
     return fuse(
         [(str(at), float(dense[at])) for at in best(dense, OPTIONS.depth)],
         [(str(at), float(sparse[at])) for at in best(sparse, OPTIONS.depth, positive=True)],
-        ceiling=ceiling(weights, of.corpus.idf(weights.ids), len(of.corpus.keys)),
+        ceiling=ceiling(weights, full),
         depth=OPTIONS.depth,
         dense_share=OPTIONS.dense_share,
     )

@@ -8,14 +8,14 @@ nowhere else; an outage never reaches this module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.domain import ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.sentences import sentences
-from quoth.terms import ContentTerm, is_exact, query_terms, term_ids
+from quoth.terms import ContentTerm, names_something, query_terms, term_ids
 
 Policy = Literal["calibrated", "spec"]
 
@@ -29,6 +29,9 @@ UNFITTED = Calibration(
     high=0.85,
 )
 READ = 3  # passages that are read closely
+# The features that the shipped model weighs, of those computed below.
+FITTED = ("score", "dense", "margin", "top_share", "sentence_share", "absent_exact", "words")
+USUAL_MARGIN = 0.1  # taken when there is no second passage to compare with
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +110,13 @@ def features(evidence: Evidence) -> dict[str, float]:
     read = [term_ids(_readable(passage)) for passage in passages[:READ]]
     top = passages[0]
     return {
-        "similarity": top.similarity,
         "score": top.score,
         "dense": max((p.dense_score for p in passages if p.dense_score is not None), default=0.0),
-        "margin": top.score - (passages[1].score if len(passages) > 1 else top.score),
-        "agreement": _agreement(passages),
+        "margin": top.score - passages[1].score if len(passages) > 1 else USUAL_MARGIN,
         "top_share": max((_share(weighted, ids) for ids in read), default=0.0),
-        "union_share": _share(weighted, frozenset().union(*read)),
         "sentence_share": _best_sentence(passages[:READ], weighted),
         "absent_share": _absent_share(weighted),
-        "rarest_missing": _rarest_missing(weighted, frozenset().union(*read)),
-        "exact_missing": _exact_missing(weighted, frozenset().union(*read)),
+        "absent_exact": _absent_exact(weighted),
         "words": min(len(weighted), 12) / 12,
     }
 
@@ -146,49 +145,11 @@ def _best_sentence(passages: Sequence[Passage], weighted: Weighted) -> float:
     return best
 
 
-def _agreement(passages: Sequence[Passage]) -> float:
-    """1 when both lists put the same passage first, falling with the worse of its two ranks."""
-    top = passages[0]
-    if top.dense_rank is None or top.sparse_rank is None:
-        return 0.0
-    return 1.0 / max(top.dense_rank, top.sparse_rank)
-
-
 def _absent_share(weighted: Weighted) -> float:
     total = sum(term.idf for _, term in weighted)
     return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
 
 
-def _rarest_missing(weighted: Weighted, ids: frozenset[int]) -> float:
-    """How rare the rarest word is that the passages lack, against the rarest that was asked for."""
-    rarest = max((term.idf for _, term in weighted), default=0.0)
-    missing = max((term.idf for word, term in weighted if not word.found_in(ids)), default=0.0)
-    return missing / rarest if rarest else 0.0
-
-
-def _exact_missing(weighted: Weighted, ids: frozenset[int]) -> float:
-    """The share of the numbers, flags, identifiers and names asked for that the passages lack."""
-    exact = [word for word, _ in weighted if is_exact(word.text) or _is_name(word.text)]
-    return sum(not word.found_in(ids) for word in exact) / len(exact) if exact else 0.0
-
-
-def _is_name(text: str) -> bool:
-    return text[:1].isupper()
-
-
-def feature_names() -> Mapping[str, str]:
-    """For the fit and the documentation."""
-    return {
-        "similarity": "calibrated similarity of the best passage",
-        "score": "fused score of the best passage",
-        "dense": "best cosine",
-        "margin": "fused score of the best passage over the second",
-        "agreement": "both lists agree on the best passage",
-        "top_share": "rarity-weighted share of the question's words in one of the first passages",
-        "union_share": "the same over all of the first passages",
-        "sentence_share": "the same in their best sentence",
-        "absent_share": "share of the question's weight in words that are nowhere in the book",
-        "rarest_missing": "rarity of the rarest word that the first passages lack",
-        "exact_missing": "share of numbers, identifiers and names that the first passages lack",
-        "words": "length of the question",
-    }
+def _absent_exact(weighted: Weighted) -> float:
+    """1 when a number, a flag, an identifier or a name asked for is nowhere in the book."""
+    return float(any(not term.in_book and names_something(term.text) for _, term in weighted))

@@ -27,7 +27,7 @@ from quoth.domain import (
     Vector,
 )
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
-from quoth.terms import K1, ContentTerm, query_terms, query_weights
+from quoth.terms import K1, ContentTerm, names_something, query_terms, query_weights
 
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
@@ -43,6 +43,7 @@ class RetrievalOptions:
 UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
 # A passage that holds every word of the query once, at average length, reaches about this share of BM25's bound.
 REACHABLE = 0.6
+ORDINARY = 0.5  # how much an ordinary word that is nowhere in the book weighs against a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,12 @@ class Retriever:
             self._index.idf(book_id, sorted({*sparse.ids, *(part for word in words for part in word.parts)})),
         )
         size = hits.total_found if filters == Filters() else await self._index.count(book_id)
+        full = completed(words, rarity, size)
         calibration = calibration_for(self._embedder.name)
         scored = fuse(
             [(hit.chunk.id, hit.score) for hit in hits.dense],
             [(hit.chunk.id, hit.score) for hit in hits.sparse],
-            ceiling=ceiling(sparse, rarity, size),
+            ceiling=ceiling(sparse, full),
             depth=depth,
             dense_share=self._options.dense_share,
             absolute=calibration is not None,
@@ -86,7 +88,7 @@ class Retriever:
             query=query,
             passages=passages,
             total_found=hits.total_found,
-            terms=tuple(_query_term(word, rarity, size) for word in words),
+            terms=tuple(query_term(word, rarity, full) for word in words),
             diversity=await self._diversity(book_id, passages),
         )
 
@@ -125,12 +127,24 @@ def absent_idf(size: int) -> float:
     return math.log(1 + (size + 0.5) / 0.5)
 
 
-def ceiling(query: TermWeights, rarity: Mapping[int, float], size: int) -> float:
-    """The BM25 score of a passage that says all of the query. Words that are nowhere in the book count in full, so
-    that a match of the rest alone stays small."""
-    missing = absent_idf(size)
+def completed(words: Sequence[ContentTerm], rarity: Mapping[int, float], size: int) -> dict[int, float]:
+    """The IDF of every term of the query, also of those that are nowhere in the book: a name that is missing tells
+    that the book is about something else, an ordinary word that it says the same thing otherwise."""
+    full = dict(rarity)
+    for word in words:
+        found = word.found_in(full)
+        for part in word.parts:
+            full.setdefault(part, ORDINARY * absent_idf(size))
+        if word.id not in full:
+            weight = 1.0 if names_something(word.text) else ORDINARY
+            full[word.id] = max(full[part] for part in word.parts) if found else weight * absent_idf(size)
+    return full
+
+
+def ceiling(query: TermWeights, full: Mapping[int, float]) -> float:
+    """The BM25 score of a passage that says all of the query."""
     weighted = zip(query.ids, query.weights, strict=True)
-    return sum(weight * rarity.get(term, missing) for term, weight in weighted) * (K1 + 1) * REACHABLE
+    return sum(weight * full[term] for term, weight in weighted) * (K1 + 1) * REACHABLE
 
 
 def fuse(
@@ -217,10 +231,5 @@ def _chunks_by_id(*lists: Sequence[IndexHit]) -> dict[str, Chunk]:
     return {hit.chunk.id: hit.chunk for hits in lists for hit in hits}
 
 
-def _query_term(word: ContentTerm, rarity: Mapping[int, float], size: int) -> QueryTerm:
-    parts = [rarity[part] for part in word.parts if part in rarity]
-    if word.id in rarity:
-        return QueryTerm(word.text, word.id, rarity[word.id], in_book=True)
-    if word.parts and len(parts) == len(word.parts):
-        return QueryTerm(word.text, word.id, max(parts), in_book=True)
-    return QueryTerm(word.text, word.id, absent_idf(size), in_book=False)
+def query_term(word: ContentTerm, rarity: Mapping[int, float], full: Mapping[int, float]) -> QueryTerm:
+    return QueryTerm(word.text, word.id, full[word.id], in_book=word.found_in(rarity))

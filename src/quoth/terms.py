@@ -14,14 +14,15 @@ import re
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import blake2s
 from typing import Protocol
 
 from quoth.domain import TermWeights
+from quoth.versions import TERMS_VERSION as TERMS_VERSION
 
-TERMS_VERSION = "terms-1"
 
 # BM25 with fixed numbers: an average over the corpus would tie a passage's weights to its neighbours.
 K1 = 1.5
@@ -34,16 +35,17 @@ LONGEST_TERM = 96  # beyond that it is data, not a word
 
 STOP_WORDS = frozenset(
     """
-    a about above after again against all also am an and any are aren't as at be because been before being below
-    between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each either
-    else ever few for from further get gets had hadn't has hasn't have haven't having he he'd he'll he's her here hers
-    herself him himself his how how's i i'd i'll i'm i've if in into is isn't it it's its itself just let let's may me
-    might more most must mustn't my myself neither no nor not of off on once only onto or other our ours ourselves out
-    over own per please rather same shall shan't she she'd she'll she's should shouldn't so some such than that that's
-    the their theirs them themselves then there there's these they they'd they'll they're they've this those though
-    through thus to too under until up upon us very via was wasn't we we'd we'll we're we've were weren't what what's
-    when when's where where's whether which while who who's whom whose why why's will with within without won't would
-    wouldn't yes yet you you'd you'll you're you've your yours yourself yourselves e.g i.e etc
+    a about above according after again against all also am an and any anything are aren't as at be because been
+    before being below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't
+    down during each either else ever few for from further get gets had hadn't has hasn't have haven't having he
+    he'd he'll he's her here hers herself him himself his how how's i i'd i'll i'm i've if in into is isn't it it's
+    its itself just let let's many may me might more most much must mustn't my myself neither no nor not of off on
+    once only onto or other our ours ourselves out over own per please rather same shall shan't she she'd she'll
+    she's should shouldn't so some someone something such than that that's the their theirs them themselves then
+    there there's these they they'd they'll they're they've this those though through thus to too under until up
+    upon us very via was wasn't we we'd we'll we're we've were weren't what what's when when's where where's whether
+    which while who who's whom whose why why's will with within without won't would wouldn't yes yet you you'd
+    you'll you're you've your yours yourself yourselves e.g i.e etc
     """.split()  # noqa: SIM905 - two hundred quoted words would be harder to read
 )
 
@@ -60,6 +62,7 @@ _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _PIECES = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"v?\d+(?:[.,_]\d+)*\Z")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+\Z")
+_HYPHENATED = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)+\Z")
 _HEX = re.compile(r"0[xbo][0-9a-f]+\Z")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")  # scripts written without spaces
 
@@ -72,7 +75,7 @@ class ContentTerm:
     id: int
     parts: tuple[int, ...] = ()
 
-    def found_in(self, ids: frozenset[int] | set[int] | dict[int, float]) -> bool:
+    def found_in(self, ids: Container[int]) -> bool:
         return self.id in ids or (bool(self.parts) and all(part in ids for part in self.parts))
 
 
@@ -122,7 +125,14 @@ def term_ids(text: str) -> frozenset[int]:
 
 def is_exact(text: str) -> bool:
     """A number, a flag, a path, an identifier: something that is right only letter for letter."""
+    if _HYPHENATED.match(text):
+        return False
     return not text.isalpha() or not (text.islower() or text.istitle() or text.isupper())
+
+
+def names_something(text: str) -> bool:
+    """Exact, or written with a capital: a word that a paraphrase would keep."""
+    return is_exact(text) or text[:1].isupper()
 
 
 # --- one token ---------------------------------------------------------------------------------------------------
