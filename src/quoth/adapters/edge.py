@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from quoth.adapters.generations import Generations, Pointer, Stamp, WriterLock, published_books
+from quoth.adapters.generations import REBUILD_HINT, Generations, Pointer, Stamp, WriterLock, published_books
 from quoth.domain import (
     Chunk,
     Filters,
@@ -197,7 +197,7 @@ class OpenShards:
             try:
                 pointer = generations.pointer()
                 check_fingerprint(generations.book_id, pointer.fingerprint, self._fingerprint)
-                return stamp, load(generations, pointer.generation)
+                return stamp, load(generations, pointer)
             except IndexUnavailable:
                 # A folder that vanishes while it is opened was replaced by newer ones; otherwise it is damaged.
                 before, stamp = stamp, generations.stamp()
@@ -274,7 +274,7 @@ class Draft:
         if self._writing is not None:
             return self._writing[1]
         if self._reading is None and not self._empty:
-            self._reading = load(self._generations, self._live)
+            self._reading = load(self._generations, self._generations.pointer())
         return self._reading
 
     def _next(self) -> tuple[Path, Shard]:
@@ -321,13 +321,19 @@ class EdgeWriter:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
 
-def load(generations: Generations, generation: int) -> Shard:
+def load(generations: Generations, pointer: Pointer) -> Shard:
     """A published generation, to be read."""
     # The engine is imported with the first book, not with the command line.
     from quoth.adapters.edge_shard import Shard
 
-    generations.check(generation)
-    return Shard.load(generations.folder(generation), generations.book_id)
+    generations.check(pointer.generation)
+    shard = Shard.load(generations.folder(pointer.generation), generations.book_id)
+    if (found := shard.count()) != pointer.chunks:
+        raise IndexUnavailable(
+            f"The index of {generations.book_id!r} is damaged: it holds {found} chunks instead of {pointer.chunks}.",
+            hint=REBUILD_HINT,
+        )
+    return shard
 
 
 def check_fingerprint(book_id: str, found: Fingerprint, wanted: Fingerprint) -> None:

@@ -130,7 +130,7 @@ class Generations:
             building.mkdir()
             self.reserve(0 if copy_of is None else self.bytes_on_disk(copy_of))
             if copy_of is not None:
-                shutil.copytree(self.folder(copy_of), building, copy_function=copy_sparse, dirs_exist_ok=True)
+                _copy_tree(self.folder(copy_of), building)
         return building
 
     def publish(self, building: Path, pointer: Pointer) -> None:
@@ -275,9 +275,9 @@ def unavailable(error: OSError, place: Path) -> DiskFull | IndexUnavailable:
     )
 
 
-def copy_sparse(source: str, target: str) -> str:
+def copy_sparse(source: Path, target: Path) -> None:
     """Copy without the holes: an engine's files are mostly holes, and a plain copy would fill them with zeros."""
-    with Path(source).open("rb", buffering=0) as reader, Path(target).open("wb", buffering=0) as sink:
+    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as sink:
         size = os.fstat(reader.fileno()).st_size
         position = 0
         while position < size and (data := _next_data(reader.fileno(), position)) is not None:
@@ -288,7 +288,17 @@ def copy_sparse(source: str, target: str) -> str:
                     _write_all(sink.fileno(), block, offset)
             position = end
         os.ftruncate(sink.fileno(), size)
-    return target
+
+
+def _copy_tree(source: Path, target: Path) -> None:
+    # shutil.copytree gathers failures into one error without errno, and a full disk could not be told from others.
+    for path in source.iterdir():
+        copy = target / path.name
+        if path.is_dir():
+            copy.mkdir()
+            _copy_tree(path, copy)
+        else:
+            copy_sparse(path, copy)
 
 
 def _next_data(descriptor: int, position: int) -> tuple[int, int] | None:

@@ -1,0 +1,101 @@
+"""Another process over the same data directory, for the tests of the embedded index.
+
+`python index_process.py COMMAND DATA_DIR [ARGUMENT]`. Publication v of the book holds the same chunks as every other,
+all with the title `v`, and one chunk of its own: whoever finds two titles at once has seen half a publication.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+from pathlib import Path
+
+from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, indexed
+from quoth.adapters.edge import EdgeIndex
+from quoth.domain import IndexedChunk
+from quoth.errors import QuothError
+from quoth.ports import ChunkIndex
+
+SHARED = 20
+
+
+def publication(version: int) -> list[IndexedChunk]:
+    names = [*(f"shared-{n}" for n in range(SHARED)), f"only-{version}"]
+    return [indexed(a_chunk(name, title=str(version))) for name in names]
+
+
+async def publish(index: ChunkIndex, first: int, last: int) -> None:
+    """Publish every version of the range in one writer, page by page as an ingest would."""
+    async with index.writer(BOOK) as writer:
+        for version in range(first, last + 1):
+            chunks = publication(version)
+            say(f"begin {version}")
+            await writer.put(chunks[:7])
+            await writer.put(chunks[7:])
+            stale = set(await writer.stored()) - {point.chunk.id for point in chunks}
+            await writer.drop(sorted(stale))
+            await writer.publish()
+            say(f"published {version}")
+
+
+async def seen(index: ChunkIndex) -> int:
+    """The version that is live; an assertion fails when it is not whole."""
+    titles = [chunk.title async for chunk in index.scan(BOOK)]
+    assert len(titles) == SHARED + 1, titles
+    assert len(set(titles)) == 1, titles
+    hits = await index.search(a_query(limit=100))
+    assert len({hit.chunk.title for hit in (*hits.dense, *hits.sparse)}) == 1
+    assert len(hits.dense) == len(hits.sparse) == hits.total_found == SHARED + 1
+    return int(titles[0])
+
+
+async def follow(index: ChunkIndex, last: int) -> None:
+    versions = [await seen(index)]
+    say(f"seen {versions[0]}")
+    while versions[-1] < last:
+        versions.append(await seen(index))
+        assert versions[-1] >= versions[-2], versions
+    say(f"distinct {len(set(versions))}")
+
+
+async def hold(index: ChunkIndex) -> None:
+    async with index.writer(BOOK):
+        say("holding")
+        await asyncio.to_thread(sys.stdin.read)
+
+
+async def full(index: ChunkIndex, recreate: bool) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+    try:
+        async with index.writer(BOOK, recreate=recreate) as writer:
+            await writer.put(publication(99))
+            await writer.publish()
+    except QuothError as error:
+        say(f"{type(error).__name__}: {error}")
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+async def main(command: str, data_dir: str, *arguments: str) -> None:
+    index = EdgeIndex(Path(data_dir), FINGERPRINT)
+    match command:
+        case "publish":
+            await publish(index, int(arguments[0]), int(arguments[1]))
+        case "follow":
+            await follow(index, int(arguments[0]))
+        case "seen":
+            say(f"seen {await seen(index)}")
+        case "hold":
+            await hold(index)
+        case "full":
+            await full(index, arguments[0] == "recreate")
+        case _:
+            raise SystemExit(f"unknown command {command}")
+    await index.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
