@@ -1,0 +1,103 @@
+"""The documents are executed: what they say is compared with what is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quoth import errors
+from quoth.errors import QuothError
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "quoth"
+
+
+def every_error() -> Iterator[type[QuothError]]:
+    waiting = [QuothError]
+    while waiting:
+        kind = waiting.pop()
+        yield kind
+        waiting.extend(kind.__subclasses__())
+
+
+def test_every_error_code_is_documented_as_it_behaves() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| (\d+) \| (\d) \| (yes|no) \|", (ROOT / "docs/errors.md").read_text(), re.MULTILINE
+    )
+    documented = {code: (int(status), int(exit_code), retry == "yes") for code, status, exit_code, retry in rows}
+    ours = [kind for kind in every_error() if kind.__module__ == errors.__name__]
+    assert {kind.code for kind in ours} == set(documented)
+    for kind in ours:
+        status, exit_code, _ = documented[kind.code]
+        assert (kind.status, kind.exit_code) == (status, exit_code), kind
+    for code, (_, _, retry) in documented.items():
+        assert retry == any(kind.retryable for kind in ours if kind.code == code), code
+
+
+def test_every_error_stands_in_the_drawing() -> None:
+    drawing = errors.__doc__ or ""
+    for kind in every_error():
+        assert kind.__module__ != errors.__name__ or kind.__name__ in drawing
+
+
+def test_every_module_has_its_place_in_the_architecture() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
+    packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
+    missing = {name for name in modules if f"`{name}.py`" not in text} | {
+        name for name in packages if f"`{name}/" not in text
+    }
+    assert missing == set()
+
+
+def test_every_module_opens_with_its_place_in_the_flow() -> None:
+    for path in SOURCE.rglob("*.py"):
+        assert path.read_text().lstrip().startswith('"""'), path
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text()
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+    assert len(readme().splitlines()) <= 150
+    for target in re.findall(r"\]\(([^)#:]+)\)", readme()):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_do_what_it_shows(tmp_path: Path) -> None:
+    shown = re.findall(r"^\$ (quoth .+)\n((?:(?!\$ |```).*\n)*)", readme(), re.MULTILINE)
+    assert len(shown) >= 3
+    for command, output in shown:
+        arguments = [*shlex.split(command)[1:], "--data-dir", str(tmp_path / "data")]
+        run = subprocess.run(
+            [sys.executable, "-m", "quoth", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=110
+        )
+        assert run.returncode == 0, run.stderr
+        assert settled(run.stdout) == settled(output), command
+
+
+def settled(output: str) -> str:
+    """Without what differs from run to run: times."""
+    return re.sub(r"\d+\.\d s", "_ s", output).strip()
+
+
+def committed_files() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / line for line in listed.splitlines() if (ROOT / line).is_file()]
+
+
+def test_nothing_committed_names_a_registry_or_a_path_of_somebodys_machine() -> None:
+    registry = re.compile(r"https?://[\w.-]*(?:py" + r"pi|pythonh" + r"osted|npm" + r"js)")
+    place = re.compile(r"(?<![\w.])/(?:ro" + r"ot|wo" + r"rk)/")
+    for path in committed_files():
+        text = path.read_text(encoding="utf-8", errors="ignore")
+        assert not registry.search(text), path
+        assert not place.search(text), path
