@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
@@ -33,7 +33,6 @@ from quoth.adapters.minilm import (
     DataWheel,
     MiniLMEmbedder,
     WordPieces,
-    cut_to_limit,
     find_model_dir,
 )
 from quoth.domain import Vector
@@ -385,7 +384,7 @@ def test_a_folder_that_was_named_comes_before_any_wheel(tmp_path: Path) -> None:
     assert find_model_dir(tmp_path) == tmp_path
 
 
-# --- counting and cutting --------------------------------------------------------------------------------------------
+# --- counting ------------------------------------------------------------------------------------------------------
 
 
 @given(st.text(st.characters(), max_size=300))
@@ -407,28 +406,3 @@ async def test_half_a_surrogate_pair_counts_as_the_sign_for_unreadable(
 
 def test_nothing_is_cut_or_padded_when_counting(tokens: WordPieces) -> None:
     assert tokens.counts(["", "robot", "robot " * 1000]) == [0, 1, 1000]
-
-
-def test_a_text_within_the_limit_is_left_as_it_is(tokens: WordPieces) -> None:
-    text = "robot " * LIMIT
-    assert cut_to_limit(text, tokens) == text
-
-
-def test_a_text_above_the_limit_is_cut_between_words(tokens: WordPieces) -> None:
-    cut = cut_to_limit("quaternions " * LIMIT, tokens)
-    assert set(cut.split()) == {"quaternions"}
-    (pieces_of_one,) = tokens.counts(["quaternions"])
-    assert tokens.counts([cut])[0] > LIMIT - pieces_of_one
-
-
-def test_a_script_without_spaces_is_cut_between_its_signs(tokens: WordPieces) -> None:
-    assert tokens.counts([cut_to_limit("図" * 1000, tokens)]) == [LIMIT]
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.text(max_size=60), st.integers(1, 40))
-def test_what_is_left_is_a_beginning_within_the_limit(tokens: WordPieces, text: str, repeats: int) -> None:
-    long = text * repeats
-    cut = cut_to_limit(long, tokens)
-    assert long.startswith(cut)
-    assert tokens.counts([cut])[0] <= LIMIT

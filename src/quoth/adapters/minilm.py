@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from quoth.domain import Vector
 from quoth.errors import InternalError, ModelFilesUnavailable, TextTooLong
-from quoth.ports import TokenCounter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -180,22 +179,6 @@ class WordPieces:
 def _encodable(text: str) -> str:
     """Half of a surrogate pair can come out of JSON but not go into UTF-8. Its stand-in is as long, so spans hold."""
     return _SURROGATES.sub("\ufffd", text)
-
-
-def cut_to_limit(text: str, tokens: TokenCounter) -> str:
-    """The longest beginning of a text that the embedder reads whole, cut between words where it can be."""
-    spans = tokens.spans(text)
-    kept = tokens.limit
-    while len(spans) > kept > 0:
-        end = spans[kept - 1][1]
-        head = text[:end]
-        if not text[end : end + 1].isspace():
-            # Back to the last space, unless the script has none.
-            head = head.rsplit(maxsplit=1)[0] if len(head.split(maxsplit=1)) > 1 else head
-        if tokens.counts([head])[0] <= tokens.limit:
-            return head.rstrip()
-        kept -= 1  # a word cut in two may make more tokens than it had
-    return text if kept > 0 else ""
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
