@@ -33,7 +33,9 @@ ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 # A breadcrumb may not crowd out the text it stands for. In the worst case a character is a token.
 _CRUMB_CHARACTERS = 160
 _HEADING_CHARACTERS = 100
-# Sums over words are exact for WordPiece; nearer to the limit than this they are checked all the same.
+# Characters of markup between two chunks that may be carried along when they are joined.
+_FAR = 200
+# Where the tokenizer does not split at white space first, sums over words are checked from this share of the limit on.
 _SURE = 0.8
 
 
@@ -54,12 +56,20 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
+    """A chunk to be: pieces that stand together under one heading."""
+
     section: _Section
     pieces: tuple[Piece, ...]
+    start: int
+    end: int
 
     @property
     def tokens(self) -> int:
         return _size(self.pieces)
+
+    def shown(self, page: Page) -> str:
+        lead, text = self.pieces[0].lead, page.text[self.start : self.end]
+        return f"{lead}\n{text}" if lead else text
 
 
 def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions()) -> list[Chunk]:
@@ -73,7 +83,8 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     )
     drafts: list[_Draft] = []
     for section in _sections(page, blocks):
-        drafts += _pack(section, cutter, words, tokens.limit, options)
+        packed = _pack(section, cutter, words, tokens.limit, options)
+        drafts += [_draft(page, section, pieces) for pieces in packed]
     drafts = _join_short(page, drafts, tokens.limit, options)
     return _chunks(page, _fit(page, drafts, cutter, words, tokens.limit))
 
@@ -114,8 +125,9 @@ def _crumbs(breadcrumb: tuple[str, ...]) -> str:
 
 def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
     anchors = Anchors(page.anchors)
-    anchor_at = {leaf.start: anchors.of(leaf.text, leaf.anchor) for leaf in leaves(blocks) if leaf.level}
-    top = next((leaf.start for leaf in leaves(blocks) if leaf.level), -1)
+    headings = [leaf for leaf in leaves(blocks) if leaf.level]
+    anchor_at = {heading.start: anchors.of(heading.text, heading.anchor) for heading in headings}
+    top = headings[0].start if headings else -1
     sections: list[_Section] = []
     above: list[tuple[int, str, str]] = []  # level, words, anchor
     waiting: list[Block] = []  # headings that have had no text yet
@@ -143,6 +155,14 @@ def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
     return sections
 
 
+def _draft(page: Page, section: _Section, pieces: tuple[Piece, ...]) -> _Draft:
+    """Its text has no white space at the ends; a cut piece of code keeps the indentation of its first line."""
+    end = pieces[-1].end
+    text = page.text[pieces[0].start : end]
+    kept = text.lstrip("\r\n") if pieces[0].lead else text.lstrip("\ufeff \t\r\n\f\v")
+    return _Draft(section, pieces, end - len(kept), end - len(kept) + len(kept.rstrip()))
+
+
 # --- packing: pieces of one section into drafts --------------------------------------------------------------------
 
 
@@ -150,7 +170,9 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
 
 
-def _pack(section: _Section, cutter: Cutter, words: Words, limit: int, options: ChunkOptions) -> list[_Draft]:
+def _pack(
+    section: _Section, cutter: Cutter, words: Words, limit: int, options: ChunkOptions
+) -> list[tuple[Piece, ...]]:
     hard = max(1, limit - words.count(_crumbs(section.breadcrumb)))
     soft = min(options.target, hard)
     drafts: list[tuple[Piece, ...]] = []
@@ -175,7 +197,7 @@ def _pack(section: _Section, cutter: Cutter, words: Words, limit: int, options: 
                 current.append(piece)
     if current:
         drafts.append(tuple(current))
-    return [_Draft(section, pieces) for pieces in _even_out(drafts, soft, options)]
+    return _even_out(drafts, soft, options)
 
 
 def _carried(current: list[Piece], following: Piece, soft: int, hard: int) -> list[Piece]:
@@ -209,11 +231,11 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
     for draft in drafts:
         if joined:
             before = joined[-1]
-            short = min(len(_text(page, before)), len(_text(page, draft))) < options.least_characters
-            apart = draft.pieces[0].start - before.pieces[-1].end
-            if short and apart < 200 and before.tokens + draft.tokens <= min(options.target, limit) // 2:
-                section = before.section if len(_text(page, draft)) < options.least_characters else draft.section
-                joined[-1] = _Draft(section, before.pieces + draft.pieces)
+            short = min(before.end - before.start, draft.end - draft.start) < options.least_characters
+            near = draft.start - before.end < _FAR
+            if short and near and before.tokens + draft.tokens <= min(options.target, limit) // 2:
+                section = before.section if draft.end - draft.start < options.least_characters else draft.section
+                joined[-1] = _draft(page, section, before.pieces + draft.pieces)
                 continue
         joined.append(draft)
     return joined
@@ -224,9 +246,9 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 
 def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded = [_embedding_text(d.section.breadcrumb, _shown(page, d), page.markup) for d in drafts]
+    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), page.markup) for d in drafts]
     sizes = words.counts(embedded)
-    near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
+    near = [] if words.additive else [index for index, size in enumerate(sizes) if size > limit * _SURE]
     for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
         sizes[index] = size
     fitting: list[tuple[_Draft, int]] = []
@@ -241,7 +263,7 @@ def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: 
 def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     if len(draft.pieces) > 1:
         middle = len(draft.pieces) // 2
-        return [_Draft(draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
+        return [_draft(page, draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
     piece = draft.pieces[0]
     size = len(page.text[piece.start : piece.end].split())
     parts = list(cutter.anywhere(piece.start, piece.end, max(1, piece.tokens // 2), piece.lead, piece.lead_tokens))
@@ -254,52 +276,32 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
             )
         cuts = ((piece.start, middle), (middle, piece.end))
         parts = [replace(piece, start=a, end=b, tokens=max(1, size // 2)) for a, b in cuts]
-    return [_Draft(draft.section, (part,)) for part in parts]
+    return [_draft(page, draft.section, (part,)) for part in parts]
 
 
 # --- chunks: ids and chain -----------------------------------------------------------------------------------------
 
 
-def _span(page: Page, draft: _Draft) -> tuple[int, int]:
-    """Without white space at the ends; a cut piece of code keeps the indentation of its first line."""
-    start, end = draft.pieces[0].start, draft.pieces[-1].end
-    text = page.text[start:end]
-    kept = text.lstrip("\r\n") if draft.pieces[0].lead else text.lstrip("\ufeff \t\r\n\f\v")
-    kept = kept if kept.strip() else text
-    return end - len(kept), end - len(kept) + len(kept.rstrip())
-
-
-def _text(page: Page, draft: _Draft) -> str:
-    start, end = _span(page, draft)
-    return page.text[start:end]
-
-
-def _shown(page: Page, draft: _Draft) -> str:
-    lead = draft.pieces[0].lead
-    return f"{lead}\n{_text(page, draft)}" if lead else _text(page, draft)
-
-
 def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
-    drafts = [(draft, size) for draft, size in drafts if _text(page, draft).strip()]
+    drafts = [(draft, size) for draft, size in drafts if draft.end > draft.start]
     place = page.source_file
     if page.module is not None and page.chapter is not None and page.lesson is not None:
         place = f"{page.module}:{page.chapter}:{page.lesson}"
-    hashes = [sha256(_text(page, draft).encode()).hexdigest() for draft, _ in drafts]
+    hashes = [sha256(page.text[draft.start : draft.end].encode()).hexdigest() for draft, _ in drafts]
     ids = _ids(f"{page.book_id}:{place}", hashes)
     parent = str(uuid.uuid5(ID_NAMESPACE, f"{page.book_id}:{place}:parent"))
     chunks: list[Chunk] = []
     line, counted = 1, 0
     for index, (draft, size) in enumerate(drafts):
-        start, end = _span(page, draft)
-        text = page.text[start:end]
-        line, counted = line + _line_breaks(page.text, counted, start), start
+        text = page.text[draft.start : draft.end]
+        line, counted = line + _line_breaks(page.text, counted, draft.start), draft.start
         chunks.append(
             Chunk(
                 id=ids[index],
                 book_id=page.book_id,
                 text=text,
-                start=start,
-                end=end,
+                start=draft.start,
+                end=draft.end,
                 line=line,
                 source_file=page.source_file,
                 source_file_hash=page.file_hash,

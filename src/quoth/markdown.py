@@ -19,7 +19,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
 from quoth.domain import Markup
-from quoth.mdx import directive_rule, mdx_rule
+from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
 from quoth.plaintext import HEADING_ID, fenced, inline_text, plain
 
 __all__ = ["Block", "BlockKind", "first_heading", "leaves", "parse", "plain"]
@@ -132,6 +132,7 @@ def _parser(markup: Markup) -> MarkdownIt:
     if markup == "mdx":
         off += ["code", "html_block"]
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
+    parser.block.ruler.before("table", "short_way", paragraph_rule)
     parser.block.ruler.disable(off)
     return parser
 

@@ -38,28 +38,31 @@ TAG = (
 
 _FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
-_PREFIX = re.compile(r"^[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
+_PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
 _RULER = re.compile(
     r"^[ \t>]*(?:=+|-{2,}|(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}"
     r"|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*$",
     re.M,
 )
+_RULED = re.compile(r"[-=*_]{2}|[-*_] [-*_]|^[-=]|-\||\n[-=]")
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
 _GAP = re.compile(r"\n[ \t]*\n")
 _BLANK = re.compile(r"[ \t]*\n\s*")
 _SPECIAL = re.compile(r"[\\`*_\[<&~]")
+# Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
 _INLINE = re.compile(
-    r"(?P<tick>`++)(?P<code>.+?)(?<!`)(?P=tick)(?!`)"
-    r"|`++"
+    r"`(?P<more>`*+)(?P<code>.+?)(?<!`)`(?P=more)(?!`)"
+    r"|`+"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|!?\[(?P<link>(?:[^\[\]`]|`[^`]*+`|\[(?:[^\[\]]|\[[^\[\]]*+\])*+\])*+)\]"
+    r"|\[(?P<link>(?:[^\[\]`]|`[^`]*+`|\[(?:[^\[\]]|\[[^\[\]]*+\])*+\])*+)\]"
     r"(?:\((?:<[^<>\n]*+>|(?:[^()\s]|\((?:[^()\s]|\([^()\s]*+\))*+\))*+)(?:\s+(?:\"[^\"]*+\"|'[^']*+'))?\s*+\)"
     r"|\[[^\[\]\n]*+\])"
     r"|\[\^[^\]\s]{1,80}\]:?"
-    r"|(?P<tag>" + TAG + r")"
+    r"|!(?=\[[^\]]*\][(\[])"
+    r"|<(?P<tag>" + TAG[1:] + r")"
     r"|\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*"
-    r"|(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])"
-    r"|(?<![\w_])_{1,3}(?=[^\s_])|(?<=[^\s_])_{1,3}(?![\w_])"
+    r"|\*(?P<star>\*{0,2})(?!\*)"
+    r"|_(?P<line>_{0,2})(?!_)"
     r"|~~",
     re.S,
 )
@@ -141,7 +144,7 @@ def _without_blocks(text: str) -> str:
         text = DEFINITION.sub("", text)
     if ":::" in text:
         text = DIRECTIVE.sub(_directive_title, text)
-    if "-" in text or "=" in text or "***" in text or "___" in text or "* *" in text or "_ _" in text:
+    if _RULED.search(text):
         text = _RULER.sub("", text)
     return text
 
@@ -165,24 +168,37 @@ def _nested(text: str, replace: Callable[[re.Match[str]], str]) -> str:
 
 def _replacement(match: re.Match[str]) -> str:
     kind = match.lastgroup
-    if kind == "code":
-        return match["code"].strip()
-    if kind == "link" or kind == "strong":
-        return _nested(match[kind], _replacement)
-    if kind == "escaped":
-        return match["escaped"]
     if kind == "tag":
-        tag = match["tag"]
+        tag = match[0]
         if "=" in tag and (said := labels(tag)):
             return f" {said} "
         return "" if _WITHIN.fullmatch(tag) else " "
-    return ""
+    return _words(match, _replacement)
 
 
 def _heading_replacement(match: re.Match[str]) -> str:
+    return "" if match.lastgroup == "tag" else _words(match, _heading_replacement)
+
+
+def _words(match: re.Match[str], nested: Callable[[re.Match[str]], str]) -> str:
+    """What is left of a mark that is no tag."""
     kind = match.lastgroup
     if kind == "code":
         return match["code"].strip()
     if kind == "link" or kind == "strong":
-        return _nested(match[kind], _heading_replacement)
-    return match["escaped"] if kind == "escaped" else ""
+        return _nested(match[kind], nested)
+    if kind == "escaped":
+        return match["escaped"]
+    if kind == "star" or kind == "line":
+        return "" if _is_emphasis(match) else match[0]
+    return ""
+
+
+def _is_emphasis(match: re.Match[str]) -> bool:
+    """Marks that open or close emphasis touch a word on one side only: `2 * 3`, `a*b` and `snake_case` have none."""
+    text, start, end = match.string, match.start(), match.end()
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    opens = not (before.isalnum() or before == "_") and not after.isspace()
+    closes = not before.isspace() and not (after.isalnum() or after == "_")
+    return opens or closes
