@@ -9,8 +9,8 @@ from doors import Doors, opened
 from quoth.api import health
 from quoth.api.schemas import HealthResponse
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import Fingerprint, IndexStatus, Vector
-from quoth.errors import IndexUnavailable, LibraryUnavailable, ModelFilesUnavailable
+from quoth.domain import Filters, Vector
+from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, ModelFilesUnavailable
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -79,17 +79,29 @@ async def test_each_part_is_told_apart_and_the_server_starts_all_the_same(tmp_pa
 
 
 class OddIndex(MemoryIndex):
-    async def status(self, book_id: str) -> IndexStatus:
-        known = await super().status(book_id)
-        odd = Fingerprint(embedder="another", dimensions=3, chunker="0", terms="0")
-        return IndexStatus(book_id, known.chunks, known.generation, odd, known.bytes_on_disk)
+    """Some of its books were built otherwise."""
+
+    def __init__(self, *odd: str) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self._odd = odd
+
+    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
+        if book_id in self._odd:
+            raise IndexMismatch(f"The index of {book_id} was built otherwise.")
+        return await super().count(book_id, filters)
 
 
-async def test_an_index_that_was_built_otherwise_is_degraded_but_ready(tmp_path: Path) -> None:
-    async with opened(tmp_path, index=OddIndex(fingerprint_of(FakeEmbedder()))) as doors:
+@pytest.mark.parametrize(
+    ("odd", "status", "ready"),
+    [((), "healthy", 200), (("book",), "degraded", 200), (("book", "book-2"), "unavailable", 503)],
+)
+async def test_an_index_is_degraded_while_some_books_can_be_asked_and_unavailable_when_none_can(
+    tmp_path: Path, odd: tuple[str, ...], status: str, ready: int
+) -> None:
+    async with opened(tmp_path, index=OddIndex(*odd), books=2) as doors:
         state = await health_of(doors)
-        assert (state[""], state["index"]) == ("degraded", "degraded")
-        assert (await doors.client.get("/readyz")).status_code == 200
+        assert (state[""], state["index"]) == (status, status)
+        assert (await doors.client.get("/readyz")).status_code == ready
 
 
 class HungLibrary(MemoryLibrary):

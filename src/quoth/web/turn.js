@@ -130,8 +130,8 @@ export class Turn {
       "footer", {},
       published.tagName === "A" && published,
       element("button", { type: "button", className: "plain", onclick: reading }, "Read around it"),
-      element("code", { className: "file", title: "File and line" }, `${source.source_file}:${source.line}`),
       element("span", { className: "match", title: "How well this passage fits the question" }, `${percent(source.similarity_score)} match`),
+      element("code", { className: "file", title: "File and line" }, `${source.source_file}:${source.line}`),
     );
   }
 
