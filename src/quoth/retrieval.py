@@ -110,7 +110,7 @@ class Retriever:
 
 def cut_to_limit(query: str, tokens: TokenCounter) -> str:
     """The longest beginning of the query that the embedder reads, cut between words."""
-    if len(query) <= tokens.limit:  # a token is at least one character
+    if query.isascii() and len(query) <= tokens.limit:  # no ASCII character is more than one token
         return query
     spans = tokens.spans(query)
     if len(spans) <= tokens.limit:

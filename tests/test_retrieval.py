@@ -1,0 +1,230 @@
+"""Retrieval: both lists on one scale, honest probabilities, nothing found twice."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quoth.domain import Evidence, Filters, Fingerprint, IndexedChunk
+from quoth.errors import IndexUnavailable
+from quoth.retrieval import (
+    ORDINARY,
+    RetrievalOptions,
+    Retriever,
+    absent_idf,
+    ceiling,
+    completed,
+    cut_to_limit,
+    diversity,
+    fuse,
+)
+from quoth.terms import TERMS_VERSION, passage_weights, query_terms, query_weights
+from quoth.testing.embedder import FakeEmbedder, FakeTokens
+from quoth.testing.index import MemoryIndex
+from samples import TickingClock, chunk
+
+FITTED = "all-MiniLM-L6-v2/53aa5117/1"
+TEXTS = {
+    "init": "Call `rclpy.init()` before you create a node.",
+    "pip": "Install with `pip install --no-deps` so that torch stays out.",
+    "tf": "The package tf2_ros broadcasts transforms.",
+    "lidar": "A lidar measures distance with light.",
+    "camera": "A camera measures colour with light.",
+}
+
+
+async def an_index(embedder: FakeEmbedder, texts: dict[str, str]) -> MemoryIndex:
+    index = MemoryIndex(Fingerprint(embedder.name, embedder.dimensions, "test-1", TERMS_VERSION))
+    now = TickingClock().now()
+    vectors = await embedder.embed_passages(list(texts.values()))
+    async with index.writer("book") as writer:
+        await writer.put(
+            [
+                IndexedChunk(chunk(text, id=name, module=name), vector, passage_weights(text), name, now, now)
+                for (name, text), vector in zip(texts.items(), vectors, strict=True)
+            ]
+        )
+        await writer.publish()
+    return index
+
+
+async def found(query: str, *, texts: dict[str, str] | None = None, name: str = "", limit: int = 5) -> Evidence:
+    embedder = FakeEmbedder(name=name)
+    retriever = Retriever(await an_index(embedder, texts or TEXTS), embedder)
+    return await retriever.find(query, book_id="book", limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("--no-deps", "pip"),
+        ("What is tf2_ros for?", "tf"),
+        ("rclpy.init()", "init"),
+        ("measuring distances", "lidar"),
+    ],
+)
+async def test_the_right_passage_comes_first(query: str, wanted: str) -> None:
+    evidence = await found(query)
+    assert evidence.passages[0].chunk.id == wanted
+
+
+@pytest.mark.parametrize("name", ["", FITTED])
+async def test_passages_are_ordered_by_score_and_by_similarity_alike(name: str) -> None:
+    evidence = await found("a camera measures light", name=name)
+    scores = [passage.score for passage in evidence.passages]
+    similarities = [passage.similarity for passage in evidence.passages]
+    assert scores == sorted(scores, reverse=True)
+    assert similarities == sorted(similarities, reverse=True)
+    assert all(0 <= similarity <= 1 for similarity in similarities)
+
+
+async def test_a_passage_tells_its_raw_scores_and_ranks() -> None:
+    evidence = await found("lidar light")
+    best = evidence.passages[0]
+    assert (best.dense_rank, best.sparse_rank) == (1, 1)
+    assert best.dense_score is not None
+    assert best.sparse_score is not None
+    unrelated = next(passage for passage in evidence.passages if passage.chunk.id == "tf")
+    assert unrelated.sparse_score is None
+    assert unrelated.sparse_rank is None
+
+
+async def test_equal_texts_are_found_once() -> None:
+    evidence = await found("lidar", texts={**TEXTS, "copy": TEXTS["lidar"]})
+    assert [p.chunk.id for p in evidence.passages if p.chunk.text == TEXTS["lidar"]] == ["copy"]
+    assert evidence.total_found == len(TEXTS) + 1
+
+
+async def test_the_limit_is_kept_after_duplicates_are_gone() -> None:
+    evidence = await found("light", texts={**TEXTS, "copy": TEXTS["lidar"]}, limit=3)
+    assert len({passage.chunk.content_hash for passage in evidence.passages}) == 3
+
+
+async def test_words_that_are_nowhere_in_the_book_are_named() -> None:
+    evidence = await found("Does the lidar need Kubernetes?")
+    assert evidence.missing_terms == ("need", "Kubernetes")
+    lidar = next(term for term in evidence.terms if term.text == "lidar")
+    assert lidar.in_book
+    assert lidar.idf == pytest.approx(math.log(1 + (5 - 1 + 0.5) / 1.5))
+
+
+async def test_a_compound_is_in_the_book_when_its_parts_are() -> None:
+    evidence = await found("ros2", texts={"a": "ROS 2 runs nodes.", "b": "Nothing else."})
+    assert evidence.missing_terms == ()
+
+
+async def test_filters_reach_the_index_and_rarity_stays_that_of_the_book() -> None:
+    embedder = FakeEmbedder()
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder)
+    evidence = await retriever.find("lidar light", book_id="book", filters=Filters(module="camera"))
+    assert [passage.chunk.id for passage in evidence.passages] == ["camera"]
+    assert evidence.total_found == 1
+    everywhere = await retriever.find("lidar light", book_id="book")
+    assert evidence.terms == everywhere.terms
+
+
+async def test_a_query_longer_than_the_embedder_reads_is_cut_but_searched_whole_by_words() -> None:
+    embedder = FakeEmbedder(limit=18)
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder)
+    query = "please " * 20 + "lidar"
+    evidence = await retriever.find(query, book_id="book")
+    assert embedder.calls[-1] == ("please " * 18).strip()
+    assert evidence.query == query
+    assert evidence.passages[0].chunk.id == "lidar"
+
+
+async def test_an_outage_of_the_index_is_an_error_and_no_empty_evidence() -> None:
+    embedder = FakeEmbedder()
+    index = await an_index(embedder, TEXTS)
+    index.outage = IndexUnavailable("gone")
+    with pytest.raises(IndexUnavailable):
+        await Retriever(index, embedder).find("lidar", book_id="book")
+
+
+async def test_many_questions_at_once_get_the_answers_they_get_alone() -> None:
+    embedder = FakeEmbedder()
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder)
+    queries = ["lidar", "tf2_ros", "--no-deps", "camera"] * 4
+    together = await asyncio.gather(*(retriever.find(query, book_id="book") for query in queries))
+    assert together == [await retriever.find(query, book_id="book") for query in queries]
+
+
+# --- the pure parts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [("one two three four", "one two three"), ("one two", "one two"), ("one two, three four", "one two,")],
+)
+def test_a_long_query_is_cut_between_words(query: str, kept: str) -> None:
+    assert cut_to_limit(query, FakeTokens(limit=3)) == kept
+
+
+@given(st.text(max_size=80))
+def test_what_is_left_of_a_query_is_never_above_the_limit(query: str) -> None:
+    tokens = FakeTokens(limit=4)
+    kept = cut_to_limit(query, tokens)
+    assert query.startswith(kept)
+    assert len(tokens.spans(kept)) <= 4
+
+
+def fused(dense: list[tuple[str, float]], sparse: list[tuple[str, float]], depth: int = 50) -> dict[str, float]:
+    scored = fuse(dense, sparse, ceiling=10.0, depth=depth, dense_share=RetrievalOptions().dense_share)
+    return {candidate.key: candidate.score for candidate in scored}
+
+
+def test_a_passage_that_both_lists_hold_beats_one_that_only_one_holds() -> None:
+    scores = fused([("a", 0.6), ("b", 0.6)], [("a", 5.0), ("c", 5.0)])
+    assert scores["a"] > scores["b"]
+    assert scores["a"] == pytest.approx(0.5 * 0.6 + 0.5 * 0.5)
+
+
+def test_a_passage_left_out_of_a_full_list_is_taken_to_score_like_its_last() -> None:
+    assert fused([("a", 0.9)], [("b", 4.0)], depth=1)["a"] == pytest.approx(0.5 * 0.9 + 0.5 * 0.4)
+    assert fused([("a", 0.9)], [("b", 4.0)], depth=2)["a"] == pytest.approx(0.5 * 0.9)
+
+
+def test_without_a_known_scale_the_cosine_is_stretched_over_the_list() -> None:
+    scored = fuse([("a", 0.93), ("b", 0.90)], [], ceiling=1.0, depth=5, dense_share=1.0, absolute=False)
+    assert [(candidate.key, candidate.score) for candidate in scored] == [("a", 1.0), ("b", 0.0)]
+
+
+def test_fusing_nothing_gives_nothing_and_a_query_of_stop_words_divides_by_no_zero() -> None:
+    assert fuse([], [], ceiling=0.0, depth=5, dense_share=0.5) == []
+    assert fuse([("a", 0.5)], [], ceiling=0.0, depth=5, dense_share=0.5)[0].score == 0.25
+
+
+lists = st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(0, 1)), max_size=6, unique_by=lambda pair: pair[0]).map(
+    lambda pairs: sorted(pairs, key=lambda pair: -pair[1])
+)
+
+
+@given(lists, lists)
+def test_every_candidate_comes_out_once_best_first_between_0_and_1(
+    dense: list[tuple[str, float]], sparse: list[tuple[str, float]]
+) -> None:
+    scored = fuse(dense, sparse, ceiling=1.0, depth=6, dense_share=0.5)
+    assert {c.key for c in scored} == {key for key, _ in [*dense, *sparse]}
+    assert [c.score for c in scored] == sorted((c.score for c in scored), reverse=True)
+    assert all(0 <= c.score <= 1 for c in scored)
+
+
+def test_a_missing_name_weighs_more_than_a_missing_ordinary_word() -> None:
+    words = query_terms("rent Kubernetes")
+    full = completed(words, {}, 100)
+    assert [full[word.id] for word in words] == [ORDINARY * absent_idf(100), absent_idf(100)]
+
+
+def test_the_ceiling_grows_with_what_was_asked() -> None:
+    rarity = dict.fromkeys(query_weights("lidar camera").ids, 2.0)
+    assert ceiling(query_weights("lidar camera"), rarity) == 2 * ceiling(query_weights("lidar"), rarity)
+
+
+def test_diversity_is_one_minus_the_mean_cosine_of_all_pairs() -> None:
+    assert diversity([(1.0, 0.0), (0.0, 1.0), (1.0, 0.0)]) == pytest.approx(1 - 1 / 3)
+    assert diversity([(1.0, 0.0)]) == diversity([]) == 0.0
+    assert diversity([(1.0, 0.0), (-1.0, 0.0)]) == 1.0
