@@ -249,13 +249,28 @@ async def test_passages_run_on_as_many_threads_as_were_given(
     assert await embedder.embed_passages(["a", "b", "c", "d"]) == [(1.0,)] * 4
 
 
-async def test_a_query_does_not_wait_for_the_passages_of_an_ingest(embedder: MiniLMEmbedder) -> None:
-    passages = asyncio.ensure_future(embedder.embed_passages([VARIETY["nearly the limit"]] * 40))
-    await asyncio.sleep(0)
-    await embedder.embed_query("a question")
-    waiting = not passages.done()
-    passages.cancel()
-    assert waiting
+async def test_a_query_does_not_wait_for_the_passages_of_an_ingest(
+    embedder: MiniLMEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await embedder.load()
+    question = embedder.tokens.inputs(["question"])[0]
+    started, go_on = threading.Event(), threading.Event()
+
+    def hold_passages(self: object, input_ids: list[int]) -> Vector:
+        if input_ids != question:
+            started.set()
+            assert go_on.wait(10), "the query waits for this passage"
+        return (1.0,)
+
+    monkeypatch.setattr(minilm._Model, "vector", hold_passages)
+    passages = asyncio.ensure_future(embedder.embed_passages(["passage"] * 8))
+    await asyncio.to_thread(started.wait, 10)
+    query = asyncio.ensure_future(embedder.embed_query("question"))
+    await asyncio.wait([passages, query], return_when=asyncio.FIRST_COMPLETED)
+    done = (query.done(), passages.done(), go_on.is_set())
+    go_on.set()
+    await passages
+    assert done == (True, False, False)
 
 
 async def test_work_that_was_cancelled_is_not_begun(embedder: MiniLMEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
