@@ -1,4 +1,4 @@
-"""What every test shares. With QUOTH_NO_SKIP=1 (CI) a skipped test is a failure: what was not run was not seen."""
+"""What every test shares. With QUOTH_TEST_NO_SKIP=1 (CI) a skipped test is a failure: what was not run was not seen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_",
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
-    if report.skipped and os.environ.get("QUOTH_NO_SKIP") == "1" and not hasattr(report, "wasxfail"):
+    if report.skipped and os.environ.get("QUOTH_TEST_NO_SKIP") == "1" and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, and here a skip is a failure: {report.longrepr}"
     return report
@@ -23,5 +23,5 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test sees only the settings that it makes itself."""
     for name in list(os.environ):
-        if name.startswith(OUR_VARIABLES) and not name.startswith(("QUOTH_NO_SKIP", "QUOTH_TEST_")):
+        if name.startswith(OUR_VARIABLES) and not name.startswith("QUOTH_TEST_"):
             monkeypatch.delenv(name)

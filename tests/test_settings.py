@@ -138,7 +138,7 @@ def test_another_configuration_file_can_be_named(tmp_path: Path) -> None:
         ({}, "", "topk = 3", r"quoth\.toml sets 'topk'", "Did you mean top_k?"),
         ({"QUOTH_TOP_K": "99"}, "", "", r"QUOTH_TOP_K \(environment\).*'99'", "1 to 20"),
         ({"AGENT_TOP_K": "many"}, "", "", r"AGENT_TOP_K \(environment\).*'many'", "integer"),
-        ({}, "QUOTH_PORT=0", "", r"QUOTH_PORT \(\.env\).*'0'", "1 to 65535"),
+        ({}, "QUOTH_PORT=-1", "", r"QUOTH_PORT \(\.env\).*'-1'", "0 to 65535"),
         ({}, "", 'log_format = "xml"', r"log_format \(quoth\.toml\).*'xml'", "'text' or 'json'"),
         ({}, "", "top_k = [1]", r"top_k \(quoth\.toml\)", "integer"),
         ({"AGENT_SCORE_THRESHOLD": "1.5"}, "", "", "AGENT_SCORE_THRESHOLD", "0 to 1"),

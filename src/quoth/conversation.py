@@ -7,7 +7,7 @@ error it is and stores nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from quoth import confidence, extractive, grounding
@@ -93,7 +93,7 @@ class Conversations:
                 return event.answer
         raise AssertionError("the stream of an answer ends with Done")
 
-    async def ask(self, question: Question) -> AsyncIterator[AnswerEvent]:
+    async def ask(self, question: Question) -> AsyncGenerator[AnswerEvent]:
         watch = Stopwatch(self._clock)
         yield Status("retrieving")
         evidence = await self._find(question)

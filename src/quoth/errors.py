@@ -4,9 +4,10 @@ QuothError
 ├── WrongUsage                 the request or the command line is wrong           400, exit 2
 │   ├── EmptyQuery · QueryTooLong · SelectionTooLong · InvalidSessionId
 │   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField
+│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413) · MethodNotAllowed (405)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
 ├── NotFound                                                                      404, exit 2
-│   └── UnknownBook · SessionNotFound · UnknownChunk
+│   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
 ├── Unreadable                 the book cannot be read                            400, exit 3
 ├── Conflict                   somebody else is writing                           409, exit 1
 ├── IndexMismatch              the index was built otherwise                      503, exit 2
@@ -94,6 +95,27 @@ class BadConfiguration(WrongUsage):
     status = 500
 
 
+class InvalidJson(WrongUsage):
+    code = "INVALID_JSON"
+    default_hint = "Send one JSON object, encoded as UTF-8."
+
+
+class UnsupportedMediaType(WrongUsage):
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    status = 415
+    default_hint = "Send the header Content-Type: application/json."
+
+
+class BodyTooLarge(WrongUsage):
+    code = "BODY_TOO_LARGE"
+    status = 413
+
+
+class MethodNotAllowed(WrongUsage):
+    code = "METHOD_NOT_ALLOWED"
+    status = 405
+
+
 class NotFound(QuothError):
     code = "NOT_FOUND"
     status = 404
@@ -111,6 +133,10 @@ class SessionNotFound(NotFound):
 
 class UnknownChunk(NotFound):
     code = "UNKNOWN_CHUNK"
+
+
+class UnknownPath(NotFound):
+    default_hint = "GET /openapi.json lists what there is."
 
 
 class Unreadable(QuothError):

@@ -44,7 +44,7 @@ def _uuid4(value: str) -> str:
 QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
 SessionId = Annotated[str, AfterValidator(_uuid4)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
-Number = Annotated[int, Field(ge=0, strict=True)]
+Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
 
 
 class FilterFields(BaseModel):

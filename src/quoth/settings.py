@@ -86,7 +86,7 @@ class Settings(BaseModel):
     model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")
     book: str | None = Field(default=None, min_length=1, description="The book that is asked when none is named.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
-    port: int = Field(default=8000, ge=1, le=65535, description="Port that `quoth serve` listens on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port that `quoth serve` listens on.")
     workers: int = Field(default=1, ge=1, le=256, description="Processes that `quoth serve` starts.")
     top_k: int = Field(default=5, ge=1, le=20, description="Passages an answer may use.")
     similarity_threshold: float | None = Field(

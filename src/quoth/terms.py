@@ -23,7 +23,6 @@ from typing import Protocol
 from quoth.domain import TermWeights
 from quoth.versions import TERMS_VERSION as TERMS_VERSION
 
-
 # BM25 with fixed numbers: an average over the corpus would tie a passage's weights to its neighbours.
 K1 = 1.5
 B = 0.75

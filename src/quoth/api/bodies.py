@@ -12,7 +12,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from quoth.api.problems import BodyTooLarge, InvalidJson, UnsupportedMediaType
+from quoth.errors import BodyTooLarge, InvalidJson, UnsupportedMediaType
 from quoth.requests import parse
 
 MAX_BODY = 1_048_576

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -45,7 +45,7 @@ async def chat(request: Request) -> JSONResponse:
 @router.post("/chat/stream", openapi_extra=documented(ChatRequest), responses=STREAM)
 async def chat_stream(request: Request) -> Response:
     """Ask the book; the same answer as server-sent events."""
-    events = cast(AnswerEvents, quoth_of(request).conversations.ask(await read_question(request)))
+    events = quoth_of(request).conversations.ask(await read_question(request))
     opening = await until_retrieved(events)
 
     def explain(error: QuothError) -> View:

@@ -1,7 +1,6 @@
 """The one shape of every error of every door: RFC 9457 problem details that are also S0's ErrorResponse.
 
-In: an error of `quoth.errors`, or one of the framework's. Out: `application/problem+json`. The errors that only exist
-because of HTTP (a wrong content type, an unknown path) are declared here; everything else comes from the pipelines.
+In: an error of `quoth.errors`, or one of the framework's. Out: `application/problem+json`.
 """
 
 from __future__ import annotations
@@ -15,38 +14,20 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from quoth.errors import InternalError, InvalidSessionId, NotFound, QuothError, WrongUsage
+from quoth.errors import (
+    InternalError,
+    InvalidSessionId,
+    MethodNotAllowed,
+    QuothError,
+    UnknownPath,
+    WrongUsage,
+)
 
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SOON = 5  # seconds: an outage that may pass by itself
 RETRY_LATE = 60  # seconds: somebody has to do something first
-
-
-class InvalidJson(WrongUsage):
-    code = "INVALID_JSON"
-    default_hint = "Send one JSON object, encoded as UTF-8."
-
-
-class UnsupportedMediaType(WrongUsage):
-    code = "UNSUPPORTED_MEDIA_TYPE"
-    status = 415
-    default_hint = "Send the header Content-Type: application/json."
-
-
-class BodyTooLarge(WrongUsage):
-    code = "BODY_TOO_LARGE"
-    status = 413
-
-
-class MethodNotAllowed(WrongUsage):
-    code = "METHOD_NOT_ALLOWED"
-    status = 405
-
-
-class UnknownPath(NotFound):
-    default_hint = "GET /openapi.json lists what there is."
 
 
 def request_id_of(request: Request) -> str:
