@@ -176,6 +176,7 @@ async def test_nothing_is_copied_when_nothing_changes(data_dir: Path, open_index
         assert len(list(data_dir.rglob("*.building"))) == 1
 
 
+@pytest.mark.slow
 async def test_generations_do_not_pile_up_and_take_no_room_for_holes(tmp_path: Path) -> None:
     """On a real disk: a file system in memory fills a hole that is read."""
     index = EdgeIndex(tmp_path, FINGERPRINT)
