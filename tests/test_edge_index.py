@@ -22,12 +22,14 @@ from contracts.index_contract import (
     a_chunk,
     a_query,
     all_ids,
+    hand_idf,
     indexed,
     unit,
     write,
 )
 from contracts.index_process import publication, publish, seen
 from quoth.adapters.edge import EdgeIndex, EdgeOptions, OpenShards
+from quoth.adapters.edge_shard import Shard
 from quoth.adapters.generations import Generations
 from quoth.domain import Filters, Fingerprint, IndexHits
 from quoth.errors import Conflict, IndexUnavailable, UnknownBook
@@ -107,6 +109,17 @@ async def test_a_shard_stays_open_until_another_generation_is_published(data_dir
     second = shards.shard(BOOK)
     assert (first.count(), second.count()) == (1, 2)
     assert shards.shard(BOOK) is second
+
+
+def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_again(data_dir: Path) -> None:
+    shard = Shard.create(data_dir, BOOK, FINGERPRINT.dimensions)
+    chunks = [a_chunk(f"c{n}") for n in range(10)]
+    shard.put([indexed(chunk, terms={1: 0.5} if n < 7 else {2: 1.0}) for n, chunk in enumerate(chunks)])
+    shard.drop([chunk.id for chunk in chunks[:4]])
+    expected = {1: hand_idf(6, 3), 2: hand_idf(6, 3)}
+    assert shard.idf([1, 2]) == pytest.approx(expected, rel=1e-4)
+    assert shard.search(a_query(terms={2: 1.0})).sparse[0].score == pytest.approx(expected[2], rel=1e-4)
+    shard.close()
 
 
 async def test_only_so_many_books_stay_open(data_dir: Path, open_index: OpenIndex) -> None:
