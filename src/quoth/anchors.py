@@ -11,6 +11,7 @@ import re
 import unicodedata
 
 from quoth.domain import AnchorRule
+from quoth.rstids import docutils_id
 
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -27,6 +28,8 @@ class Anchors:
         """The anchor of the next heading; empty when the toolchain gives none."""
         if self._rule == "none":
             return ""
+        if self._rule == "html":  # the published page has the ids that it has
+            return explicit
         if explicit:
             # Docusaurus and GitHub's slugger never learn of explicit ids, so those do not number later headings.
             if self._rule in ("mdbook", "mkdocs", "sphinx"):
@@ -58,11 +61,11 @@ def slug(words: str, rule: AnchorRule) -> str:
     if rule == "mdbook":
         kept = (c if c in "_-" or c.isalnum() else "-" if c.isspace() else "" for c in words.strip().lower())
         return "".join(kept)
+    if rule == "sphinx":
+        return docutils_id(words)
     ascii_words = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii")
     if rule == "mkdocs":
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_words).strip().lower())
-    if rule == "sphinx":
-        return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", ascii_words.lower()))
     return ""
 
 

@@ -20,9 +20,9 @@ AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "n
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
 
 # How a page is written decides which parser reads it.
-Markup = Literal["markdown", "mdx", "text"]
+Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes the page decides how its headings become anchors.
-AnchorRule = Literal["docusaurus", "github", "mdbook", "mkdocs", "sphinx", "none"]
+AnchorRule = Literal["docusaurus", "github", "mdbook", "mkdocs", "sphinx", "html", "none"]
 
 
 # --- reading: a book and its pages -----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from quoth.domain import Markup
+from quoth.rst import plain_rst
 
 # A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
 HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
@@ -75,6 +76,8 @@ def plain(text: str, markup: Markup = "markdown") -> str:
     """The readable words of `text`, without markup. Deterministic, and empty when there is nothing to read."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if markup == "rst":
+        return plain_rst(text)
     if markup == "text":
         return _BLANK.sub("\n", text).strip("\ufeff \t\n")
     if "```" not in text and "~~~" not in text:
