@@ -20,8 +20,10 @@ from markdown_it.token import Token
 from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
 from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
+from quoth.myst import myst_rule
 from quoth.plaintext import HEADING_ID, fenced, inline_text, plain
-from quoth.rst import parse_rst
+from quoth.rst import first_title, parse_rst
+from quoth.rstids import labelled_myst
 
 __all__ = ["Block", "BlockKind", "first_heading", "leaves", "parse", "plain"]
 
@@ -42,6 +44,7 @@ _LEAVES: dict[str, BlockKind] = {
     "mdx_markup": "markup",
     "directive_open": "label",
     "directive_close": "markup",
+    "myst_target": "markup",
 }
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 
@@ -59,12 +62,15 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
     tokens: list[Token] = []
     parser = _parser(markup)
     parser.block.parse(lines.source, parser, {}, tokens)
-    return front + _Tree(lines, markup).build(tokens)
+    blocks = _Tree(lines, markup).build(tokens)
+    return front + (tuple(labelled_myst(blocks, text)) if markup == "myst" else blocks)
 
 
-def first_heading(text: str, *, start: int = 0) -> str:
+def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> str:
     """The words of the first level-one heading, or of a heading of any level that the page opens with; found without
     parsing the page, and empty when there is none."""
+    if markup == "rst":
+        return first_title(text[start:])
     fence = before = opening = ""
     seen_text = False
     for line in NEWLINE.split(text[start:].removeprefix("\ufeff")):
@@ -85,13 +91,15 @@ def first_heading(text: str, *, start: int = 0) -> str:
     return opening
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
     # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
     off = ["reference"]
     everywhere: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "directive", directive_rule, everywhere)
+    if markup == "myst":
+        parser.block.ruler.before("table", "myst", myst_rule, everywhere)
     if markup == "mdx":
         off += ["code", "html_block"]
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
@@ -174,7 +182,8 @@ class _Tree:
         if kind == "table":
             return replace(self._leaf(kind, start, end), head_end=self.lines.span(first, min(first + 2, last))[1])
         if kind == "markup":
-            return Block("label" if token.content else kind, start, end, plain=token.content)
+            info = "target" if token.type == "myst_target" else ""
+            return Block("label" if token.content else kind, start, end, info=info, plain=token.content)
         return self._leaf(kind, start, end)
 
     def _leaf(self, kind: BlockKind, start: int, end: int) -> Block:

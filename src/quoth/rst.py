@@ -9,16 +9,14 @@ Headings get the ids that docutils gives them, which depend on everything named 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
 from quoth.blocks import Block, BlockKind, Lines, leaves
 from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN, TRANSPARENT, Directive, read_directive, table_words
 from quoth.rstids import labelled
-from quoth.rsttext import inline
+from quoth.rsttext import PUNCTUATION, inline, is_adornment, width
 
-_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _BULLET = re.compile(r"[-+*•‣⁃](?:[ \t]+|$)")
 _ENUMERATOR = re.compile(
     r"(?:\(?(?:\d+|[A-Za-z]|[ivxlcdm]+|[IVXLCDM]+|#)\)|(?:\d+|[A-Za-z]|[ivxlcdm]+|[IVXLCDM]+|#)\.)(?:[ \t]+|$)"
@@ -45,8 +43,13 @@ def plain_rst(text: str) -> str:
     return "\n".join(leaf.plain for leaf in leaves(parse_rst(text, whole=False)) if leaf.plain)
 
 
-def is_adornment(line: str) -> bool:
-    return line[0] in _PUNCTUATION and line == line[0] * len(line)
+def first_title(text: str) -> str:
+    """The words of the first heading. Nearly always it stands at the top, so the rest is parsed only if it does not."""
+    for part in (text[:2000], text):
+        title = next((block.text for block in parse_rst(part, whole=False) if block.level), "")
+        if title:
+            return title
+    return ""
 
 
 class _Reader:
@@ -67,7 +70,6 @@ class _Reader:
             column = len(line[:at].expandtabs(8)) if "\t" in line[:at] else at
             self.indent.append(column if bare else -1)
         self.styles: list[tuple[str, bool]] = []
-        self.named: dict[int, str] = {}
 
     def page(self, whole: bool) -> tuple[Block, ...]:
         first = 0
@@ -167,7 +169,7 @@ class _Reader:
         end = line
         if self.indent[first] > base:
             end = self._deeper(first, last, base)
-        elif first > line and (mark := self._said(first)[0]) in _PUNCTUATION:
+        elif first > line and (mark := self._said(first)[0]) in PUNCTUATION:
             quoted = first
             while quoted < last and self.indent[quoted] == base and self._said(quoted)[0] == mark:
                 quoted += 1
@@ -272,7 +274,7 @@ class _Reader:
             return line
         closed = line + 2 < last and self.indent[line + 2] == base and self._said(line + 2)
         if top and closed and is_adornment(closed) and closed[0] == said[0] and self.indent[line + 1] >= base:
-            fits = max(len(said), len(closed)) >= min(4, _width(self._said(line + 1)))
+            fits = max(len(said), len(closed)) >= min(4, width(self._said(line + 1)))
             if fits and not is_adornment(self._said(line + 1)):
                 blocks.append(self._heading(line + 1, line, line + 3, said[0], over=True))
                 return line + 3
@@ -280,7 +282,7 @@ class _Reader:
 
     def _underlines(self, line: int, below: int) -> bool:
         rule = self._said(below)
-        return is_adornment(rule) and (len(rule) >= 4 or len(rule) >= _width(self._said(line)))
+        return is_adornment(rule) and (len(rule) >= 4 or len(rule) >= width(self._said(line)))
 
     def _heading(self, title: int, first: int, last: int, mark: str, *, over: bool) -> Block:
         style = (mark, over)
@@ -389,9 +391,3 @@ def _prefixed(blocks: Sequence[Block], words: str) -> list[Block]:
     said = f"{words}: {first.plain}" if first.plain else words
     kind: BlockKind = "label" if first.kind == "markup" else first.kind
     return [replace(first, kind=kind, plain=said), *rest]
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else unicodedata.combining(c) == 0 for c in text)

@@ -74,6 +74,26 @@ def labelled(blocks: Sequence[Block], text: str) -> Iterator[Block]:
         yield block
 
 
+def labelled_myst(blocks: Sequence[Block], text: str) -> Iterator[Block]:
+    """The same for MyST, where only targets and footnotes have names besides headings."""
+    ids = Ids()
+    label = ""
+    for block in blocks:
+        source = text[block.start : block.end]
+        if block.info == "target":
+            label = ids.of(source.strip().removeprefix("(").removesuffix(")="))
+        elif block.level:
+            own = ids.of(block.text)
+            yield replace(block, anchor=block.anchor or (label if label and own.startswith("id") else own))
+            label = ""
+            continue
+        else:
+            label = ""
+            for _ in range(source.count("[^") if block.kind not in ("fence", "code") else 0):
+                ids.of("")
+        yield block
+
+
 def _count(block: Block, text: str, ids: Ids) -> str:
     """Counts what a block names. The id is returned where the block is a target for what follows it."""
     source = text[block.start : block.end]

@@ -7,8 +7,10 @@ defines on the way (`targets`), because docutils gives ids to those too. Knows l
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
+PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SPECIAL = re.compile(r"[`*|\\\[]|_(?!\w)")
 # What may stand behind a closing mark.
 _AFTER = r"(?=$|[\s'\")\]}>/\\:.,;!?’”»…–—-])"
@@ -91,3 +93,14 @@ def _role(role: str, said: str) -> str:
 
 def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda match: "" if match[1].isspace() else match[1], text) if "\\" in text else text
+
+
+def is_adornment(line: str) -> bool:
+    return line[0] in PUNCTUATION and line == line[0] * len(line)
+
+
+def width(text: str) -> int:
+    """Columns, as an underline has to cover them."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else unicodedata.combining(c) == 0 for c in text)
