@@ -18,7 +18,7 @@ from typing import Protocol
 from quoth.domain import AnchorRule, Book, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.markdown import first_heading
-from quoth.sources.metadata import Field, Place, grading, place, used_fields
+from quoth.sources.metadata import Field, Place, grading, place, place_by_path, used_fields
 from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
@@ -157,7 +157,7 @@ class FolderSource:
     def _place(self, front: FrontMatter, source_file: str, name: str) -> tuple[Place, tuple[Notice, ...]]:
         """Files that claim one place keep module and chapter but have no lesson number, each of them, so that ids
         made from the path tell them apart whichever is read first."""
-        where, notices = place(front, source_file, name)
+        where, notices = place(front, source_file, place_by_path(name))
         if where not in self._survey.shared:
             return where, notices
         message = (
@@ -186,7 +186,7 @@ class FolderSource:
             if reason:
                 survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
                 continue
-            where, _ = place(front, source_file, name)
+            where, _ = place(front, source_file, place_by_path(name))
             claims[where] += where.complete
             survey.used |= used_fields(front)
             digest = self._content_digest(path, data, text)
