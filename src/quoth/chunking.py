@@ -92,13 +92,7 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
 
 def embedding_text(chunk: Chunk) -> str:
     """What is embedded and termed for a chunk: where it stands in the book, and its words without markup."""
-    return _embedding_text(chunk.breadcrumb, chunk.shown, _markup_of(chunk.source_file))
-
-
-def _markup_of(source_file: str) -> Markup:
-    """A chunk does not say how its page is written; the ending does."""
-    ending = source_file.lower().rsplit(".", 1)[-1]
-    return "text" if ending == "txt" else "rst" if ending in ("rst", "rest") else "mdx"
+    return _embedding_text(chunk.breadcrumb, chunk.shown, chunk.markup)
 
 
 def _embedding_text(breadcrumb: tuple[str, ...], shown: str, markup: Markup) -> str:
@@ -252,7 +246,7 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 
 def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), _markup_of(page.source_file)) for d in drafts]
+    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), page.markup) for d in drafts]
     sizes = words.counts(embedded)
     near = [] if words.additive else [index for index, size in enumerate(sizes) if size > limit * _SURE]
     for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -326,6 +320,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 word_count=len(text.split()),
                 token_count=size,
                 char_count=len(text),
+                markup=page.markup,
                 lead=draft.pieces[0].lead,
                 shift=shift,
                 included=included,

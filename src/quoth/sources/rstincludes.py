@@ -107,7 +107,7 @@ def _take(match: re.Match[str], options: Options, rst: bool) -> Callable[[str], 
     )
 
     def take(text: str) -> str | None:
-        part = _part(text, options)
+        part = _part(text, options) if name == "literalinclude" else _between(text, options)
         if part is None or not literal:
             return None if part is None else part.rstrip("\n")
         code = dedent(part) if "dedent" in options else part
@@ -122,15 +122,29 @@ def _take(match: re.Match[str], options: Options, rst: bool) -> Callable[[str], 
     return take
 
 
+def _between(text: str, options: Options) -> str | None:
+    """What `include` takes: by lines, and then by words that stand anywhere in it, as docutils does."""
+    first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
+    if first is not None or last is not None:
+        text = "\n".join(text.split("\n")[first:last])
+    if "start-after" in options:
+        _, found, text = text.partition(options["start-after"])
+        if not found:
+            return None
+    if "end-before" in options:
+        text, found, _ = text.partition(options["end-before"])
+        if not found:
+            return None
+    return text
+
+
 def _part(text: str, options: Options) -> str | None:
-    """What the options choose of a file; None when it has no such part."""
+    """What `literalinclude` takes, whole lines; None when the file has no such part."""
     if "pyobject" in options:
         return _python_object(text, options["pyobject"])
     lines = text.splitlines()
     if "lines" in options:
         lines = [lines[number] for number in _numbers(options["lines"], len(lines))]
-    first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
-    lines = lines[first:last]
     for key, inclusive in (("start-at", True), ("start-after", False)):
         if key in options:
             found = next((n for n, line in enumerate(lines) if options[key] in line), -1)

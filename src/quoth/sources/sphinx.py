@@ -16,14 +16,13 @@ from posixpath import join, normpath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.markdown import first_heading
+from quoth.markdown import first_heading, leaves, parse
 from quoth.sources.folder import Route
 from quoth.sources.reading import FrontMatter
 from quoth.sources.sphinxconf import SphinxProject
 from quoth.sources.walking import walk
 
-_RST_TOCTREE = re.compile(r"^([ \t]*)\.\.[ \t]+toctree::[ \t]*\r?\n((?:(?:\1[ \t]+\S[^\n]*|[ \t\r]*)(?:\n|\Z))*)", re.M)
-_MYST_TOCTREE = re.compile(r"^[ \t]*(`{3,}|~{3,}|:{3,})\{toctree\}[^\n]*\n(.*?)^[ \t]*\1", re.M | re.S)
+_TOCTREE = re.compile(r"\s*(?:\.\.[ \t]+toctree::|[`~:]{3,}\{toctree\})[^\n]*\n")
 _TITLED = re.compile(r"(.*?)\s*<([^<>]+)>$", re.S)
 _OPTION = re.compile(r":(\w+):[ \t]*(.*)$")
 _AUTODOC = re.compile(
@@ -137,7 +136,7 @@ class SphinxRules:
             return _Doc("", (), False)
         markup = self.markup(path.name)
         title = first_heading(text, markup=markup)
-        return _Doc(title, tuple(toctrees(text)), bool(_AUTODOC.search(text)))
+        return _Doc(title, tuple(toctrees(text, markup)), bool(_AUTODOC.search(text)))
 
     def _follow(self) -> None:
         """Walks the toctrees from the root document on. A page that several name belongs to the first."""
@@ -173,20 +172,21 @@ class SphinxRules:
                 self._missing.append(Notice("TOCTREE_MISSING", message, docname))
 
 
-def toctrees(text: str) -> Iterator[Toctree]:
-    """The toctrees of a page, in reStructuredText or MyST."""
+def toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
+    """The toctrees of a page, without those it only shows as an example."""
     if "toctree" not in text:
         return
-    found = [(match.start(), match[2]) for match in _RST_TOCTREE.finditer(text)]
-    found += [(match.start(), match[2]) for match in _MYST_TOCTREE.finditer(text)]
-    for _, body in sorted(found):
+    for leaf in leaves(parse(text, markup=markup)):
+        opening = _TOCTREE.match(text, leaf.start, leaf.end + 1) if leaf.kind == "markup" else None
+        if opening is None:
+            continue
         options: dict[str, str] = {}
         entries: list[tuple[str, str]] = []
-        for line in filter(None, map(str.strip, body.splitlines())):
+        for line in filter(None, map(str.strip, text[opening.end() : leaf.end].splitlines())):
             option = _OPTION.match(line)
             if option and not entries:
                 options[option[1]] = option[2].strip()
-            elif line != "---" and not line.startswith(".."):
+            elif line != "---" and not line.startswith((".. ", "```", "~~~", ":::")):
                 titled = _TITLED.match(line)
                 entries.append((titled[1], titled[2].strip()) if titled else ("", line))
         yield Toctree(tuple(entries), options.get("caption", ""), "glob" in options)
