@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from quoth.domain import Markup
 from quoth.rst import plain_rst
-from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN
+from quoth.rstdirectives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
 
 # A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
 HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
@@ -122,7 +122,7 @@ def _directive_words(name: str, title: str, body: str) -> str:
         return "\n".join(filter(None, (*said, title if name == "math" else "", code)))
     head = [SPOKEN[name]] if name in SPOKEN else []
     if name not in INVISIBLE:
-        head += [inline_text(title), *said, plain(rest)]
+        head += ["" if name in SILENT_ARGUMENT else inline_text(title), *said, plain(rest)]
     return "\n".join(part for part in head if part)
 
 

@@ -53,7 +53,7 @@ INVISIBLE = frozenset(
     )
 )
 # Arguments that name a file, a class or a condition rather than say something.
-_SILENT_ARGUMENT = frozenset(
+SILENT_ARGUMENT = frozenset(
     (
         *("image", "figure", "container", "rst-class", "cssclass", "grid", "grid-item", "tab-set", "tabs", "hlist"),
         *("table-wrapper", "card-carousel", "button-ref", "button-link", "youtube", "video", "inheritance-diagram"),
@@ -91,7 +91,7 @@ class Directive:
 
     def title(self) -> str:
         """What the reader sees of the directive itself."""
-        said = [] if self.name in _SILENT_ARGUMENT else [self.argument]
+        said = [] if self.name in SILENT_ARGUMENT else [self.argument]
         if self.name in SPOKEN:
             said.insert(0, SPOKEN[self.name])
         said += [self.options[key] for key in _READ_OPTIONS if key in self.options]

@@ -23,19 +23,30 @@ class MarkItDownDocuments:
         self._converter: MarkItDown | None = None
 
     def text(self, path: Path, source_file: str) -> str:
-        from markitdown import MarkItDown, MarkItDownException
+        from markitdown import MarkItDownException
 
         if self._converter is None:
-            self._converter = MarkItDown(enable_plugins=False)
+            self._converter = _converter()
         try:
             return str(self._converter.convert_local(path).markdown)
         except (MarkItDownException, OSError) as error:
-            reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+            reason = str(error).strip().rpartition("with message: ")[2] or type(error).__name__
             raise Unreadable(
-                f"{source_file} cannot be converted: {reason}.",
+                f"{source_file} cannot be converted ({reason}).",
                 hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",
                 details={"source_file": source_file},
             ) from error
+
+
+def _converter() -> MarkItDown:
+    """With these three converters and no other: the one for text would take a damaged document for text."""
+    from markitdown import MarkItDown
+    from markitdown.converters import DocxConverter, EpubConverter, PdfConverter
+
+    converter = MarkItDown(enable_builtins=False, enable_plugins=False)
+    for known in (DocxConverter(), EpubConverter(), PdfConverter()):
+        converter.register_converter(known)
+    return converter
 
 
 def documents() -> MarkItDownDocuments | None:

@@ -16,7 +16,7 @@ from quoth.sources.htmltree import BLOCKS, Element
 _DROPPED = frozenset(
     (
         *("script", "style", "noscript", "template", "svg", "nav", "footer", "button", "form", "input", "select"),
-        *("textarea", "iframe", "dialog", "head", "canvas", "object", "video", "audio", "map", "link", "meta"),
+        *("textarea", "iframe", "dialog", "head", "title", "canvas", "object", "video", "audio", "map", "link", "meta"),
     )
 )
 _DROPPED_ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "menu", "menubar", "dialog"))

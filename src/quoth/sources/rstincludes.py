@@ -78,6 +78,8 @@ class _Literal:
 
 def _includes(block: Block, text: str) -> bool:
     """A literalinclude is a fence itself."""
+    if block.kind != "fence":
+        return False
     opening = text[block.start : block.end].lstrip()
     return bool(_RST.match(opening) or re.match(r"[`~:]{3,}\{(?:literal)?include\}", opening))
 
