@@ -131,6 +131,4 @@ def _gitbook(folder: Path, named: _Named) -> BookSource | None:
     if found is None:
         return None
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
-    return FolderSource(
-        named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents
-    )
+    return FolderSource(named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents)
