@@ -76,7 +76,7 @@ def slug(words: str, rule: AnchorRule) -> str:
     if rule == "mkdocs-unicode":
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", words).strip().lower())
     if rule in ("pymdownx", "pymdownx-cased"):
-        composed = unicodedata.normalize("NFC", words).strip()
+        composed = unicodedata.normalize("NFC", " ".join(words.split()))
         return re.sub(r"[^\w\- ]", "", composed if rule == "pymdownx-cased" else composed.lower()).replace(" ", "-")
     ascii_words = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii")
     if rule == "mkdocs":

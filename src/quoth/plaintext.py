@@ -153,7 +153,7 @@ def _without_blocks(text: str) -> str:
         text = DEFINITION.sub("", text)
     if ":::" in text:
         text = DIRECTIVE.sub(_directive_title, text)
-    if "!!!" in text or "???" in text or '=== "' in text:
+    if "!!!" in text or "???" in text or "===" in text:
         text = INDENTED.sub(_indented_title, text)
     if "{%" in text:
         text = TEMPLATE.sub(lambda match: labels(match[0]), text)
