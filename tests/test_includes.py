@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from book_files import digests_of, pages_of, write
 from quoth.chunking import split
 from quoth.domain import Page
+from quoth.places import end_in_file, line_in_file, start_in_file
 from quoth.sources import open_source
 from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
 from quoth.sources.includes import MAX_DEPTH, Dialect, Expanded, Includes
@@ -227,6 +228,10 @@ def test_chunks_are_slices_of_the_shown_text_and_know_their_place_in_the_file(tm
     first, last = chunks[0], chunks[-1]
     assert "b();" in first.text
     assert (first.line, first.shift, first.included) == (1, 0, True)
+    code, closing = page.text.index("b();"), page.text.index("```\n\n")
+    assert (line_in_file(first, code), own[start_in_file(first, code) :][:10]) == (6, "{{#include")
+    assert own[start_in_file(first, code) : end_in_file(first, code + 4)] == "{{#include a.rs}}"
+    assert (line_in_file(first, closing), own[start_in_file(first, closing) :][:5]) == (7, "```\n\n")
     assert own[last.start - last.shift : last.end - last.shift] == last.text
     assert (last.line, last.included) == (9, False)
 
@@ -234,11 +239,28 @@ def test_chunks_are_slices_of_the_shown_text_and_know_their_place_in_the_file(tm
 def test_a_chunk_that_begins_inside_an_include_names_the_line_of_the_directive(tmp_path: Path) -> None:
     own = "# Page\n\nWords.\n\n{{#include more.md}}\n\n## End\n\nEnd.\n"
     page = book(tmp_path, own, **{"src/more.md": "## More\n\nMore words.\n\n## Even more\n\nStill more.\n"})
-    places = {
-        chunk.heading_path[-1]: (chunk.line, chunk.start - chunk.shift)
-        for chunk in split(page, FakeEmbedder().tokens)[1:]
-    }
+    _, *chunks = split(page, FakeEmbedder().tokens)
+    places = {chunk.heading_path[-1]: (chunk.line, start_in_file(chunk, chunk.start)) for chunk in chunks}
     assert places == {"More": (5, 16), "Even more": (5, 16), "End": (7, own.index("## End"))}
+
+
+def test_every_word_of_the_page_itself_is_found_in_its_file_and_line(tmp_path: Path) -> None:
+    own = "# Page\n\n" + "".join(
+        f"own{n} words.\n\n```\n{{{{#include {name}}}}} own{n}c\n```\n\nown{n}d.\n\n{heading}"
+        for n, (name, heading) in enumerate(
+            [("a", ""), ("gone", "## Next\n\n"), ("b", ""), ("a", "## Last\n\n"), ("b", "")]
+        )
+    )
+    page = book(tmp_path, own, **{"src/a": "1\n2\n3\n4\n", "src/b": "one"})
+    found = []
+    for chunk in split(page, FakeEmbedder().tokens):
+        for word in re.finditer(r"own\w+", chunk.text):
+            start = start_in_file(chunk, chunk.start + word.start())
+            assert own[start : end_in_file(chunk, chunk.start + word.end())] == word[0]
+            assert line_in_file(chunk, chunk.start + word.start()) == own.count("\n", 0, start) + 1
+            found.append(word[0])
+    assert found == re.findall(r"own\w+", page.text)
+    assert len(found) == 15
 
 
 @given(st.lists(st.tuples(st.text(alphabet="ab \n#.", max_size=12), st.sampled_from(["", "one", "two"])), max_size=8))

@@ -83,7 +83,7 @@ class Includes:
             at = directive.end
             shift += len(shown) - (directive.end - directive.start)
             lines += _breaks(shown) - _breaks(text[directive.start : directive.end])
-            inserts.append(Insert(length, length + len(shown), directive.start, page.line, shift, lines))
+            inserts.append(Insert(length, length + len(shown), directive.start, directive.end, page.line, shift, lines))
             length += len(shown)
         if not inserts:
             return Expanded(text)
