@@ -15,7 +15,6 @@ from quoth.domain import AnchorRule
 from quoth.rstids import docutils_id
 
 _MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
-
 _ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -84,7 +83,7 @@ def slug(words: str, rule: AnchorRule) -> str:
     if rule == "mkdocs-unicode":
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", words).strip().lower())
     if rule in ("pymdownx", "pymdownx-cased"):
-        composed = unicodedata.normalize("NFC", words).strip()
+        composed = unicodedata.normalize("NFC", " ".join(words.split()))
         return re.sub(r"[^\w\- ]", "", composed if rule == "pymdownx-cased" else composed.lower()).replace(" ", "-")
     if rule == "sphinx":
         return docutils_id(words)

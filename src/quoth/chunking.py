@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,9 +23,10 @@ from hashlib import sha256
 
 from quoth.anchors import Anchors
 from quoth.cutting import Cutter, Piece, Words, words_of
-from quoth.domain import Chunk, Page
+from quoth.domain import Chunk, Insert, Markup, Page
 from quoth.errors import TextTooLong
 from quoth.markdown import Block, leaves, parse, plain
+from quoth.places import insert_at
 from quoth.ports import TokenCounter
 
 CHUNKER_VERSION = "2"
@@ -310,8 +310,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
     for index, (draft, size) in enumerate(drafts):
         text = page.text[draft.start : draft.end]
         line, counted = line + _line_breaks(page.text, counted, draft.start), draft.start
-        file_line, shift = _in_file(page, draft.start, line)
-        included = any(one.start < draft.end and draft.start < one.end for one in page.inserts)
+        file_line, shift, inserts = _in_file(page, draft, line)
         chunks.append(
             Chunk(
                 id=ids[index],
@@ -338,7 +337,8 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 markup=page.markup,
                 lead=draft.pieces[0].lead,
                 shift=shift,
-                included=included,
+                line_shift=line - file_line,
+                inserts=inserts,
                 module=page.module,
                 chapter=page.chapter,
                 lesson=page.lesson,
@@ -362,16 +362,15 @@ def _ids(place: str, hashes: Sequence[str]) -> list[str]:
     return ids
 
 
-def _in_file(page: Page, offset: int, line: int) -> tuple[int, int]:
-    """The line of an offset in the page's own file, and how much further on in the text it stands than there. What an
-    include has brought stands where the include does."""
-    index = bisect_right(page.inserts, offset, key=lambda insert: insert.start) - 1
-    if index < 0:
-        return line, 0
-    insert = page.inserts[index]
-    if offset < insert.end:
-        return insert.line, offset - insert.at
-    return line - insert.lines, insert.shift
+def _in_file(page: Page, draft: _Draft, line: int) -> tuple[int, int, tuple[Insert, ...]]:
+    """The line in the page's own file where a chunk begins, how far includes have moved it, and those it touches."""
+    touched = tuple(insert for insert in page.inserts if insert.start < draft.end and draft.start < insert.end)
+    insert = insert_at(page.inserts, draft.start)
+    if insert is None:
+        return line, 0, touched
+    if draft.start < insert.end:
+        return insert.line, draft.start - insert.at, touched
+    return line - insert.lines, insert.shift, touched
 
 
 def _line_breaks(text: str, start: int, end: int) -> int:

@@ -80,8 +80,9 @@ class Insert:
 
     start: int
     end: int
-    at: int  # where the directive stands in the file
-    line: int  # and in which line of it
+    at: int  # where the directive begins in the file
+    until: int  # and ends
+    line: int  # in which line of the file it begins
     shift: int  # by how many characters the text behind `end` is further on than in the file
     lines: int  # and by how many lines
 
@@ -148,8 +149,10 @@ class Chunk:
     char_count: int
     markup: Markup = "markdown"  # of its page
     lead: str = ""
-    shift: int = 0  # `start - shift` is the offset in the file: includes before the chunk have moved its text
-    included: bool = False  # holds text that an include has brought from another file
+    # Includes add to the text of a page what its file does not hold; `quoth.places` leads back to the file.
+    shift: int = 0  # `start - shift` is the offset in the file, where the chunk does not begin inside an include
+    line_shift: int = 0  # `line + line_shift` is the line in the text
+    inserts: tuple[Insert, ...] = ()  # those that the chunk holds or is part of
     module: str | None = None
     chapter: int | None = None
     lesson: int | None = None
@@ -158,6 +161,11 @@ class Chunk:
     layer: Layer = "L1"
     language: str | None = None
     version: str | None = None
+
+    @property
+    def included(self) -> bool:
+        """Whether its text differs from that of its own file, because an include stands in it."""
+        return bool(self.inserts)
 
     @property
     def section_title(self) -> str | None:

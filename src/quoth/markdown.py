@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
+from quoth.admonitions import indented_rule, template_rule
 from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
 from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
@@ -32,6 +33,7 @@ _CONTAINERS: dict[str, BlockKind] = {
     "ordered_list_open": "list",
     "list_item_open": "item",
     "blockquote_open": "quote",
+    "admonition_open": "admonition",
 }
 _LEAVES: dict[str, BlockKind] = {
     "heading_open": "heading",
@@ -43,6 +45,8 @@ _LEAVES: dict[str, BlockKind] = {
     "html_block": "html",
     "hr": "markup",
     "mdx_markup": "markup",
+    "template_markup": "markup",
+    "admonition_title": "label",
     "directive_open": "label",
     "directive_close": "markup",
     "myst_target": "markup",
@@ -99,6 +103,8 @@ def _parser(markup: Markup) -> MarkdownIt:
     off = ["reference"]
     everywhere: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "directive", directive_rule, everywhere)
+    parser.block.ruler.before("table", "indented", indented_rule, everywhere)
+    parser.block.ruler.before("table", "template", template_rule, everywhere)
     if markup == "myst":
         parser.block.ruler.before("table", "myst", myst_rule, everywhere)
     if markup == "mdx":
@@ -145,7 +151,7 @@ class _Tree:
             line = max(line, end)
             if token.type in _CONTAINERS:
                 children, at = self._siblings(tokens, at + 1, first, end)
-                blocks.append(self._container(_CONTAINERS[token.type], children, first, end))
+                blocks.append(self._container(_CONTAINERS[token.type], children, first, end, token.info))
             else:
                 if token.type == "directive_open":
                     open_directives.append((len(blocks), len(token.markup), token.info))
@@ -159,11 +165,12 @@ class _Tree:
         # An admonition that is never closed stays a lone line: swallowing the headings below it would cost citations.
         return tuple(blocks), at + 1
 
-    def _container(self, kind: BlockKind, children: tuple[Block, ...], first: int, last: int) -> Block:
+    def _container(self, kind: BlockKind, children: tuple[Block, ...], first: int, last: int, info: str) -> Block:
         if not children:
             start, end = self.lines.span(first, last)
             return self._leaf("paragraph", start, end)
-        return Block(kind, children[0].start, children[-1].end, children=children)
+        info = info if kind == "admonition" else ""
+        return Block(kind, children[0].start, children[-1].end, info=info, children=children)
 
     def _from_token(self, tokens: Sequence[Token], at: int) -> Block:
         token = tokens[at]

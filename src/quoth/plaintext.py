@@ -30,6 +30,13 @@ DEFINITION = re.compile(
 DIRECTIVE = re.compile(
     r"^[ \t>]*:{3,}[ \t]*(?:\{?([A-Za-z][\w:-]*)\}?[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
 )
+# MkDocs' admonitions and tabs, and lines of template tags.
+INDENTED = re.compile(
+    r"^[ \t>]*(?:(?:!!!|\?\?\?\+?)[ \t]?([\w-]+)(?:[ \t]+[\w-]+)*(?:[ \t]+\"([^\n]*)\")?"
+    r"|===[!+]*[ \t]+\"([^\n]*)\")[ \t]*$",
+    re.M,
+)
+TEMPLATE = re.compile(r"^[ \t>]*(?:\{%[^\n]*?%\}[ \t]*)+$", re.M)
 # Attributes whose value is shown to the reader.
 LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
 TAG = (
@@ -204,6 +211,10 @@ def _without_blocks(text: str) -> str:
         text = DEFINITION.sub("", text)
     if ":::" in text:
         text = DIRECTIVE.sub(_directive_title, text)
+    if "!!!" in text or "???" in text or "===" in text:
+        text = INDENTED.sub(_indented_title, text)
+    if "{%" in text:
+        text = TEMPLATE.sub(lambda match: labels(match[0]), text)
     if "--" in text or "==" in text or "-|" in text or "**" in text or "__" in text or "- -" in text or "* *" in text:
         text = _RULER.sub("", text)
     return text
@@ -216,6 +227,11 @@ def _role_words(match: re.Match[str]) -> str:
 
 def _directive_title(match: re.Match[str]) -> str:
     return match[2] or (match[3] or "").strip() or match[1] or ""
+
+
+def _indented_title(match: re.Match[str]) -> str:
+    title = match[2] if match[1] else match[3]
+    return str(match[1]) if title is None else title
 
 
 def _cells(match: re.Match[str]) -> str:

@@ -47,7 +47,7 @@ _ADMONITION = re.compile(r":::|!!!\s|\?\?\?\+?\s|===\s+\"|\[!\w+\]")
 _DEFINITION = re.compile(r"(?:\[\^[^\]]+\]:|:)[ \t]+")
 _LINK_TARGET = re.compile(r"\[[^\]^][^\]]*\]:\s*\S+")
 _MODULE_LINE = re.compile(r"(?:import|export)\s+(?:[\w*{][^.!?]*\bfrom\s+['\"]|['\"]|(?:const|default|function|let)\b)")
-_DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*")
+_DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*|\{%.*%\}\Z")
 _IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*)+\Z")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)", re.DOTALL)
 _BLOCK_TAG = re.compile(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from textwrap import dedent
 
 from quoth.plaintext import IMPORT
 from quoth.sources.includes import Dialect, Directive, first_existing
@@ -43,15 +42,14 @@ def mdbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
 def _mdbook_directive(match: re.Match[str], kind: str, folder: Path) -> Directive:
     quoted = _QUOTED.fullmatch(match[2])
     if quoted:
-        file, rest = re.sub(r"\\(.)", r"\1", quoted[1]), quoted[2].strip()
+        file, rest = re.sub(r"\\(.)", r"\1", quoted[1]), quoted[2].split()
     else:
-        file, _, rest = match[2].split()[0].partition(":")
-    shown = rest.split()[0] if rest.split() else ""
-    if kind in ("playground", "playpen"):
-        attributes = rest.split() if quoted else match[2].split()[1:]
-        take, shown = _playground(attributes), ""
-    else:
-        take = _lines_or_anchor(shown, only_shown=kind == "rustdoc_include")
+        file, *rest = match[2].split()
+        if not kind.startswith("play"):
+            file, _, part = file.partition(":")
+            rest = [part] if part else []
+    part = rest[0] if rest and not kind.startswith("play") else ""
+    take = _playground(rest) if kind.startswith("play") else _lines_or_anchor(part, hide=kind == "rustdoc_include")
     line = match.string.rfind("\n", 0, match.start()) + 1
     return Directive(
         match.start(),
@@ -59,7 +57,7 @@ def _mdbook_directive(match: re.Match[str], kind: str, folder: Path) -> Directiv
         target=folder / file,
         take=take,
         finish=lambda text: text.removesuffix("\n"),
-        said=f"{file}:{shown}" if shown else file,
+        said=f"{file}:{part}" if part else file,
         indent=match.string[line : match.start()],
     )
 
@@ -69,10 +67,10 @@ def _playground(attributes: Sequence[str]) -> Take:
     return lambda text: f"```{info}\n{text if text.endswith(chr(10)) else text + chr(10)}```"
 
 
-def _lines_or_anchor(part: str, *, only_shown: bool) -> Take:
+def _lines_or_anchor(part: str, *, hide: bool) -> Take:
     first, _, rest = part.partition(":")
     if first and not first.isdecimal():
-        return lambda text: _anchored(_lines(text), first, repeated=only_shown)
+        return lambda text: _anchored(_lines(text), first, repeated=hide)
     begin = max(0, int(first) - 1) if first else 0
     end: int | None = None
     last = rest.split(":")[0]
@@ -85,7 +83,7 @@ def _lines_or_anchor(part: str, *, only_shown: bool) -> Take:
         lines = _lines(text)
         if begin and begin >= len(lines):
             return None
-        return "\n".join(line for line in lines[begin:end] if not (only_shown and _HIDDEN.match(line)))
+        return "\n".join(line for line in lines[begin:end] if not (hide and _HIDDEN.match(line)))
 
     return take
 
@@ -206,7 +204,7 @@ def _section(text: str, name: str) -> str | None:
             inside = found = True
         elif inside and not mark:
             kept.append(line)
-    return dedent("\n".join(kept)) if found else None
+    return "\n".join(kept) if found else None
 
 
 # --- MDX -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from quoth.errors import Unreadable
 from quoth.markdown import first_heading
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
 from quoth.sources.includes import Expanded, Includes
-from quoth.sources.metadata import Field, Place, grading, place, place_by_path, used_fields
+from quoth.sources.metadata import Field, Place, grading, place, used_fields
 from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
@@ -188,7 +188,7 @@ class FolderSource:
     def _place(self, front: FrontMatter, source_file: str, name: str, route: Route) -> tuple[Place, tuple[Notice, ...]]:
         """Files that claim one place keep module and chapter but have no lesson number, each of them, so that ids
         made from the path tell them apart whichever is read first."""
-        where, notices = place(front, source_file, route.place or place_by_path(name))
+        where, notices = place(front, source_file, name, route.place)
         if where not in self._survey.shared:
             return where, notices
         message = (
@@ -220,7 +220,7 @@ class FolderSource:
                 survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
                 continue
             route = self._rules.route(name, front)
-            where, _ = place(front, source_file, route.place or place_by_path(name))
+            where, _ = place(front, source_file, name, route.place)
             claims[where] += where.complete
             survey.used |= used_fields(front)
             shown = self._expanded(text, path, source_file, front.body_start)

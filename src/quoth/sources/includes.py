@@ -19,6 +19,7 @@ from quoth.sources.reading import decode
 
 MAX_DEPTH = 10  # as mdBook has it
 MAX_CHARACTERS = 4_000_000  # that includes may add to one page
+_EFFORT = 100  # what an include counts at least, so that a million empty ones are too many as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Includes:
             at = directive.end
             shift += len(shown) - (directive.end - directive.start)
             lines += _breaks(shown) - _breaks(text[directive.start : directive.end])
-            inserts.append(Insert(length, length + len(shown), directive.start, page.line, shift, lines))
+            inserts.append(Insert(length, length + len(shown), directive.start, directive.end, page.line, shift, lines))
             length += len(shown)
         if not inserts:
             return Expanded(text)
@@ -101,6 +102,8 @@ class Includes:
             return directive.text
         real = Path(os.path.realpath(directive.target))
         here = (real, directive.said)
+        if page.room <= 0:
+            return ""  # told already
         if here in stack or len(stack) >= MAX_DEPTH:
             page.tell("INCLUDE_CYCLE", f"{directive.said} is included by itself, or too deep; it is left out")
             return ""
@@ -111,14 +114,12 @@ class Includes:
         if taken is None:
             page.tell("INCLUDE_MISSING", f"{directive.said} names a part that the file does not have; it is left out")
             return ""
-        shown = directive.finish(self._nested(taken, real, (*stack, here), page))
-        if directive.indent:
-            shown = shown.replace("\n", f"\n{directive.indent}")
-        page.room -= len(shown)
-        if page.room < 0:
-            page.tell("INCLUDE_TOO_LARGE", f"{directive.said} would make the page too large; it is left out")
+        page.room -= len(taken) + _EFFORT
+        if page.room <= 0:
+            page.tell("INCLUDE_TOO_LARGE", f"{directive.said} would make the page too large; the rest is left out")
             return ""
-        return shown
+        shown = directive.finish(self._nested(taken, real, (*stack, here), page))
+        return shown.replace("\n", f"\n{directive.indent}") if directive.indent else shown
 
     def _read(self, real: Path, said: str, page: _Page) -> str | None:
         if not real.is_relative_to(self._root):
