@@ -194,3 +194,27 @@ def test_units_are_in_order_apart_from_each_other_and_never_empty(text: str, lea
         assert end <= unit.start <= unit.end <= len(text)
         end = unit.end
         assert unit.kind == "code" or text[unit.start : unit.end].strip() == text[unit.start : unit.end] != ""
+
+
+def test_restructured_text_has_sentences_at_their_offsets_too() -> None:
+    text = (
+        "Title\n=====\n\nThe first. The ``second.``\n\n.. note:: Mind\n   the gap.\n\n- An item.\n\n"
+        ".. code-block:: sh\n\n   run it. Now.\n\n.. _x:\n"
+    )
+    found = [(unit.kind, text[unit.start : unit.end]) for unit in sentences(text, markup="rst")]
+    assert found == [
+        ("heading", "Title\n====="),
+        ("prose", "The first."),
+        ("prose", "The ``second.``"),
+        ("prose", "Mind\n   the gap."),
+        ("item", "An item."),
+        ("code", ".. code-block:: sh\n\n   run it. Now."),
+    ]
+
+
+def test_a_cut_code_block_of_restructured_text_is_still_code() -> None:
+    text = "   run it. Now.\n   again"
+    found = [
+        (unit.kind, text[unit.start : unit.end]) for unit in sentences(text, lead=".. code-block:: sh", markup="rst")
+    ]
+    assert found == [("code", text)]

@@ -23,12 +23,13 @@ from hashlib import sha256
 
 from quoth.anchors import Anchors
 from quoth.cutting import Cutter, Piece, Words, words_of
-from quoth.domain import Chunk, Page
+from quoth.domain import Chunk, Insert, Markup, Page
 from quoth.errors import TextTooLong
 from quoth.markdown import Block, leaves, parse, plain
+from quoth.places import insert_at
 from quoth.ports import TokenCounter
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
 # A breadcrumb may not crowd out the text it stands for. In the worst case a character is a token.
@@ -92,17 +93,12 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
 
 def embedding_text(chunk: Chunk) -> str:
     """What is embedded and termed for a chunk: where it stands in the book, and its words without markup."""
-    return _embedding_text(chunk.breadcrumb, chunk.shown, _is_text(chunk.source_file))
-
-
-def _is_text(source_file: str) -> bool:
-    """A chunk does not say how its page is written; the ending does."""
-    return source_file.lower().endswith(".txt")
+    return _embedding_text(chunk.breadcrumb, chunk.shown, chunk.markup)
 
 
 @lru_cache(maxsize=1024)  # splitting has just made what the ingest asks for next
-def _embedding_text(breadcrumb: tuple[str, ...], shown: str, is_text: bool) -> str:
-    said = plain(shown, "text" if is_text else "mdx") or shown.strip()
+def _embedding_text(breadcrumb: tuple[str, ...], shown: str, markup: Markup) -> str:
+    said = plain(shown, markup) or shown.strip()
     lines = said.split("\n")
     first = 0
     # The headings a chunk opens with are its breadcrumb already.
@@ -130,8 +126,8 @@ def _crumbs(breadcrumb: tuple[str, ...]) -> str:
 
 
 def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
-    anchors = Anchors(page.anchors)
     headings = [leaf for leaf in leaves(blocks) if leaf.level]
+    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
     anchor_at = {heading.start: anchors.of(heading.text, heading.anchor) for heading in headings}
     top = headings[0].start if headings else -1
     sections: list[_Section] = []
@@ -261,7 +257,7 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 
 def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), _is_text(page.source_file)) for d in drafts]
+    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), page.markup) for d in drafts]
     sizes = words.counts(embedded)
     near = [] if words.additive else [index for index, size in enumerate(sizes) if size > limit * _SURE]
     for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -314,6 +310,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
     for index, (draft, size) in enumerate(drafts):
         text = page.text[draft.start : draft.end]
         line, counted = line + _line_breaks(page.text, counted, draft.start), draft.start
+        file_line, shift, inserts = _in_file(page, draft, line)
         chunks.append(
             Chunk(
                 id=ids[index],
@@ -321,7 +318,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 text=text,
                 start=draft.start,
                 end=draft.end,
-                line=line,
+                line=file_line,
                 source_file=page.source_file,
                 source_file_hash=page.file_hash,
                 title=page.title,
@@ -337,7 +334,11 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 word_count=len(text.split()),
                 token_count=size,
                 char_count=len(text),
+                markup=page.markup,
                 lead=draft.pieces[0].lead,
+                shift=shift,
+                line_shift=line - file_line,
+                inserts=inserts,
                 module=page.module,
                 chapter=page.chapter,
                 lesson=page.lesson,
@@ -359,6 +360,17 @@ def _ids(place: str, hashes: Sequence[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         ids.append(str(uuid.uuid5(ID_NAMESPACE, name if seen[name] == 1 else f"{name}:{seen[name]}")))
     return ids
+
+
+def _in_file(page: Page, draft: _Draft, line: int) -> tuple[int, int, tuple[Insert, ...]]:
+    """The line in the page's own file where a chunk begins, how far includes have moved it, and those it touches."""
+    touched = tuple(insert for insert in page.inserts if insert.start < draft.end and draft.start < insert.end)
+    insert = insert_at(page.inserts, draft.start)
+    if insert is None:
+        return line, 0, touched
+    if draft.start < insert.end:
+        return insert.line, draft.start - insert.at, touched
+    return line - insert.lines, insert.shift, touched
 
 
 def _line_breaks(text: str, start: int, end: int) -> int:

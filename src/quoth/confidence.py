@@ -139,7 +139,7 @@ def _best_sentence(passages: Sequence[Passage], weighted: Weighted) -> float:
     best = 0.0
     for passage in passages:
         text = passage.chunk.text
-        for unit in sentences(text, lead=passage.chunk.lead):
+        for unit in sentences(text, lead=passage.chunk.lead, markup=passage.chunk.markup):
             if unit.kind != "heading":
                 best = max(best, _share(weighted, term_ids(text[unit.start : unit.end])))
     return best

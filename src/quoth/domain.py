@@ -20,9 +20,21 @@ AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "n
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
 
 # How a page is written decides which parser reads it.
-Markup = Literal["markdown", "mdx", "text"]
+Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes the page decides how its headings become anchors.
-AnchorRule = Literal["docusaurus", "github", "mdbook", "mkdocs", "sphinx", "none"]
+AnchorRule = Literal[
+    "docusaurus",
+    "github",
+    "html",  # only ids that stand in the text
+    "jupyter",
+    "mdbook",
+    "mkdocs",
+    "mkdocs-unicode",
+    "none",
+    "pymdownx",
+    "pymdownx-cased",
+    "sphinx",
+]
 
 
 # --- reading: a book and its pages -----------------------------------------------------------------------------
@@ -63,11 +75,25 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Insert:
+    """A stretch of `Page.text` that stands in another file, and the directive in the page's own file that shows it."""
+
+    start: int
+    end: int
+    at: int  # where the directive begins in the file
+    until: int  # and ends
+    line: int  # in which line of the file it begins
+    shift: int  # by how many characters the text behind `end` is further on than in the file
+    lines: int  # and by how many lines
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One file as its author wrote it, and where its toolchain publishes it.
 
     `text` is the whole decoded file, byte order mark and line endings included, so that offsets into it are offsets
-    into the file. `body_start` is where the front matter ends.
+    into the file; where the file includes others, their text is in it too, and `inserts` tells where, in order.
+    `body_start` is where the front matter ends.
     """
 
     book_id: str
@@ -89,6 +115,7 @@ class Page:
     language: str | None = None
     version: str | None = None
     notices: tuple[Notice, ...] = ()
+    inserts: tuple[Insert, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +147,12 @@ class Chunk:
     word_count: int
     token_count: int
     char_count: int
+    markup: Markup = "markdown"  # of its page
     lead: str = ""
+    # Includes add to the text of a page what its file does not hold; `quoth.places` leads back to the file.
+    shift: int = 0  # `start - shift` is the offset in the file, where the chunk does not begin inside an include
+    line_shift: int = 0  # `line + line_shift` is the line in the text
+    inserts: tuple[Insert, ...] = ()  # those that the chunk holds or is part of
     module: str | None = None
     chapter: int | None = None
     lesson: int | None = None
@@ -129,6 +161,11 @@ class Chunk:
     layer: Layer = "L1"
     language: str | None = None
     version: str | None = None
+
+    @property
+    def included(self) -> bool:
+        """Whether its text differs from that of its own file, because an include stands in it."""
+        return bool(self.inserts)
 
     @property
     def section_title(self) -> str | None:

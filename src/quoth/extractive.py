@@ -79,7 +79,9 @@ _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
 
 def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
     passages = evidence.passages[: options.most_passages]
-    units = [sentences(passage.chunk.text, lead=passage.chunk.lead) for passage in passages]
+    units = [
+        sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
+    ]
     asked = _asked(question, evidence)
     candidates = sorted(_candidates(passages, units, asked), key=lambda c: (-c.score, c.passage, c.unit))
     chosen = _chosen(candidates, passages, units, options)

@@ -12,17 +12,18 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from quoth.domain import Chunk, IndexedChunk, StoredChunk, TermWeights, Vector
+from quoth.domain import Chunk, IndexedChunk, Insert, StoredChunk, TermWeights, Vector
 from quoth.errors import IndexUnavailable, WrongUsage
+from quoth.places import end_in_file, start_in_file
 
 # S3's `version`. Part of the hash: a payload of another layout is rewritten by the next ingest.
 PAYLOAD_VERSION = 1
 
-JsonValue = str | int | None | list[str]
+JsonValue = str | int | None | list[str] | list[list[int]]
 Payload = dict[str, JsonValue]
 
 
@@ -101,8 +102,8 @@ def to_chunk(chunk_id: str, payload: Mapping[str, Any]) -> Chunk:
             id=chunk_id,
             book_id=payload["book_id"],
             text=payload["text"],
-            start=payload["start"],
-            end=payload["end"],
+            start=payload["shown_start"],
+            end=payload["shown_end"],
             line=payload["line"],
             source_file=payload["source_file"],
             source_file_hash=payload["source_file_hash"],
@@ -119,7 +120,11 @@ def to_chunk(chunk_id: str, payload: Mapping[str, Any]) -> Chunk:
             word_count=payload["word_count"],
             token_count=payload["token_count"],
             char_count=payload["char_count"],
+            markup=payload["markup"],
             lead=payload["lead"],
+            shift=payload["shift"],
+            line_shift=payload["line_shift"],
+            inserts=tuple(Insert(*insert) for insert in payload["inserts"]),
             module=payload["module"],
             chapter=payload["chapter"],
             lesson=payload["lesson"],
@@ -186,13 +191,20 @@ def _chunk_fields(chunk: Chunk) -> Payload:
         "token_count": chunk.token_count,
         "char_count": chunk.char_count,
         # ours, over S3's
-        "start": chunk.start,
-        "end": chunk.end,
+        "start": start_in_file(chunk, chunk.start),  # in the file: the slice, unless text is included
+        "end": end_in_file(chunk, chunk.end),
+        "included": chunk.included,
+        "shown_start": chunk.start,  # in the text with its includes: always the slice
+        "shown_end": chunk.end,
+        "shift": chunk.shift,
+        "line_shift": chunk.line_shift,
+        "inserts": [list(astuple(insert)) for insert in chunk.inserts],
         "line": chunk.line,
         "title": chunk.title,
         "url": chunk.url,
         "heading_path": list(chunk.heading_path),
         "breadcrumb": list(chunk.breadcrumb),
+        "markup": chunk.markup,
         "lead": chunk.lead,
         "language": chunk.language,
         "doc_version": chunk.version,

@@ -1,4 +1,4 @@
-"""Markdown text → its sentences, at their exact offsets.
+"""Markdown or reStructuredText → its sentences, at their exact offsets.
 
 Comes in: the raw text of a chunk (or of an answer). Goes out: units that can be quoted as they stand — prose sentences,
 list items, table rows, whole code blocks — and headings, which are never an answer. What only carries markup
@@ -12,6 +12,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+from quoth.blocks import Block
+from quoth.domain import Markup
+from quoth.rst import parse_rst
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
 
@@ -43,7 +47,7 @@ _ADMONITION = re.compile(r":::|!!!\s|\?\?\?\+?\s|===\s+\"|\[!\w+\]")
 _DEFINITION = re.compile(r"(?:\[\^[^\]]+\]:|:)[ \t]+")
 _LINK_TARGET = re.compile(r"\[[^\]^][^\]]*\]:\s*\S+")
 _MODULE_LINE = re.compile(r"(?:import|export)\s+(?:[\w*{][^.!?]*\bfrom\s+['\"]|['\"]|(?:const|default|function|let)\b)")
-_DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*")
+_DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*|\{%.*%\}\Z")
 _IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*)+\Z")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)", re.DOTALL)
 _BLOCK_TAG = re.compile(
@@ -59,6 +63,12 @@ _STOP = re.compile(r"(?:[.!?…]+|(?<=\w):(?=\s*\n\s*\n))[\"'”’)\]*_]*(?=\s|
 _OPENS = re.compile(r"\s*(?:\[\d{1,3}\]\s*)*[\"'“‘(\[*_`<$]*(.)", re.DOTALL)
 _LAST_WORD = re.compile(r"([^\s(\[*_\"“'‘]+)\Z")
 _MARKERS = re.compile(r"(?:\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:\[]))+")
+# What stands before the words of a list item, a field or a directive on their first line.
+_RST_OPENING = r"(?:\||\.\.[ \t]+(?:\[[^\]\n]+\]|(?:\|[^|\n]+\|[ \t]+)?[\w:.+-]+::))[ \t]+"
+_RST_MARKS = {
+    "prose": re.compile(f"(?:{_RST_OPENING})*"),
+    "item": re.compile(rf"(?:(?:[-+*•‣⁃]|\(?(?:\d+|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+|{_RST_OPENING})*"),
+}
 _NEVER_LAST = frozenset(
     """
     e.g i.e eg ie cf vs fig figs eq eqs sec ch chap no nos vol pp ref refs approx resp viz al dr mr mrs ms prof st jr sr
@@ -67,9 +77,9 @@ _NEVER_LAST = frozenset(
 )
 
 
-def sentences(text: str, *, lead: str = "") -> list[Sentence]:
+def sentences(text: str, *, lead: str = "", markup: Markup = "markdown") -> list[Sentence]:
     """`lead` is what a cut block repeats before the text: an opening fence means that the text begins inside it."""
-    return list(_units(text, lead))
+    return list(_rst_units(text, lead) if markup == "rst" else _units(text, lead))
 
 
 def fold(text: str) -> str:
@@ -222,6 +232,35 @@ def _paragraph(text: str, lines: list[_Line], kind: Kind) -> Iterator[Sentence]:
         return
     mark = (_ITEM if kind == "item" else _DEFINITION).match(text, start)
     yield from split(text, mark.end() if mark else start, end, kind)
+
+
+# --- reStructuredText ------------------------------------------------------------------------------------------------
+
+
+def _rst_units(text: str, lead: str) -> Iterator[Sentence]:
+    before = f"{lead}\n" if lead else ""
+    for block in parse_rst(before + text, whole=False):
+        for unit in _rst_block(before + text, block):
+            start = max(unit.start - len(before), 0)
+            if unit.end > len(before) + start:
+                yield Sentence(start, unit.end - len(before), unit.kind)
+
+
+def _rst_block(text: str, block: Block, kind: Literal["prose", "item"] = "prose") -> Iterator[Sentence]:
+    for child in block.children:
+        yield from _rst_block(text, child, "item" if block.kind == "item" else kind)
+    if block.children or block.kind in ("markup", "label"):
+        return
+    source = text[block.start : block.end]
+    start = block.start + len(source) - len(source.lstrip())
+    if block.kind in ("code", "fence", "heading"):
+        yield Sentence(start, block.end, "heading" if block.kind == "heading" else "code")
+    elif block.kind == "table":
+        for line in _lines(source):
+            yield from _trimmed(text, block.start + line.start, block.start + line.end, "row")
+    else:
+        mark = _RST_MARKS[kind].match(text, start, block.end)
+        yield from split(text, mark.end() if mark else start, block.end, kind)
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------

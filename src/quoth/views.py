@@ -33,6 +33,7 @@ from quoth.domain import (
     Turn,
     Verdict,
 )
+from quoth.places import end_in_file, line_in_file, start_in_file
 
 View = dict[str, Any]
 SNIPPET = 200
@@ -60,10 +61,10 @@ def citation_view(citation: Citation) -> View:
         "chunk_id": chunk.id,
         "breadcrumb": list(chunk.breadcrumb),
         "quote": citation.quote,
-        "start": citation.start,
-        "end": citation.end,
+        "start": start_in_file(chunk, citation.start),
+        "end": end_in_file(chunk, citation.end),
         "source_file": chunk.source_file,
-        "line": chunk.line + chunk.text.count("\n", 0, max(0, citation.start - chunk.start)),
+        "line": line_in_file(chunk, citation.start),
     }
 
 
@@ -178,8 +179,8 @@ def chunk_view(chunk: Chunk) -> View:
         "prev_chunk_id": chunk.prev_chunk_id,
         "next_chunk_id": chunk.next_chunk_id,
         "content_hash": chunk.content_hash,
-        "start": chunk.start,
-        "end": chunk.end,
+        "start": start_in_file(chunk, chunk.start),
+        "end": end_in_file(chunk, chunk.end),
         "line": chunk.line,
     }
 

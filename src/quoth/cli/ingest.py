@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.bootstrap import Quoth
+from quoth.bootstrap import Quoth, documents
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import print_job, print_notices
 from quoth.domain import IngestJob, IngestMode
@@ -75,7 +75,7 @@ def ingest_path(
 ) -> IngestJob:
     from quoth.sources import open_source  # brings the parsers along, which asking does not need
 
-    source = open_source(path, book_id=book_id, base_url=base_url)
+    source = open_source(path, book_id=book_id, base_url=base_url, documents=documents())
     with progress_bar(shown=not quiet and sys.stderr.isatty()) as tell:
 
         async def work(quoth: Quoth) -> IngestJob:
@@ -97,7 +97,7 @@ def ingest(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: Docusaurus, or any folder of Markdown."""
+    """Read a book: Docusaurus, mdBook, MkDocs, GitBook, or any folder of Markdown."""
     chosen = _mode(mode)
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     book_id = book or settings.book or default_book_id(path)

@@ -55,9 +55,11 @@ def used_fields(front: FrontMatter) -> frozenset[Field]:
     return frozenset(field for field, keys in FIELDS.items() if any(key in front.values for key in keys))
 
 
-def place(front: FrontMatter, source_file: str, name: str) -> tuple[Place, tuple[Notice, ...]]:
-    """What the front matter says, and where it is silent the path below the docs folder."""
-    by_path = place_by_path(name)
+def place(
+    front: FrontMatter, source_file: str, name: str, listed: Place | None = None
+) -> tuple[Place, tuple[Notice, ...]]:
+    """What the front matter says; where it is silent the table of contents, or else the path below the docs folder."""
+    by_path = place_by_path(name) if listed is None else listed
     notices: list[Notice] = []
     module = front.text("module") or by_path.module
     numbers: dict[str, int | None] = {"chapter": by_path.chapter, "lesson": by_path.lesson}

@@ -1,0 +1,55 @@
+"""PDF, EPUB and DOCX → Markdown, by Microsoft's markitdown: the only module that knows it.
+
+An extra (`pip install 'quoth[documents]'`), because most books are folders of text. What comes out is a rendition:
+offsets of such a page are offsets into it, not into the document. Blocking; the ingest reads in threads.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quoth.errors import Unreadable
+
+if TYPE_CHECKING:
+    from markitdown import MarkItDown
+
+
+class MarkItDownDocuments:
+    """Converts one document after another. The library is loaded with the first."""
+
+    def __init__(self) -> None:
+        self._converter: MarkItDown | None = None
+
+    def text(self, path: Path, source_file: str) -> str:
+        from markitdown import MarkItDownException
+
+        if self._converter is None:
+            self._converter = _converter()
+        try:
+            return str(self._converter.convert_local(path).markdown)
+        except (MarkItDownException, OSError) as error:
+            reason = str(error).strip().rpartition("with message: ")[2] or type(error).__name__
+            raise Unreadable(
+                f"{source_file} cannot be converted ({reason}).",
+                hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",
+                details={"source_file": source_file},
+            ) from error
+
+
+def _converter() -> MarkItDown:
+    """With these three converters and no other: the one for text would take a damaged document for text."""
+    from markitdown import MarkItDown
+    from markitdown.converters import DocxConverter, EpubConverter, PdfConverter
+
+    converter = MarkItDown(enable_builtins=False, enable_plugins=False)
+    for known in (DocxConverter(), EpubConverter(), PdfConverter()):
+        converter.register_converter(known)
+    return converter
+
+
+def documents() -> MarkItDownDocuments | None:
+    """The converter, where the extra is installed."""
+    wanted = ("markitdown", "mammoth", "pdfminer")
+    return MarkItDownDocuments() if all(find_spec(name) for name in wanted) else None
