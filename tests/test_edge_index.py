@@ -22,12 +22,14 @@ from contracts.index_contract import (
     a_chunk,
     a_query,
     all_ids,
+    hand_idf,
     indexed,
     unit,
     write,
 )
 from contracts.index_process import publication, publish, seen
 from quoth.adapters.edge import EdgeIndex, EdgeOptions, OpenShards
+from quoth.adapters.edge_shard import Shard
 from quoth.adapters.generations import Generations
 from quoth.domain import Filters, Fingerprint, IndexHits
 from quoth.errors import Conflict, IndexUnavailable, UnknownBook
@@ -109,6 +111,17 @@ async def test_a_shard_stays_open_until_another_generation_is_published(data_dir
     assert shards.shard(BOOK) is second
 
 
+def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_again(data_dir: Path) -> None:
+    shard = Shard.create(data_dir, BOOK, FINGERPRINT.dimensions)
+    chunks = [a_chunk(f"c{n}") for n in range(10)]
+    shard.put([indexed(chunk, terms={1: 0.5} if n < 7 else {2: 1.0}) for n, chunk in enumerate(chunks)])
+    shard.drop([chunk.id for chunk in chunks[:4]])
+    expected = {1: hand_idf(6, 3), 2: hand_idf(6, 3)}
+    assert shard.idf([1, 2]) == pytest.approx(expected, rel=1e-4)
+    assert shard.search(a_query(terms={2: 1.0})).sparse[0].score == pytest.approx(expected[2], rel=1e-4)
+    shard.close()
+
+
 async def test_only_so_many_books_stay_open(data_dir: Path, open_index: OpenIndex) -> None:
     index = open_index()
     books = ["one", "two", "three"]
@@ -176,6 +189,7 @@ async def test_nothing_is_copied_when_nothing_changes(data_dir: Path, open_index
         assert len(list(data_dir.rglob("*.building"))) == 1
 
 
+@pytest.mark.slow
 async def test_generations_do_not_pile_up_and_take_no_room_for_holes(tmp_path: Path) -> None:
     """On a real disk: a file system in memory fills a hole that is read."""
     index = EdgeIndex(tmp_path, FINGERPRINT)

@@ -265,8 +265,7 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
         middle = len(draft.pieces) // 2
         return [_draft(page, draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
     piece = draft.pieces[0]
-    size = len(page.text[piece.start : piece.end].split())
-    parts = list(cutter.anywhere(piece.start, piece.end, max(1, piece.tokens // 2), piece.lead, piece.lead_tokens))
+    parts = cutter.smaller(piece)
     if len(parts) < 2:
         middle = (piece.start + piece.end) // 2
         if middle == piece.start:
@@ -274,8 +273,9 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
                 f"{page.source_file}: the titles above offset {piece.start} leave no room for text.",
                 hint="Use an embedder that reads more tokens.",
             )
+        half = max(1, piece.tokens // 2)
         cuts = ((piece.start, middle), (middle, piece.end))
-        parts = [replace(piece, start=a, end=b, tokens=max(1, size // 2)) for a, b in cuts]
+        parts = [Piece(a, b, half, piece.lead, piece.lead_tokens) for a, b in cuts]
     return [_draft(page, draft.section, (part,)) for part in parts]
 
 

@@ -31,7 +31,7 @@ _LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the page that is never cut again. `tokens` counts its plain text."""
+    """A stretch of the page that stays together. `tokens` counts its plain text."""
 
     start: int
     end: int
@@ -40,6 +40,7 @@ class Piece:
     lead_tokens: int = 0
     sticky: bool = False  # belongs to what follows
     barrier: bool = False  # long markup: nothing to read, and too much to carry along
+    block: Block | None = None  # where the piece is a whole block
 
 
 class Words:
@@ -130,8 +131,23 @@ class Cutter:
         tokens = self._tokens_of(block)
         whole = hard if block.kind in ("fence", "table", "code", "admonition") else soft
         if tokens <= whole:
-            yield Piece(block.start, block.end, tokens, sticky=self._introduces(block))
-        elif block.children:
+            yield Piece(block.start, block.end, tokens, sticky=self._introduces(block), block=block)
+        else:
+            yield from self._parts(block, soft, hard)
+
+    def smaller(self, piece: Piece) -> list[Piece]:
+        """A piece that turned out too long in its place, cut at the next best joints."""
+        half = max(1, piece.tokens // 2)
+        if piece.block is None:
+            return list(self.anywhere(piece.start, piece.end, half, piece.lead, piece.lead_tokens))
+        room = piece.tokens if piece.block.children else half
+        parts = list(self._parts(piece.block, room, room))
+        while len(parts) == 1 and parts[0].block is not None and parts[0].block.children:
+            parts = list(self._parts(parts[0].block, room, room))
+        return [part for part in parts if part.tokens or part.sticky]
+
+    def _parts(self, block: Block, soft: int, hard: int) -> Iterator[Piece]:
+        if block.children:
             for child in block.children:
                 yield from self.pieces(child, soft, hard)
         elif block.kind in ("fence", "table"):

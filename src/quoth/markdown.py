@@ -210,6 +210,8 @@ class _Tree:
                     _close_directive(blocks, open_directives, len(token.markup))
                 at = _after(tokens, at)
         blocks.extend(self.gap(line, last))
+        # A parser may see a paragraph in a lone form feed; there is nothing in it.
+        blocks = [block for block in blocks if block.end > block.start]
         # An admonition that is never closed stays a lone line: swallowing the headings below it would cost citations.
         return tuple(blocks), at + 1
 

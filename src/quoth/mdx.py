@@ -17,7 +17,7 @@ from quoth.plaintext import IMPORT, TAG, labels
 
 _DIRECTIVE = re.compile(r"(:{3,})[ \t]*(?:([A-Za-z][\w-]*)(?:[ \t\[{].*)?)?$")
 _TAG = re.compile(TAG)
-_LONG_TAG = re.compile(r"</?[A-Za-z][\w.:-]*(?=[\s/>{])")
+_LONG_TAG = re.compile(r"</?[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])")
 _EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)(?![\w-])")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/", re.S)
 _BRACKET = re.compile(r"[\[\](){}]")

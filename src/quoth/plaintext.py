@@ -32,11 +32,12 @@ DIRECTIVE = re.compile(
 # Attributes whose value is shown to the reader.
 LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
 TAG = (
-    r"</?(?:[A-Za-z][\w.:-]*(?=[\s/>{])(?:[^<>\"'{}`]|\"[^\"]*\"|'[^']*'"
+    r"</?(?:[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])(?:[^<>\"'{}`]|\"[^\"]*\"|'[^']*'"
     r"|\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\})*+)?>"
 )
 
 _FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
+_QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
 _RULER = re.compile(
@@ -67,7 +68,7 @@ _INLINE = re.compile(
     re.S,
 )
 # Tags that stand inside a word or sentence; all others separate words.
-_WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link|)\b[^>]*>|</?>")
+_WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
 
 
 def plain(text: str, markup: Markup = "markdown") -> str:
@@ -84,7 +85,8 @@ def plain(text: str, markup: Markup = "markdown") -> str:
         parts.append(_prose(text[at : opening.start()]))
         closing = _closing(opening[1][0], len(opening[1])).search(text, opening.end())
         end = closing.start() if closing else len(text)
-        parts.append(fenced(opening[2], text[opening.end() : end]))
+        body = text[opening.end() : end]
+        parts.append(fenced(opening[2], _QUOTE.sub("", body) if ">" in text[opening.start() : opening.end()] else body))
         at = closing.end() if closing else len(text)
     parts.append(_prose(text[at:]))
     return "\n".join(part for part in parts if part)

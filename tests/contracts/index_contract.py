@@ -558,7 +558,7 @@ class IndexContract:
         chunk = a_chunk("one")
         vector = unit(0.1, 0.7, -0.3, 0.2)
         await write(index, indexed(chunk, vector, embed_hash="e"))
-        for turn in range(5):
+        for turn in range(3):
             async with index.writer(BOOK) as writer:
                 kept = (await writer.vectors(["e"]))["e"]
                 await writer.put([indexed(replace(chunk, title=f"Turn {turn}"), kept, embed_hash="e")])

@@ -31,6 +31,7 @@ FORMAT = 1
 REBUILD_HINT = "Build it again: `quoth ingest PATH --mode recreate`."
 _POINTER = "CURRENT"
 _BUILDING = ".building"
+_REMOVED = ".removed"
 _MANIFEST = "files.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Free space below which nothing is begun: the engine writes through memory maps, where a full disk is no error
@@ -118,7 +119,7 @@ class Generations:
             # A damaged pointer names nothing; what it may have meant is kept until a new one is published.
             live = max(self._numbers(), default=0)
         for path in self._leftovers(keep=(live, live - 1)):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
         return live
 
     def begin(self, generation: int, *, copy_of: int | None) -> Path:
@@ -126,7 +127,7 @@ class Generations:
         building = self.folder(generation).with_suffix(_BUILDING)
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(building, ignore_errors=True)
+            _remove(building)
             building.mkdir()
             self.reserve(0 if copy_of is None else self.bytes_on_disk(copy_of))
             if copy_of is not None:
@@ -145,10 +146,10 @@ class Generations:
             _sync(self.root)
             self._replace_pointer(pointer)
         for path in self._leftovers(keep=(pointer.generation, pointer.generation - 1)):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
 
     def discard(self, generation: int) -> None:
-        shutil.rmtree(self.folder(generation).with_suffix(_BUILDING), ignore_errors=True)
+        _remove(self.folder(generation).with_suffix(_BUILDING))
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()
 
@@ -158,6 +159,8 @@ class Generations:
         try:
             (self.root / _POINTER).unlink()
             _sync(self.root)
+            for path in self._leftovers(keep=()):
+                _remove(path)
             shutil.rmtree(self.root)
         except OSError as error:
             raise unavailable(error, self.root) from error
@@ -316,6 +319,17 @@ def _write_all(descriptor: int, block: bytes, offset: int) -> None:
     while view:
         written = os.pwrite(descriptor, view, offset)
         view, offset = view[written:], offset + written
+
+
+def _remove(folder: Path) -> None:
+    """Under another name first: a reader that closes it writes its small files by name, into what is being emptied.
+    What cannot be removed now is removed by the next writer."""
+    removed = folder.with_suffix(_REMOVED)
+    with writing(folder):
+        if folder != removed and folder.exists():
+            shutil.rmtree(removed, ignore_errors=True)
+            folder.rename(removed)
+    shutil.rmtree(removed, ignore_errors=True)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from quoth.domain import Notice
 from quoth.errors import Unreadable
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(?:\r\n?|\n)")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.M)
+_CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:", re.M)
 # The C loader is many times faster, and absent from some builds of PyYAML.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
