@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ipaddress
 
-IPv6Network = ipaddress.IPv6Network
-_GLOBAL_UNICAST = IPv6Network("2000::/3")  # the only part of IPv6 that is given out to public hosts
-_NAT64 = IPv6Network("64:ff9b::/96")  # an IPv4 address, reached from a network without IPv4
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # the only part of IPv6 that is given out to public hosts
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # an IPv4 address, reached from a network without IPv4
+# What IANA keeps for special use, beside what `ipaddress` knows: its tables differ between Python's versions.
+_SPECIAL_V4 = tuple(map(ipaddress.IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24")))
+_SPECIAL_V6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
 
 
 def refusal_of(address: str) -> str:
@@ -40,13 +42,13 @@ def _embedded(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def _of_v4(ip: ipaddress.IPv4Address) -> str:
-    return _kind(ip) or ("" if ip.is_global else "not a public address")
+    special = any(ip in network for network in _SPECIAL_V4)
+    return _kind(ip) or ("" if ip.is_global and not special else "not a public address")
 
 
 def _of_v6(ip: ipaddress.IPv6Address) -> str:
-    if ip.teredo is not None:
-        return "a tunnel's address"
-    return _kind(ip) or ("" if ip.is_global and ip in _GLOBAL_UNICAST else "not a public address")
+    special = any(ip in network for network in _SPECIAL_V6)
+    return _kind(ip) or ("" if ip.is_global and ip in _GLOBAL_UNICAST and not special else "not a public address")
 
 
 def _kind(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:

@@ -69,7 +69,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         self,
         host: str,
         port: int,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore2's signature
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
@@ -199,7 +199,9 @@ class WebFetcher:
                 )
         except (TimeoutError, httpcore2.TimeoutException, httpx2.TimeoutException) as error:
             raise Unreadable(
-                f"{url} did not answer within {self._options.timeout:g} s.", hint="Try again later.", details={"url": url}
+                f"{url} did not answer within {self._options.timeout:g} s.",
+                hint="Try again later.",
+                details={"url": url},
             ) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpx2.TransportError) as error:
             raise _Passing(str(error) or type(error).__name__) from error

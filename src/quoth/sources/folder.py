@@ -148,6 +148,9 @@ class FolderSource:
             notices=(*front.notices(file.source_file), *place_notices, *grades.notices),
         )
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
     @property
     def _survey(self) -> _Survey:
         if self._known is None:

@@ -58,7 +58,9 @@ class Lister:
             notices.append(Notice("OUTSIDE_FOLDER", message, "."))
         if self._others:
             origins = ", ".join(origin for origin, _ in self._others.most_common(3))
-            message = f"{self._others.total()} addresses of the sitemap lie on other sites ({origins}); they are left out"
+            message = (
+                f"{self._others.total()} addresses of the sitemap lie on other sites ({origins}); they are left out"
+            )
             notices.append(Notice("OTHER_SITE", message, "."))
         if not pages:
             raise self._nothing(outside)

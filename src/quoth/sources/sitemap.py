@@ -30,8 +30,6 @@ from quoth.sources.weburls import Address, Site, parse_address, source_name
 # Bump when a page would be read otherwise than before, so that unchanged pages are read again.
 READER_VERSION = "1"
 
-Tell = Callable[[int, int], None]  # pages done, pages in all
-
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -80,22 +78,12 @@ class SitemapSource:
 
     toolchain = "site"
 
-    def __init__(
-        self,
-        url: str,
-        web: Web,
-        *,
-        book_id: str,
-        base_url: str = "",
-        title: str = "",
-        tell: Tell = lambda done, total: None,
-    ) -> None:
+    def __init__(self, url: str, web: Web, *, book_id: str, base_url: str = "", title: str = "") -> None:
         self._start = parse_address(url)
         self._web = web
         self._base = base_url.rstrip("/")
         self._title = title
         self._book = Book(book_id, title or self._start.origin.partition("://")[2], base_url, url, self.toolchain)
-        self._tell = tell
         self._spool = _Spool()
         self._known = _Crawled()
         self._site = Site(self._start.origin)
@@ -189,14 +177,14 @@ class SitemapSource:
         waiting = iter(listing.pages)
         total = len(listing.pages)
         done = 0
-        self._tell(done, total)
+        self._web.tell(done, total)
 
         async def work() -> None:
             nonlocal done
             for address in waiting:
                 await self._keep(await visitor.visit(address))
                 done += 1
-                self._tell(done, total)
+                self._web.tell(done, total)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -230,7 +218,9 @@ class SitemapSource:
         self._known.entries[name] = _Entry(
             address=visited.address,
             url=str(named or visited.final),
-            title=page.title or label_of(unquote(visited.final.path.rstrip("/").rpartition("/")[2])) or self._book.title,
+            title=page.title
+            or label_of(unquote(visited.final.path.rstrip("/").rpartition("/")[2]))
+            or self._book.title,
             language=page.language,
             start=self._spool.add(text),
             length=len(text),

@@ -30,7 +30,7 @@ class _Stop(Exception):
 
 def looks_like_a_web_page(data: bytes) -> bool:
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    return head.startswith((b"<!doctype html", b"<html")) or b"<html" in head
+    return head.startswith(b"<") and (b"<!doctype html" in head or b"<html" in head)
 
 
 def parse_sitemap(data: bytes, url: str, *, limit: int) -> SitemapFile:

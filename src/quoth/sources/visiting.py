@@ -17,6 +17,7 @@ from quoth.sources.robots import AGENT, MAX_BYTES, Robots, parse_robots
 from quoth.sources.weburls import Address, Site
 
 Sleep = Callable[[float], Awaitable[None]]
+Tell = Callable[[int, int], None]  # pages downloaded, pages in all
 
 PAGE_TYPES = frozenset(("text/html",))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -41,6 +42,7 @@ class Web:
 
     open: OpenFetcher
     options: CrawlOptions = CrawlOptions()
+    tell: Tell = lambda done, total: None
     sleep: Sleep = asyncio.sleep
 
 
@@ -95,7 +97,9 @@ class Visitor:
         asked, kept = self.robots.delay, self.options.max_delay
         if asked <= kept:
             return []
-        return [Notice("CRAWL_DELAY", f"{asked:g} s between requests are asked for; {kept:g} s are kept", "/robots.txt")]
+        return [
+            Notice("CRAWL_DELAY", f"{asked:g} s between requests are asked for; {kept:g} s are kept", "/robots.txt")
+        ]
 
     async def follow(
         self, address: Address, *, limit: int, types: Collection[str] = (), obey: bool = False
@@ -131,9 +135,7 @@ class Visitor:
         return Visited(address, final, document)
 
     async def _page(self, address: Address) -> tuple[Address, Fetched]:
-        final, answer = await self.follow(
-            address, limit=self.options.max_page_bytes, types=PAGE_TYPES, obey=True
-        )
+        final, answer = await self.follow(address, limit=self.options.max_page_bytes, types=PAGE_TYPES, obey=True)
         if answer.status in _GONE:
             raise LeftOut(f"it is not there (HTTP {answer.status})")
         if answer.status != 200:
@@ -150,7 +152,8 @@ class Visitor:
             raise Unreadable(f"{address} was not asked for: {megabytes:g} MB, the most for one crawl, were reached.")
         if self._failures >= _GIVE_UP_AFTER:
             raise Unreadable(
-                f"{address} was not asked for: the site failed {_GIVE_UP_AFTER} times in a row.", hint="Try again later."
+                f"{address} was not asked for: the site failed {_GIVE_UP_AFTER} times in a row.",
+                hint="Try again later.",
             )
 
     async def _wait_for_turn(self) -> None:
