@@ -362,6 +362,15 @@ async def test_a_server_that_is_not_there_is_tried_again_and_then_told() -> None
     assert len(sleep.slept) == 3
 
 
+async def test_a_server_whose_tls_is_wrong_is_told_and_not_tried_again(site: Website) -> None:
+    sleep = Sleeper()
+    async with open_fetcher(OURS, sleep=sleep) as fetcher:
+        with pytest.raises(Unreadable, match="SSL") as told:
+            await fetcher.get(site.url.replace("http:", "https:"), limit=1_000)
+    assert "certificate" in told.value.hint
+    assert sleep.slept == []
+
+
 def test_only_adapters_know_the_http_client() -> None:
     import quoth
 

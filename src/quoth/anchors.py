@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from quoth.domain import AnchorRule
+from quoth.rstids import docutils_id
+
+_MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
 
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -19,17 +23,24 @@ _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F17
 class Anchors:
     """The anchors of one page, in the order of its headings."""
 
-    def __init__(self, rule: AnchorRule) -> None:
+    def __init__(self, rule: AnchorRule, explicit: Iterable[str] = ()) -> None:
+        """Python-Markdown looks for explicit ids on the whole page before it gives any."""
         self._rule = rule
         self._seen: dict[str, int] = {}
+        if rule in _MKDOCS:
+            self._seen.update((anchor, 0) for anchor in explicit if anchor)
 
     def of(self, words: str, explicit: str = "") -> str:
         """The anchor of the next heading; empty when the toolchain gives none."""
         if self._rule == "none":
             return ""
+        if self._rule == "html":  # the published page has the ids that it has
+            return explicit
+        if self._rule == "jupyter":  # which does not tell headings of the same words apart
+            return explicit or slug(words, "jupyter")
         if explicit:
-            # Docusaurus and GitHub's slugger never learn of explicit ids, so those do not number later headings.
-            if self._rule in ("mdbook", "mkdocs", "sphinx"):
+            # Docusaurus, mdBook and GitHub's slugger never learn of explicit ids: those do not number later headings.
+            if self._rule == "sphinx" or self._rule in _MKDOCS:
                 self._seen.setdefault(explicit, 0)
             return explicit
         return self._unique(slug(words, self._rule))
@@ -40,13 +51,22 @@ class Anchors:
             number = self._seen.get("", 0) + 1
             self._seen[""] = number
             return f"id{number}"
-        joint = "_" if self._rule == "mkdocs" else "-"
-        if self._rule == "mkdocs" and not base:
-            base = "_1" if "_1" not in self._seen else base
+        if self._rule in _MKDOCS:
+            return self._numbered(base)
         anchor = base
         while anchor in self._seen:
             self._seen[base] += 1
-            anchor = f"{base}{joint}{self._seen[base]}"
+            anchor = f"{base}-{self._seen[base]}"
+        self._seen[anchor] = 0
+        return anchor
+
+    def _numbered(self, base: str) -> str:
+        """Python-Markdown counts on from a number that the id ends with: after `step_1`, `step_1` is `step_2`."""
+        anchor = base
+        while anchor in self._seen or not anchor:
+            stem, mark, number = anchor.rpartition("_")
+            counted = mark and number.isascii() and number.isdigit()
+            anchor = f"{stem}_{int(number) + 1}" if counted else f"{anchor}_1"
         self._seen[anchor] = 0
         return anchor
 
@@ -57,12 +77,19 @@ def slug(words: str, rule: AnchorRule) -> str:
         return "".join(_github(character) for character in words.lower())
     if rule == "mdbook":
         kept = (c if c in "_-" or c.isalnum() else "-" if c.isspace() else "" for c in words.strip().lower())
-        return "".join(kept)
+        return "".join(kept) or "section"
+    if rule == "mkdocs-unicode":
+        return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", words).strip().lower())
+    if rule in ("pymdownx", "pymdownx-cased"):
+        composed = unicodedata.normalize("NFC", words).strip()
+        return re.sub(r"[^\w\- ]", "", composed if rule == "pymdownx-cased" else composed.lower()).replace(" ", "-")
+    if rule == "sphinx":
+        return docutils_id(words)
+    if rule == "jupyter":
+        return words.strip().replace(" ", "-")
     ascii_words = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii")
     if rule == "mkdocs":
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_words).strip().lower())
-    if rule == "sphinx":
-        return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", ascii_words.lower()))
     return ""
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -27,7 +28,7 @@ from quoth.errors import TextTooLong
 from quoth.markdown import Block, leaves, parse, plain
 from quoth.ports import TokenCounter
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
 # A breadcrumb may not crowd out the text it stands for. In the worst case a character is a token.
@@ -124,8 +125,8 @@ def _crumbs(breadcrumb: tuple[str, ...]) -> str:
 
 
 def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
-    anchors = Anchors(page.anchors)
     headings = [leaf for leaf in leaves(blocks) if leaf.level]
+    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
     anchor_at = {heading.start: anchors.of(heading.text, heading.anchor) for heading in headings}
     top = headings[0].start if headings else -1
     sections: list[_Section] = []
@@ -295,6 +296,8 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
     for index, (draft, size) in enumerate(drafts):
         text = page.text[draft.start : draft.end]
         line, counted = line + _line_breaks(page.text, counted, draft.start), draft.start
+        file_line, shift = _in_file(page, draft.start, line)
+        included = any(one.start < draft.end and draft.start < one.end for one in page.inserts)
         chunks.append(
             Chunk(
                 id=ids[index],
@@ -302,7 +305,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 text=text,
                 start=draft.start,
                 end=draft.end,
-                line=line,
+                line=file_line,
                 source_file=page.source_file,
                 source_file_hash=page.file_hash,
                 title=page.title,
@@ -319,6 +322,8 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 token_count=size,
                 char_count=len(text),
                 lead=draft.pieces[0].lead,
+                shift=shift,
+                included=included,
                 module=page.module,
                 chapter=page.chapter,
                 lesson=page.lesson,
@@ -340,6 +345,18 @@ def _ids(place: str, hashes: Sequence[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         ids.append(str(uuid.uuid5(ID_NAMESPACE, name if seen[name] == 1 else f"{name}:{seen[name]}")))
     return ids
+
+
+def _in_file(page: Page, offset: int, line: int) -> tuple[int, int]:
+    """The line of an offset in the page's own file, and how much further on in the text it stands than there. What an
+    include has brought stands where the include does."""
+    index = bisect_right(page.inserts, offset, key=lambda insert: insert.start) - 1
+    if index < 0:
+        return line, 0
+    insert = page.inserts[index]
+    if offset < insert.end:
+        return insert.line, offset - insert.at
+    return line - insert.lines, insert.shift
 
 
 def _line_breaks(text: str, start: int, end: int) -> int:

@@ -20,9 +20,21 @@ AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "n
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
 
 # How a page is written decides which parser reads it.
-Markup = Literal["markdown", "mdx", "text"]
+Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes the page decides how its headings become anchors.
-AnchorRule = Literal["docusaurus", "github", "mdbook", "mkdocs", "sphinx", "none"]
+AnchorRule = Literal[
+    "docusaurus",
+    "github",
+    "html",  # only ids that stand in the text
+    "jupyter",
+    "mdbook",
+    "mkdocs",
+    "mkdocs-unicode",
+    "none",
+    "pymdownx",
+    "pymdownx-cased",
+    "sphinx",
+]
 
 
 # --- reading: a book and its pages -----------------------------------------------------------------------------
@@ -76,11 +88,24 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Insert:
+    """A stretch of `Page.text` that stands in another file, and the directive in the page's own file that shows it."""
+
+    start: int
+    end: int
+    at: int  # where the directive stands in the file
+    line: int  # and in which line of it
+    shift: int  # by how many characters the text behind `end` is further on than in the file
+    lines: int  # and by how many lines
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One file as its author wrote it, and where its toolchain publishes it.
 
     `text` is the whole decoded file, byte order mark and line endings included, so that offsets into it are offsets
-    into the file. `body_start` is where the front matter ends.
+    into the file; where the file includes others, their text is in it too, and `inserts` tells where, in order.
+    `body_start` is where the front matter ends.
     """
 
     book_id: str
@@ -102,6 +127,7 @@ class Page:
     language: str | None = None
     version: str | None = None
     notices: tuple[Notice, ...] = ()
+    inserts: tuple[Insert, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +160,8 @@ class Chunk:
     token_count: int
     char_count: int
     lead: str = ""
+    shift: int = 0  # `start - shift` is the offset in the file: includes before the chunk have moved its text
+    included: bool = False  # holds text that an include has brought from another file
     module: str | None = None
     chapter: int | None = None
     lesson: int | None = None

@@ -10,34 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
+from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
 from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
+from quoth.myst import myst_rule
 from quoth.plaintext import HEADING_ID, fenced, inline_text, plain
+from quoth.rst import first_title, parse_rst
+from quoth.rstids import labelled_myst
 
 __all__ = ["Block", "BlockKind", "first_heading", "leaves", "parse", "plain"]
-
-BlockKind = Literal[
-    "heading",
-    "paragraph",
-    "list",
-    "item",
-    "fence",
-    "code",  # indented
-    "table",
-    "admonition",
-    "quote",
-    "html",
-    "label",  # the opening line of an admonition, or a tag with words for the reader: belongs to what follows
-    "markup",  # nothing to read: imports, tags, comments, rules, link definitions, front matter
-]
 
 _CONTAINERS: dict[str, BlockKind] = {
     "bullet_list_open": "list",
@@ -56,25 +44,9 @@ _LEAVES: dict[str, BlockKind] = {
     "mdx_markup": "markup",
     "directive_open": "label",
     "directive_close": "markup",
+    "myst_target": "markup",
 }
-_NEWLINE = re.compile(r"\r\n?|\n")
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A stretch of whole lines, `start` at the beginning of the first and `end` after the last visible character."""
-
-    kind: BlockKind
-    start: int
-    end: int
-    level: int = 0  # of a heading
-    text: str = ""  # of a heading, without markup
-    info: str = ""  # of a fence: everything after the backticks; of an admonition: its kind
-    anchor: str = ""  # the explicit id of a heading
-    head_end: int = 0  # of a fence or a table: where the opening line or the header rows end
-    plain: str = ""  # of a leaf: what there is to read
-    children: tuple[Block, ...] = ()
 
 
 def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Block, ...]:
@@ -82,29 +54,26 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
     front = (Block("markup", 0, start),) if text[:start].strip() else ()
     if start == 0 and text.startswith("\ufeff"):
         start, front = 1, (Block("markup", 0, 1),)
-    lines = _Lines(text, start)
+    if markup == "rst":
+        return front + parse_rst(text, start)
+    lines = Lines(text, start)
     if markup == "text":
         return front + tuple(_Tree(lines, markup).gap(0, lines.count))
     tokens: list[Token] = []
     parser = _parser(markup)
     parser.block.parse(lines.source, parser, {}, tokens)
-    return front + _Tree(lines, markup).build(tokens)
+    blocks = _Tree(lines, markup).build(tokens)
+    return front + (tuple(labelled_myst(blocks, text)) if markup == "myst" else blocks)
 
 
-def leaves(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if block.children:
-            yield from leaves(block.children)
-        else:
-            yield block
-
-
-def first_heading(text: str, *, start: int = 0) -> str:
+def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> str:
     """The words of the first level-one heading, or of a heading of any level that the page opens with; found without
     parsing the page, and empty when there is none."""
+    if markup == "rst":
+        return first_title(text[start:])
     fence = before = opening = ""
     seen_text = False
-    for line in _NEWLINE.split(text[start:].removeprefix("\ufeff")):
+    for line in NEWLINE.split(text[start:].removeprefix("\ufeff")):
         bare = line.strip()
         if fence:
             fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
@@ -122,13 +91,15 @@ def first_heading(text: str, *, start: int = 0) -> str:
     return opening
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
     # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
     off = ["reference"]
     everywhere: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "directive", directive_rule, everywhere)
+    if markup == "myst":
+        parser.block.ruler.before("table", "myst", myst_rule, everywhere)
     if markup == "mdx":
         off += ["code", "html_block"]
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
@@ -137,39 +108,11 @@ def _parser(markup: Markup) -> MarkdownIt:
     return parser
 
 
-class _Lines:
-    """The lines of a text as markdown-it counts them, and where each begins in the original."""
-
-    def __init__(self, text: str, start: int) -> None:
-        self.text = text
-        body = text[start:] if start else text
-        if "\r" in body:
-            self.starts = [start, *(match.end() + start for match in _NEWLINE.finditer(body))]
-            body = _NEWLINE.sub("\n", body)
-        else:
-            self.starts = [start]
-            at = body.find("\n")
-            while at >= 0:
-                self.starts.append(start + at + 1)
-                at = body.find("\n", at + 1)
-        self.source = body.replace("\0", "\ufffd")
-        self.count = len(self.starts)
-        self.starts.append(len(text))
-
-    def span(self, first: int, last: int) -> tuple[int, int]:
-        """Offsets of the lines from `first` up to but without `last`, blank lines at the end left out."""
-        start = self.starts[first]
-        return start, start + len(self.text[start : self.starts[last]].rstrip())
-
-    def blank(self, line: int) -> bool:
-        return not self.text[self.starts[line] : self.starts[line + 1]].strip()
-
-
 class _Tree:
     """Builds Blocks from markdown-it's flat tokens. Every line of a container is in one of its children: what no
     rule has claimed (the lone `>` of a quote, text nested too deep) is added as a block of its own."""
 
-    def __init__(self, lines: _Lines, markup: Markup) -> None:
+    def __init__(self, lines: Lines, markup: Markup) -> None:
         self.lines = lines
         self.markup: Markup = markup
 
@@ -239,7 +182,8 @@ class _Tree:
         if kind == "table":
             return replace(self._leaf(kind, start, end), head_end=self.lines.span(first, min(first + 2, last))[1])
         if kind == "markup":
-            return Block("label" if token.content else kind, start, end, plain=token.content)
+            info = "target" if token.type == "myst_target" else ""
+            return Block("label" if token.content else kind, start, end, info=info, plain=token.content)
         return self._leaf(kind, start, end)
 
     def _leaf(self, kind: BlockKind, start: int, end: int) -> Block:

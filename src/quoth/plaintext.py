@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from quoth.domain import Markup
+from quoth.rst import plain_rst
+from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN
 
 # A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
 HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
@@ -27,7 +29,7 @@ DEFINITION = re.compile(
     re.M,
 )
 DIRECTIVE = re.compile(
-    r"^[ \t>]*:{3,}[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
+    r"^[ \t>]*:{3,}[ \t]*(?:\{?([A-Za-z][\w:-]*)\}?[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
 )
 # Attributes whose value is shown to the reader.
 LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
@@ -38,6 +40,11 @@ TAG = (
 
 _FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
 _QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
+_MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*(.*)$")
+_MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?=\n|$)", re.S)
+_MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
+_MYST_ROLE = re.compile(r"\{[A-Za-z][\w:.+-]*\}`+(?:([^`\n]*?)[ \t]*<[^<>`\n]*>|([^`\n]*))`+")
+_MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
 _RULER = re.compile(
@@ -75,6 +82,8 @@ def plain(text: str, markup: Markup = "markdown") -> str:
     """The readable words of `text`, without markup. Deterministic, and empty when there is nothing to read."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if markup == "rst":
+        return plain_rst(text)
     if markup == "text":
         return _BLANK.sub("\n", text).strip("\ufeff \t\n")
     if "```" not in text and "~~~" not in text:
@@ -96,15 +105,33 @@ def fenced(info: str, body: str) -> str:
     """The words of a fence: its title and its code as it stands."""
     if info.strip() == "mdx-code-block":  # Docusaurus renders what such a fence holds
         return _prose(body)
+    if info.lstrip().startswith("{") and (directive := _MYST.match(info)):
+        return _directive_words(directive[1].lower(), directive[2], body)
     title = _FENCE_TITLE.search(info)
     code = body.strip("\n").rstrip()
     return f"{title[1][1:-1]}\n{code}" if title else code
+
+
+def _directive_words(name: str, title: str, body: str) -> str:
+    """What a directive of MyST says: its title or kind, and its content without options."""
+    options = _MYST_OPTIONS.match(body)
+    said = [match[1] for match in _MYST_CAPTION.finditer(options[0])] if options else []
+    rest = body[options.end() :] if options else body
+    if name in CODE or name in ("eval-rst", "csv-table"):
+        code = rest.strip("\n").rstrip()
+        return "\n".join(filter(None, (*said, title if name == "math" else "", code)))
+    head = [SPOKEN[name]] if name in SPOKEN else []
+    if name not in INVISIBLE:
+        head += [inline_text(title), *said, plain(rest)]
+    return "\n".join(part for part in head if part)
 
 
 def inline_text(text: str) -> str:
     """The words of one line of Markdown as a renderer's text nodes hold them: what anchors are made from."""
     if not _SPECIAL.search(text):
         return text.strip()
+    if "}`" in text:
+        text = _MYST_ROLE.sub(_role_words, text)
     text = _INLINE.sub(_heading_replacement, text)
     return (html.unescape(text) if "&" in text else text).strip()
 
@@ -134,6 +161,10 @@ def _without_blocks(text: str) -> str:
     """Lets go of the marks that fill whole lines. The tests before the patterns are there for speed."""
     if "{" in text:
         text = HEADING_ID.sub("", text)
+        if "}`" in text:
+            text = _MYST_ROLE.sub(_role_words, text)
+    if ")=" in text:
+        text = _MYST_TARGET.sub("", text)
     if "<!--" in text or "{/*" in text:
         text = COMMENT.sub("", text)
     if "<s" in text or "<S" in text:
@@ -149,6 +180,11 @@ def _without_blocks(text: str) -> str:
     if _RULED.search(text):
         text = _RULER.sub("", text)
     return text
+
+
+def _role_words(match: re.Match[str]) -> str:
+    said = match[1] or match[2] or ""
+    return said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
 
 
 def _directive_title(match: re.Match[str]) -> str:

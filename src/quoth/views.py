@@ -60,8 +60,8 @@ def citation_view(citation: Citation) -> View:
         "chunk_id": chunk.id,
         "breadcrumb": list(chunk.breadcrumb),
         "quote": citation.quote,
-        "start": citation.start,
-        "end": citation.end,
+        "start": citation.start - chunk.shift,
+        "end": citation.end - chunk.shift,
         "source_file": chunk.source_file,
         "line": chunk.line + chunk.text.count("\n", 0, max(0, citation.start - chunk.start)),
     }
@@ -178,8 +178,8 @@ def chunk_view(chunk: Chunk) -> View:
         "prev_chunk_id": chunk.prev_chunk_id,
         "next_chunk_id": chunk.next_chunk_id,
         "content_hash": chunk.content_hash,
-        "start": chunk.start,
-        "end": chunk.end,
+        "start": chunk.start - chunk.shift,
+        "end": chunk.end - chunk.shift,
         "line": chunk.line,
     }
 

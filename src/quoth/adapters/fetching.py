@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -204,6 +205,12 @@ class WebFetcher:
                 details={"url": url},
             ) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpx2.TransportError) as error:
+            if _is_about_tls(error):
+                raise Unreadable(
+                    f"{url} cannot be had: {error}.",
+                    hint="Its certificate or its TLS is not right.",
+                    details={"url": url},
+                ) from error
             raise _Passing(str(error) or type(error).__name__) from error
         except httpx2.DecodingError as error:
             raise Unreadable(f"{url} is compressed wrongly: {error}.", details={"url": url}) from error
@@ -232,6 +239,13 @@ async def _bounded(response: httpx2.Response, url: str, limit: int) -> bytes:
         if len(body) > limit:
             raise Unreadable(f"{url} is larger than {limit / 1e6:g} MB.", details={"url": url})
     return bytes(body)
+
+
+def _is_about_tls(error: BaseException | None) -> bool:
+    """The client wraps what went wrong several times."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _charset(parameters: str) -> str:

@@ -62,11 +62,11 @@ def settings_for(*, data_dir: Path | None, verbose: bool = False, **overrides: A
     return settings
 
 
-def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]]) -> T:
-    """Join everything, do one thing, close everything."""
+def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool = False) -> T:
+    """Join everything, do one thing, close everything. `warm` when the model will be needed."""
 
     async def joined() -> T:
-        async with bootstrap(settings) as quoth:
+        async with bootstrap(settings, warm=warm) as quoth:
             return await work(quoth)
 
     return asyncio.run(joined())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from quoth.ingest import Progress, Tell
 
 
-def default_book_id(path: str) -> str:
+def default_book_id(path: str | Path) -> str:
     """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
     `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
-    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", path, re.I)
+    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
     if site is None:
-        shown = Path(path).resolve().name
+        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
     else:
         shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
     name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")

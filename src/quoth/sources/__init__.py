@@ -7,16 +7,22 @@ its business.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from quoth.domain import Book, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.sources.docusaurus import DocusaurusRules, find_site, has_categories
+from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
+from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.folder import FolderSource
+from quoth.sources.gitbook import GitBookRules, find_gitbook
+from quoth.sources.includes import Includes
+from quoth.sources.mdbook import MdBookRules, find_mdbook
+from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
 from quoth.sources.visiting import CrawlOptions, Web
-from quoth.sources.walking import existing_folder
+from quoth.sources.walking import existing_folder, folders
 from quoth.sources.weburls import is_url
 
 __all__ = ["BookSource", "CrawlOptions", "Web", "is_url", "open_source"]
@@ -61,17 +67,85 @@ def open_source(
 
         return SitemapSource(str(path), web, book_id=book_id, base_url=base_url, title=title)
     root = existing_folder(Path(path))
-    site = find_site(root)
-    if site is not None or has_categories(root) or has_categories(root / "docs"):
-        docs = root
-        if site is not None:
-            docs = (site.root / site.docs).resolve()
-        elif not has_categories(root):
-            docs = root / "docs"
-        rules = DocusaurusRules(docs, root if root.is_relative_to(docs) else docs, site, base_url)
-        name = title or (site.title if site else "") or label_of(root.name)
-        published = base_url or (f"{site.url.rstrip('/')}{site.base_path}" if site and site.url else "")
-        book = Book(book_id, name, published, str(path), "docusaurus")
-        return FolderSource(root, book, rules, docs)
-    book = Book(book_id, title or label_of(root.name), base_url, str(path), "plain")
-    return FolderSource(root, book, PlainRules(root, base_url))
+    named = _Named(root, book_id, title, base_url, str(path))
+    found = _recognised(root, named)
+    if found is None and not _has_pages(root):
+        inside = [source for folder in folders(root) if (source := _recognised(folder, named))]
+        found = inside[0] if len(inside) == 1 else None
+    return found or FolderSource(root, named.book("plain"), PlainRules(root, base_url))
+
+
+def _recognised(folder: Path, named: _Named) -> BookSource | None:
+    site = find_site(folder)
+    if site is not None:
+        return _docusaurus(folder, site, named)
+    return (
+        _mdbook(folder, named)
+        or _mkdocs(folder, named)
+        or _gitbook(folder, named)
+        or (_docusaurus(folder, None, named) if has_categories(folder) or has_categories(folder / "docs") else None)
+    )
+
+
+def _has_pages(root: Path) -> bool:
+    """Whether the folder has pages of its own, other than what every repository has (README, LICENSE, …)."""
+    return any(path.suffix in (".md", ".mdx") and not path.stem.isupper() for path in root.iterdir())
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What the user said about the book. Source files are named from `root`, wherever the project is found."""
+
+    root: Path
+    book_id: str
+    title: str
+    base_url: str
+    source: str
+
+    def book(self, toolchain: str, title: str = "", published: str = "") -> Book:
+        name = self.title or title or label_of(self.root.name)
+        return Book(self.book_id, name, self.base_url or published, self.source, toolchain)
+
+
+def _part(folder: Path, docs: Path) -> Path:
+    """What is read: all the docs, or the folder of them that the user gave."""
+    return folder if folder.is_relative_to(docs) else docs
+
+
+def _docusaurus(folder: Path, site: Site | None, named: _Named) -> BookSource:
+    project = site.root if site else folder
+    docs = (site.root / site.docs).resolve() if site else folder if has_categories(folder) else folder / "docs"
+    rules = DocusaurusRules(docs, _part(folder, docs), site, named.base_url)
+    published = f"{site.url.rstrip('/')}{site.base_path}" if site and site.url else ""
+    book = named.book("docusaurus", site.title if site else "", published)
+    return FolderSource(named.root, book, rules, docs, Includes(project, mdx_partials(project)))
+
+
+def _mdbook(folder: Path, named: _Named) -> BookSource | None:
+    found = find_mdbook(folder)
+    if found is None or not found.src.is_dir():
+        return None
+    rules = MdBookRules(found, _part(folder, found.src), named.base_url)
+    book = named.book("mdbook", found.title, found.site_url if "://" in found.site_url else "")
+    return FolderSource(named.root, book, rules, found.src, Includes(found.root, mdbook_includes), rules.contents)
+
+
+def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
+    found = find_mkdocs(folder)
+    if found is None:
+        return None
+    rules = MkDocsRules(found, _part(folder, found.docs), named.base_url)
+    book = named.book("mkdocs", found.title, found.site_url)
+    return FolderSource(
+        named.root, book, rules, found.docs, Includes(found.root, snippets(found.snippet_bases)), rules.contents
+    )
+
+
+def _gitbook(folder: Path, named: _Named) -> BookSource | None:
+    found = find_gitbook(folder)
+    if found is None:
+        return None
+    rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
+    return FolderSource(
+        named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents
+    )

@@ -29,7 +29,6 @@ _CATEGORIES = ("_category_.json", "_category_.yml", "_category_.yaml")
 _EXCLUDED = re.compile(r"(?:^|/)_|\.test\.|(?:^|/)__tests__(?:/|$)")
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 _DATE_OR_VERSION = re.compile(r"^\d+[-_.]\d+")
-_IMPORT = re.compile(r"^import\s[^'\"]*?from\s+['\"]([^'\"]+\.mdx?)['\"]", re.M)
 _COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w'\"/])//[^\n]*", re.S)
 
 
@@ -139,7 +138,8 @@ class DocusaurusRules:
         own = front.text("id") or (without_prefix(path.stem) if strip else path.stem)
         slug = self._slug(path, folders, own, front.text("slug"), strip)
         trail = tuple(self._label(folders[: depth + 1]) for depth in range(len(folders)))
-        return Route(self._published(slug), trail, front.text("sidebar_label") or own)
+        language = self._site.language if self._site else None
+        return Route(self._published(slug), trail, front.text("sidebar_label") or own, language=language)
 
     def markup(self, name: str) -> Markup:
         wanted = self._site.markdown_format if self._site else "mdx"
@@ -148,13 +148,7 @@ class DocusaurusRules:
         return "markdown" if wanted == "md" else "mdx"
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        """The partials that a page imports. Their words are not yet read with the page; when they are, it is here
-        that the reader learns which files to open."""
-        if "import" not in text:
-            return ()
-        site = self._site.root if self._site else self._docs
-        targets = _IMPORT.findall(text)
-        return [site / target[6:] if target.startswith("@site/") else path.parent / target for target in targets]
+        return ()
 
     def _slug(self, path: PurePosixPath, folders: Sequence[str], name: str, slug: str, strip: bool) -> str:
         if slug.startswith("/"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import Protocol
 from quoth.domain import AnchorRule, Book, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.markdown import first_heading
-from quoth.sources.metadata import Field, Place, grading, place, used_fields
+from quoth.sources.includes import Expanded, Includes
+from quoth.sources.metadata import Field, Place, grading, place, place_by_path, used_fields
 from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
@@ -32,6 +33,9 @@ class Route:
     url: str
     trail: tuple[str, ...] = ()
     name: str = ""  # the title of a page that has none
+    title: str = ""  # what a table of contents calls the page, whatever the page says
+    place: Place | None = None  # what a table of contents numbers; the path where there is none
+    language: str | None = None  # of the book, where the page names none
 
 
 class Rules(Protocol):
@@ -54,7 +58,7 @@ class Rules(Protocol):
     def markup(self, name: str) -> Markup: ...
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        """Other files that the page shows: partials and includes. They are part of its digest."""
+        """Other files that change how the page is read, apart from what `Includes` puts into its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,21 @@ class FolderSource:
     """A `BookSource` over a folder. Source files are named from `root`, the folder that the user gave, so that they
     are found there; pages are published from `docs`, which is the same folder or one inside of it."""
 
-    def __init__(self, root: Path, book: Book, rules: Rules, docs: Path | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        book: Book,
+        rules: Rules,
+        docs: Path | None = None,
+        includes: Includes | None = None,
+        contents: Callable[[], Iterable[Notice]] = tuple,  # what a table of contents names in vain
+    ) -> None:
         self._docs = docs or root
         self._root = root if self._docs.is_relative_to(root) or root.is_relative_to(self._docs) else self._docs
         self._book = book
         self._rules = rules
+        self._includes = includes
+        self._contents = contents
         self._known: _Survey | None = None
 
     @property
@@ -124,16 +138,17 @@ class FolderSource:
         text = decode(data, file.source_file)
         front = front_matter(text)
         route = self._rules.route(entry.name, front)
-        where, place_notices = self._place(front, file.source_file, entry.name)
+        where, place_notices = self._place(front, file.source_file, entry.name, route)
+        shown = self._expanded(text, entry.path, file.source_file, front.body_start)
         grades = grading(front, file.source_file, self._survey.used)
-        language = front.text("lang", "language") or None
+        language = front.text("lang", "language") or route.language
         return Page(
             book_id=self._book.book_id,
             source_file=file.source_file,
-            text=text,
+            text=shown.text,
             file_hash=sha256(data).hexdigest(),
             url=route.url,
-            title=front.text("title") or first_heading(text, start=front.body_start) or route.name,
+            title=route.title or front.text("title") or first_heading(shown.text, start=front.body_start) or route.name,
             markup=self._rules.markup(entry.name),
             anchors=self._rules.anchors,
             body_start=front.body_start,
@@ -145,7 +160,8 @@ class FolderSource:
             proficiency_level=grades.proficiency_level,
             layer=grades.layer,
             language=language,
-            notices=(*front.notices(file.source_file), *place_notices, *grades.notices),
+            notices=(*front.notices(file.source_file), *place_notices, *grades.notices, *shown.notices),
+            inserts=shown.inserts,
         )
 
     def close(self) -> None:
@@ -157,10 +173,13 @@ class FolderSource:
             self._known = self._look()
         return self._known
 
-    def _place(self, front: FrontMatter, source_file: str, name: str) -> tuple[Place, tuple[Notice, ...]]:
+    def _expanded(self, text: str, path: Path, source_file: str, body_start: int) -> Expanded:
+        return self._includes.expand(text, path, source_file, body_start) if self._includes else Expanded(text)
+
+    def _place(self, front: FrontMatter, source_file: str, name: str, route: Route) -> tuple[Place, tuple[Notice, ...]]:
         """Files that claim one place keep module and chapter but have no lesson number, each of them, so that ids
         made from the path tell them apart whichever is read first."""
-        where, notices = place(front, source_file, name)
+        where, notices = place(front, source_file, route.place or place_by_path(name))
         if where not in self._survey.shared:
             return where, notices
         message = (
@@ -189,17 +208,23 @@ class FolderSource:
             if reason:
                 survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
                 continue
-            where, _ = place(front, source_file, name)
+            route = self._rules.route(name, front)
+            where, _ = place(front, source_file, route.place or place_by_path(name))
             claims[where] += where.complete
             survey.used |= used_fields(front)
-            digest = self._content_digest(path, data, text)
-            survey.entries[source_file] = _Entry(path, name, digest, where, self._rules.route(name, front))
+            shown = self._expanded(text, path, source_file, front.body_start)
+            digest = self._content_digest(path, data, text, shown)
+            survey.entries[source_file] = _Entry(path, name, digest, where, route)
         survey.shared = frozenset(where for where, count in claims.items() if count > 1)
         survey.notices = _book_notices(survey)
+        for notice in self._contents():
+            (survey.skipped if notice.code == "PAGE_SKIPPED" else survey.notices).append(notice)
         return survey
 
-    def _content_digest(self, path: Path, data: bytes, text: str) -> str:
+    def _content_digest(self, path: Path, data: bytes, text: str, shown: Expanded) -> str:
         digest = sha256(data)
+        if shown.inserts:
+            digest.update(sha256(shown.text.encode()).digest())
         for other in self._rules.depends_on(path, text):
             try:
                 digest.update(sha256(other.read_bytes()).digest())
@@ -211,8 +236,13 @@ class FolderSource:
         """Everything the chunks of a page depend on, apart from the chunker itself."""
         route = entry.route
         shared = self._known is not None and entry.place in self._known.shared
-        parts = [READER_VERSION, self.toolchain, self._rules.anchors, entry.digest, route.url, route.trail, route.name]
-        return sha256(json.dumps([*parts, self._book.book_id, shared]).encode()).hexdigest()
+        place = entry.place
+        parts = (
+            *(READER_VERSION, self.toolchain, self._rules.anchors, entry.digest, self._book.book_id, shared),
+            *(route.url, route.trail, route.name, route.title, route.language),
+            *(place.module, place.chapter, place.lesson),
+        )
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _book_notices(survey: _Survey) -> list[Notice]:

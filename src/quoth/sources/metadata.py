@@ -55,9 +55,9 @@ def used_fields(front: FrontMatter) -> frozenset[Field]:
     return frozenset(field for field, keys in FIELDS.items() if any(key in front.values for key in keys))
 
 
-def place(front: FrontMatter, source_file: str, name: str) -> tuple[Place, tuple[Notice, ...]]:
-    """What the front matter says, and where it is silent the path below the docs folder."""
-    by_path = place_by_path(name)
+def place(front: FrontMatter, source_file: str, by_path: Place | None = None) -> tuple[Place, tuple[Notice, ...]]:
+    """What the front matter says, and where it is silent what path or table of contents tell."""
+    by_path = place_by_path(source_file) if by_path is None else by_path
     notices: list[Notice] = []
     module = front.text("module") or by_path.module
     numbers: dict[str, int | None] = {"chapter": by_path.chapter, "lesson": by_path.lesson}

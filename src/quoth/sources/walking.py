@@ -30,6 +30,12 @@ def existing_folder(path: Path) -> Path:
     return resolved
 
 
+def folders(root: Path) -> list[Path]:
+    """The folders in `root` that may hold pages."""
+    found = [path for path in root.iterdir() if path.is_dir() and not path.is_symlink()]
+    return sorted(path for path in found if path.name not in IGNORED and not path.name.startswith("."))
+
+
 def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
     """Every file below `root` with one of the suffixes, folder by folder in the order of names."""
     yield from _walk(root, root, suffixes, frozenset((os.path.realpath(root),)))

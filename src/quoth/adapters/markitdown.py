@@ -1,0 +1,40 @@
+"""PDF, EPUB and DOCX → Markdown, by Microsoft's markitdown: the only module that knows it.
+
+An extra (`pip install 'quoth[documents]'`), because most books are folders of text. What comes out is a rendition:
+offsets of such a page are offsets into it, not into the document. Blocking; the ingest reads in threads.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from quoth.errors import Unreadable
+
+
+class MarkItDownDocuments:
+    """Converts one document after another. The library is loaded with the first."""
+
+    def __init__(self) -> None:
+        self._convert: object | None = None
+
+    def text(self, path: Path, source_file: str) -> str:
+        from markitdown import MarkItDown, MarkItDownException
+
+        if not isinstance(self._convert, MarkItDown):
+            self._convert = MarkItDown(enable_plugins=False)
+        try:
+            return self._convert.convert_local(path).markdown
+        except (MarkItDownException, OSError) as error:
+            reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+            raise Unreadable(
+                f"{source_file} cannot be converted: {reason}.",
+                hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",
+                details={"source_file": source_file},
+            ) from error
+
+
+def documents() -> MarkItDownDocuments | None:
+    """The converter, where the extra is installed."""
+    wanted = ("markitdown", "mammoth", "pdfminer")
+    return MarkItDownDocuments() if all(find_spec(name) for name in wanted) else None

@@ -1,0 +1,146 @@
+"""A GitBook: a SUMMARY.md with or without `.gitbook.yaml`, or with the `book.json` of HonKit and the older tool.
+
+gitbook.com publishes a page at its path without `.md` and a README as its folder; the older tool and HonKit build
+`.html` files. Only what the summary names is published, and the README that the configuration names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import yaml
+
+from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.folder import Route
+from quoth.sources.mdbook import unwritten
+from quoth.sources.metadata import Place
+from quoth.sources.plain import label_of
+from quoth.sources.reading import FrontMatter
+from quoth.sources.summary import Entry, read_summary
+from quoth.sources.walking import walk
+
+SUFFIXES = frozenset((".md", ".markdown"))
+CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
+
+
+@dataclass(frozen=True, slots=True)
+class GitBook:
+    root: Path
+    docs: Path
+    readme: str = "README.md"
+    summary: str = "SUMMARY.md"
+    title: str = ""
+    language: str | None = None
+    html: bool = False  # built by the command line tool
+    damage: str = ""
+    config: str = ""
+
+
+def find_gitbook(path: Path) -> GitBook | None:
+    """The book in this folder, or the one above of whose pages it is part."""
+    for folder in (path, *path.parents):
+        config = next((name for name in CONFIGS if (folder / name).is_file()), "")
+        if config == "book.json" and not _has_summary(folder):
+            config = ""
+        if config or (folder / "SUMMARY.md").is_file():
+            book = read_gitbook(folder, config)
+            return book if book.docs.is_dir() and (folder == path or path.is_relative_to(book.docs)) else None
+        if (folder / ".git").exists():
+            break  # a summary above the repository belongs to another book
+    return None
+
+
+def _has_summary(folder: Path) -> bool:
+    book = read_gitbook(folder, "book.json")
+    return (book.docs / book.summary).is_file()
+
+
+def read_gitbook(root: Path, config: str) -> GitBook:
+    """Tolerant: what cannot be read is taken as not given, and told."""
+    loaded: object = {}
+    damage = ""
+    if config:
+        try:
+            text = (root / config).read_bytes().decode("utf-8")
+            loaded = json.loads(text) if config.endswith("json") else yaml.safe_load(text)
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            damage = f"{config} cannot be read ({str(error).splitlines()[0]}); defaults are taken"
+    values: Mapping[str, object] = loaded if isinstance(loaded, dict) else {}
+    structure = values.get("structure")
+    named: Mapping[str, object] = structure if isinstance(structure, dict) else {}
+    return GitBook(
+        root=root,
+        docs=(root / (_text(values, "root") or ".")).resolve(),
+        readme=_text(named, "readme").removeprefix("./") or "README.md",
+        summary=_text(named, "summary").removeprefix("./") or "SUMMARY.md",
+        title=_text(values, "title"),
+        language=_text(values, "language") or None,
+        html=config == "book.json",
+        damage=damage,
+        config=config,
+    )
+
+
+class GitBookRules:
+    toolchain = "gitbook"
+    anchors: AnchorRule = "github"
+
+    def __init__(self, book: GitBook, read: Path, base_url: str) -> None:
+        self._book = book
+        self._read = read
+        self._base = base_url.rstrip("/")
+        self._summary: list[Entry] = []
+        self._entries: dict[str, Entry] = {}
+
+    def paths(self) -> Iterable[Path]:
+        self._summary = read_summary(self._book.docs / self._book.summary)
+        self._entries = {}
+        for entry in self._summary:
+            self._entries.setdefault(entry.target, entry)
+        summary = self._book.docs / self._book.summary
+        return (path for path in walk(self._read, SUFFIXES) if path != summary)
+
+    def skips(self, name: str, front: FrontMatter) -> str:
+        if front.is_true("hidden"):
+            return "hidden: true"
+        listed = not self._entries or name in self._entries or name == self._book.readme
+        return "" if listed else f"not in {self._book.summary}"
+
+    def route(self, name: str, front: FrontMatter) -> Route:
+        *folders, file = name.split("/")
+        stem = file.rsplit(".", 1)[0]
+        if stem.lower() == "readme" or name == self._book.readme:
+            path = "".join(f"{folder}/" for folder in folders) if self._book.html else "/".join(folders)
+        else:
+            path = "/".join([*folders, stem]) + (".html" if self._book.html else "")
+        entry = self._entries.get(name)
+        trail = entry.trail if entry else tuple(label_of(folder) for folder in folders)
+        url = f"{self._base}/{quote(path)}" if path or not self._base else f"{self._base}/"
+        return Route(
+            url,
+            trail,
+            label_of(stem),
+            title=entry.title if entry else "",
+            place=Place() if self._entries else None,
+            language=self._book.language,
+        )
+
+    def markup(self, name: str) -> Markup:
+        return "markdown"
+
+    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
+        return ()
+
+    def contents(self) -> Iterator[Notice]:
+        if self._book.damage:
+            yield Notice("CONFIG_UNREADABLE", self._book.damage, self._book.config, 1)
+        yield from unwritten(self._summary, self._book.docs, self._read)
+
+
+def _text(values: Mapping[str, object], key: str) -> str:
+    found = values.get(key)
+    return found.strip() if isinstance(found, str) else ""

@@ -1,0 +1,149 @@
+"""A page's text with what it includes in its place.
+
+Comes in: the text of a file and a dialect, which finds the directives of one toolchain. Goes out: the text as the
+reader of the published page sees it, where each insert stands, and what could not be shown. A directive that cannot be
+followed stays out of the text and is told with its line. Files are read only inside the project, links followed, so
+that no page can show what lies outside; depth and size are limited, so that no page can grow without end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quoth.domain import Insert, Notice
+from quoth.errors import Unreadable
+from quoth.sources.reading import decode
+
+MAX_DEPTH = 10  # as mdBook has it
+MAX_CHARACTERS = 4_000_000  # that includes may add to one page
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A stretch of a file that gives way to something else: to `text`, or to what `take` takes from `target`."""
+
+    start: int
+    end: int
+    text: str = ""
+    target: Path | None = None
+    take: Callable[[str], str | None] = lambda text: text  # None: the file has no such part
+    finish: Callable[[str], str] = lambda text: text  # after the includes of the included text
+    said: str = ""  # file and part as the author wrote them
+    indent: str = ""  # opens every line after the first
+
+
+Dialect = Callable[[str, Path, int], Iterable[Directive]]
+"""Text, the file it is from, and where to begin → the directives in it, in order and apart from each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    text: str
+    inserts: tuple[Insert, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(slots=True)
+class _Page:
+    """One page that is being expanded."""
+
+    source_file: str
+    line: int = 1  # of the directive in the page itself
+    room: int = MAX_CHARACTERS
+    notices: list[Notice] = field(default_factory=list)
+
+    def tell(self, code: str, message: str) -> None:
+        self.notices.append(Notice(code, message, self.source_file, self.line))
+
+
+class Includes:
+    """Expands the pages of one project."""
+
+    def __init__(self, root: Path, dialect: Dialect) -> None:
+        self._root = Path(os.path.realpath(root))
+        self._dialect = dialect
+
+    def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
+        """`start` is where the body begins: front matter stays as it is."""
+        page = _Page(source_file)
+        parts: list[str] = []
+        inserts: list[Insert] = []
+        at = length = counted = shift = lines = 0
+        for directive in self._dialect(text, path, start):
+            page.line += _breaks(text[counted : directive.start])
+            counted = directive.start
+            shown = self._shown(directive, (), page)
+            before = text[at : directive.start]
+            parts += (before, shown)
+            length += len(before)
+            at = directive.end
+            shift += len(shown) - (directive.end - directive.start)
+            lines += _breaks(shown) - _breaks(text[directive.start : directive.end])
+            inserts.append(Insert(length, length + len(shown), directive.start, page.line, shift, lines))
+            length += len(shown)
+        if not inserts:
+            return Expanded(text)
+        return Expanded("".join([*parts, text[at:]]), tuple(inserts), tuple(page.notices))
+
+    def _nested(self, text: str, path: Path, stack: Sequence[tuple[Path, str]], page: _Page) -> str:
+        parts: list[str] = []
+        at = 0
+        for directive in self._dialect(text, path, 0):
+            parts += (text[at : directive.start], self._shown(directive, stack, page))
+            at = directive.end
+        return "".join([*parts, text[at:]])
+
+    def _shown(self, directive: Directive, stack: Sequence[tuple[Path, str]], page: _Page) -> str:
+        if directive.target is None:
+            return directive.text
+        real = Path(os.path.realpath(directive.target))
+        here = (real, directive.said)
+        if here in stack or len(stack) >= MAX_DEPTH:
+            page.tell("INCLUDE_CYCLE", f"{directive.said} is included by itself, or too deep; it is left out")
+            return ""
+        whole = self._read(real, directive.said, page)
+        if whole is None:
+            return ""
+        taken = directive.take(whole)
+        if taken is None:
+            page.tell("INCLUDE_MISSING", f"{directive.said} names a part that the file does not have; it is left out")
+            return ""
+        shown = directive.finish(self._nested(taken, real, (*stack, here), page))
+        if directive.indent:
+            shown = shown.replace("\n", f"\n{directive.indent}")
+        page.room -= len(shown)
+        if page.room < 0:
+            page.tell("INCLUDE_TOO_LARGE", f"{directive.said} would make the page too large; it is left out")
+            return ""
+        return shown
+
+    def _read(self, real: Path, said: str, page: _Page) -> str | None:
+        if not real.is_relative_to(self._root):
+            page.tell("INCLUDE_OUTSIDE", f"{said} lies outside of the book's project; it is left out")
+            return None
+        try:
+            if not real.is_file():
+                page.tell("INCLUDE_MISSING", f"{said} does not exist; it is left out")
+                return None
+            if real.stat().st_size > MAX_CHARACTERS:
+                page.tell("INCLUDE_TOO_LARGE", f"{said} would make the page too large; it is left out")
+                return None
+            return decode(real.read_bytes(), said).removeprefix("\ufeff").replace("\r\n", "\n")
+        except OSError as error:
+            page.tell("INCLUDE_MISSING", f"{said} cannot be read ({error.strerror}); it is left out")
+        except Unreadable as error:
+            page.tell("INCLUDE_MISSING", f"{error} It is left out")
+        return None
+
+
+def first_existing(candidates: Iterable[Path]) -> Path:
+    """The first that is a file; when none is, the first, so that it can be named."""
+    listed = list(candidates)
+    return next((path for path in listed if path.is_file()), listed[0])
+
+
+def _breaks(text: str) -> int:
+    return text.count("\n") + (text.count("\r") - text.count("\r\n") if "\r" in text else 0)

@@ -1,0 +1,140 @@
+"""An mdBook: which files are its chapters, where they are published, and under which titles.
+
+`SUMMARY.md` decides everything: a file it does not name is no page, its titles and numbers are the book's. A page is
+its path with `.html`; `README.md` is `index.html`. `book.toml` tells where the sources are and where the book goes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.folder import Route
+from quoth.sources.metadata import Place
+from quoth.sources.reading import FrontMatter
+from quoth.sources.summary import Entry, read_summary
+from quoth.sources.walking import walk
+
+SUFFIXES = frozenset((".md",))
+CONFIG = "book.toml"
+SUMMARY = "SUMMARY.md"
+
+
+@dataclass(frozen=True, slots=True)
+class MdBook:
+    """What `book.toml` says."""
+
+    root: Path
+    src: Path
+    title: str = ""
+    language: str | None = None
+    site_url: str = ""
+    damage: str = ""
+
+
+def find_mdbook(path: Path) -> MdBook | None:
+    """The book in this folder, or the one above of whose sources it is part."""
+    for folder in (path, *path.parents):
+        if not (folder / CONFIG).is_file() and not (folder == path and (folder / "src" / SUMMARY).is_file()):
+            continue
+        book = read_book(folder)
+        return book if folder == path or path.is_relative_to(book.src) else None
+    return None
+
+
+def read_book(root: Path) -> MdBook:
+    """Tolerant: what cannot be read is taken as not given, and told."""
+    damage = ""
+    loaded: Mapping[str, object] = {}
+    try:
+        loaded = tomllib.loads((root / CONFIG).read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        damage = f"{CONFIG} cannot be read ({str(error).splitlines()[0]}); defaults are taken"
+    book, html = _table(loaded, "book"), _table(_table(loaded, "output"), "html")
+    return MdBook(
+        root=root,
+        src=(root / (_text(book, "src") or "src")).resolve(),
+        title=_text(book, "title"),
+        language=_text(book, "language") or None,
+        site_url=_text(html, "site-url"),
+        damage=damage,
+    )
+
+
+class MdBookRules:
+    toolchain = "mdbook"
+    anchors: AnchorRule = "mdbook"
+
+    def __init__(self, book: MdBook, read: Path, base_url: str) -> None:
+        self._book = book
+        self._read = read  # the sources, or the part of them that was asked for
+        self._base = base_url.rstrip("/") or book.site_url.rstrip("/")
+        self._entries: dict[str, Entry] = {}
+        self._summary: list[Entry] = []
+
+    def paths(self) -> Iterable[Path]:
+        self._summary = read_summary(self._book.src / SUMMARY)
+        self._entries = {}
+        for entry in self._summary:
+            self._entries.setdefault(entry.target, entry)
+        summary = self._book.src / SUMMARY
+        return (path for path in walk(self._read, SUFFIXES) if path != summary)
+
+    def skips(self, name: str, front: FrontMatter) -> str:
+        return "" if name in self._entries else f"not in {SUMMARY}"
+
+    def route(self, name: str, front: FrontMatter) -> Route:
+        entry = self._entries[name]
+        *folders, file = name.split("/")
+        stem = file.rsplit(".", 1)[0]
+        stem = "index" if stem.lower() == "readme" else stem
+        url = f"{self._base}/{quote('/'.join([*folders, stem]))}.html"
+        return Route(url, entry.trail, title=entry.title, place=_place(entry), language=self._book.language)
+
+    def markup(self, name: str) -> Markup:
+        return "markdown"
+
+    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
+        return ()
+
+    def contents(self) -> Iterator[Notice]:
+        """Chapters without a page, and what is wrong with the configuration."""
+        if self._book.damage:
+            yield Notice("CONFIG_UNREADABLE", self._book.damage, CONFIG, 1)
+        yield from unwritten(self._summary, self._book.src, self._read)
+
+
+def unwritten(summary: Iterable[Entry], folder: Path, read: Path) -> Iterator[Notice]:
+    """What a summary names and nobody can read: chapters without a file, and files that are not there."""
+    if read != folder:  # a part of the book was asked for: what is missing elsewhere is not its business
+        return
+    for entry in summary:
+        if not entry.target:
+            yield Notice("PAGE_SKIPPED", f"{entry.title!r} is a draft without a page", SUMMARY, entry.line)
+        elif not entry.outside and not (folder / entry.target).is_file():
+            yield Notice(
+                "PAGE_MISSING", f"{entry.title!r} names {entry.target}, which is not there", SUMMARY, entry.line
+            )
+
+
+def _place(entry: Entry) -> Place:
+    """Chapter 4.2 is lesson 2 of chapter 4, and the chapter's own page is its lesson 0."""
+    if not entry.numbers:
+        return Place()
+    return Place(None, entry.numbers[0], entry.numbers[1] if len(entry.numbers) > 1 else 0)
+
+
+def _table(values: Mapping[str, object], key: str) -> Mapping[str, object]:
+    found = values.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(values: Mapping[str, object], key: str) -> str:
+    found = values.get(key)
+    return found.strip() if isinstance(found, str) else ""
