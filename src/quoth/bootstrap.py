@@ -25,7 +25,7 @@ from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.ingest import Ingest
-    from quoth.sources import Web
+    from quoth.sources import Documents, Web
     from quoth.sources.visiting import Tell
 
 
@@ -109,6 +109,13 @@ async def bootstrap(
 
 def _answer_options(settings: Settings, embedder: Embedder) -> AnswerOptions:
     return AnswerOptions(refusal=settings.refusal_sentence, confidence=ConfidenceOptions(embedder=embedder.name))
+
+
+def documents() -> Documents | None:
+    """What converts PDF, EPUB and DOCX, where the extra is installed."""
+    from quoth.adapters.markitdown import documents as converter
+
+    return converter()
 
 
 # Adapters are imported where they are built: each brings a large library along.

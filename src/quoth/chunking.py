@@ -92,8 +92,7 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
 
 def embedding_text(chunk: Chunk) -> str:
     """What is embedded and termed for a chunk: where it stands in the book, and its words without markup."""
-    markup: Markup = "text" if chunk.source_file.endswith(".txt") else "mdx"
-    return _embedding_text(chunk.breadcrumb, chunk.shown, markup)
+    return _embedding_text(chunk.breadcrumb, chunk.shown, chunk.markup)
 
 
 def _embedding_text(breadcrumb: tuple[str, ...], shown: str, markup: Markup) -> str:
@@ -321,6 +320,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 word_count=len(text.split()),
                 token_count=size,
                 char_count=len(text),
+                markup=page.markup,
                 lead=draft.pieces[0].lead,
                 shift=shift,
                 included=included,

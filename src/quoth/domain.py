@@ -159,6 +159,7 @@ class Chunk:
     word_count: int
     token_count: int
     char_count: int
+    markup: Markup = "markdown"  # of its page
     lead: str = ""
     shift: int = 0  # `start - shift` is the offset in the file: includes before the chunk have moved its text
     included: bool = False  # holds text that an include has brought from another file

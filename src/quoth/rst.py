@@ -15,7 +15,7 @@ from dataclasses import replace
 from quoth.blocks import Block, BlockKind, Lines, leaves
 from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN, TRANSPARENT, Directive, read_directive, table_words
 from quoth.rstids import labelled
-from quoth.rsttext import PUNCTUATION, inline, is_adornment, width
+from quoth.rsttext import PUNCTUATION, inline, is_adornment, is_rule, width
 
 _BULLET = re.compile(r"[-+*•‣⁃](?:[ \t]+|$)")
 _ENUMERATOR = re.compile(
@@ -150,7 +150,8 @@ class _Reader:
         end = following
         while end < last and self.indent[end] == base:
             end += 1
-        said = "\n".join([self._said(line), *(self._said(n) for n in range(following, end))])
+        # Rules that make no heading here have nothing to say either.
+        said = "\n".join(part for n in range(line, end) if not is_rule(part := self._said(n)))
         if not said.endswith("::"):
             blocks.append(self._leaf("paragraph", line, end, inline(said)))
             return end
@@ -189,10 +190,12 @@ class _Reader:
             end = self._deeper(line + 1, last, base)
             items.append(self._item(line, end, match.end(), inline(match[1]) if pattern is _FIELD else "", pattern))
             line = end
-            if line >= last or self.indent[line] != base:
-                break
-            following = pattern.match(self._said(line))
+            while line < last and self.indent[line] < 0:
+                line += 1
+            following = pattern.match(self._said(line)) if line < last and self.indent[line] == base else None
             if following is None or (pattern is _BULLET and following[0][0] != mark):
+                break
+            if pattern is _ENUMERATOR and not self._is_enumerated(line, last, base):
                 break
             match = following
         blocks.append(_holding("list", items))

@@ -14,17 +14,18 @@ PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SPECIAL = re.compile(r"[`*|\\\[]|_(?!\w)")
 # What may stand behind a closing mark.
 _AFTER = r"(?=$|[\s'\")\]}>/\\:.,;!?’”»…–—-])"
-_QUOTED = r"`(?P<{0}>(?:\\.|[^`\\])+?)`"
+# Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
 _INLINE = re.compile(
     r"\\(?P<escaped>.|\n)"
-    r"|(?<![\w`])``(?P<literal>\S|\S.*?\S)``" + _AFTER + r"|(?<![\w:]):(?P<role>[A-Za-z][\w.+:-]*):"
+    r"|``(?<![\w`]``)(?P<literal>\S|\S.*?\S)``" + _AFTER + r"|:(?<![\w:]:)(?P<role>[A-Za-z][\w.+:-]*):"
     r"`(?P<roled>(?:\\.|[^`\\])+)`"
-    r"|(?<!\w)_?`(?P<phrase>[^`\s\\](?:\\.|[^`\\])*)`(?::(?P<suffix>[A-Za-z][\w.+:-]*):|_{1,2}(?!\w))?"
-    r"|(?<![\w*])\*\*(?P<strong>[^\s*]|[^\s].*?\S)\*\*(?!\w)"
-    r"|(?<![\w*])\*(?P<emphasis>[^\s*]|[^\s*](?:[^*]|\\\*)*?[^\s*])\*(?![\w*])"
-    r"|(?<![\w|])\|(?P<substitution>[^\s|]|[^\s|][^|\n]*[^\s|])\|_{0,2}(?!\w)"
+    r"|`(?<!\w`)(?P<phrase>[^`\s\\](?:\\.|[^`\\])*)`(?::(?P<suffix>[A-Za-z][\w.+:-]*):|_{1,2}(?!\w))?"
+    r"|_`(?<!\w_`)(?P<target>[^`\s\\](?:\\.|[^`\\])*)`"
+    r"|\*\*(?<![\w*]\*\*)(?P<strong>[^\s*]|[^\s].*?\S)\*\*(?!\w)"
+    r"|\*(?<![\w*]\*)(?P<emphasis>[^\s*]|[^\s*](?:[^*]|\\\*)*?[^\s*])\*(?![\w*])"
+    r"|\|(?<![\w|]\|)(?P<substitution>[^\s|]|[^\s|][^|\n]*[^\s|])\|_{0,2}(?!\w)"
     r"|\[(?P<note>\d+|\#[\w.-]*|\*|[A-Za-z][\w.-]*)\]_(?!\w)"
-    r"|(?<=[A-Za-z0-9])(?P<reference>__?)" + _AFTER,
+    r"|_(?<=[A-Za-z0-9]_)(?P<reference>_?)" + _AFTER,
     re.S,
 )
 _TITLED = re.compile(r"(.*?)\s*(?<!\\)<([^<>]*)>\s*\Z", re.S)
@@ -49,11 +50,11 @@ def targets(text: str) -> Iterator[str]:
     for match in _INLINE.finditer(text):
         if match.lastgroup == "note":
             yield ""
-        elif match.lastgroup == "phrase":
-            said, titled = match["phrase"], _TITLED.match(match["phrase"])
-            if match[0].startswith("_"):
-                yield _unescaped(said)
-            elif titled and match[0].endswith("`_"):
+        elif match.lastgroup == "target":
+            yield _unescaped(match["target"])
+        elif match.lastgroup == "phrase" and match[0].endswith("`_"):
+            titled = _TITLED.match(match["phrase"])
+            if titled:
                 yield _unescaped(titled[1] or titled[2])
 
 
@@ -68,6 +69,8 @@ def _words(match: re.Match[str]) -> str:
         return _role(match["role"], said)
     if kind == "suffix":
         return _role(said, match["phrase"])
+    if kind == "target":
+        return _unescaped(said)
     if kind == "phrase":
         titled = _TITLED.match(said)
         return _unescaped((titled[1] or titled[2]) if titled else said)
@@ -97,6 +100,10 @@ def _unescaped(text: str) -> str:
 
 def is_adornment(line: str) -> bool:
     return line[0] in PUNCTUATION and line == line[0] * len(line)
+
+
+def is_rule(line: str) -> bool:
+    return len(line) >= 4 and line[0] in PUNCTUATION and line == line[0] * len(line)
 
 
 def width(text: str) -> int:

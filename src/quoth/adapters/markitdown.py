@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quoth.errors import Unreadable
+
+if TYPE_CHECKING:
+    from markitdown import MarkItDown
 
 
 class MarkItDownDocuments:
     """Converts one document after another. The library is loaded with the first."""
 
     def __init__(self) -> None:
-        self._convert: object | None = None
+        self._converter: MarkItDown | None = None
 
     def text(self, path: Path, source_file: str) -> str:
         from markitdown import MarkItDown, MarkItDownException
 
-        if not isinstance(self._convert, MarkItDown):
-            self._convert = MarkItDown(enable_plugins=False)
+        if self._converter is None:
+            self._converter = MarkItDown(enable_plugins=False)
         try:
-            return self._convert.convert_local(path).markdown
+            return str(self._converter.convert_local(path).markdown)
         except (MarkItDownException, OSError) as error:
             reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
             raise Unreadable(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.bootstrap import Quoth, web_of
+from quoth.bootstrap import Quoth, documents, web_of
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import print_job, print_notices
 from quoth.domain import IngestJob, IngestMode
@@ -84,7 +84,7 @@ def ingest_path(
 
     with progress_bar(shown=not quiet and sys.stderr.isatty()) as tell:
         web = web_of(settings, tell=lambda done, total: tell(Progress(done, total, 0)))
-        source = open_source(path, book_id=book_id, base_url=base_url, web=web)
+        source = open_source(path, book_id=book_id, base_url=base_url, documents=documents(), web=web)
 
         async def work(quoth: Quoth) -> IngestJob:
             try:

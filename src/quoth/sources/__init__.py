@@ -16,16 +16,20 @@ from quoth.errors import Unreadable
 from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.folder import FolderSource
+from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.includes import Includes
 from quoth.sources.mdbook import MdBookRules, find_mdbook
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
+from quoth.sources.rstincludes import sphinx_includes
+from quoth.sources.sphinx import SphinxRules
+from quoth.sources.sphinxconf import find_sphinx
 from quoth.sources.visiting import CrawlOptions, Web
 from quoth.sources.walking import existing_folder, folders
 from quoth.sources.weburls import is_url
 
-__all__ = ["BookSource", "CrawlOptions", "Web", "is_url", "open_source"]
+__all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
 
 
 class BookSource(Protocol):
@@ -56,10 +60,16 @@ class BookSource(Protocol):
 
 
 def open_source(
-    path: str | Path, *, book_id: str, base_url: str = "", title: str = "", web: Web | None = None
+    path: str | Path,
+    *,
+    book_id: str,
+    base_url: str = "",
+    title: str = "",
+    documents: Documents | None = None,
+    web: Web | None = None,
 ) -> BookSource:
     """Recognise the toolchain of a folder, or crawl a published site where `web` allows it. `Unreadable` when it is
-    neither, or may not be read."""
+    neither, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that no toolchain publishes."""
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
@@ -72,7 +82,10 @@ def open_source(
     if found is None and not _has_pages(root):
         inside = [source for folder in folders(root) if (source := _recognised(folder, named))]
         found = inside[0] if len(inside) == 1 else None
-    return found or FolderSource(root, named.book("plain"), PlainRules(root, base_url))
+    if found is not None:
+        return found
+    includes = Includes(root, sphinx_includes(root))
+    return FolderSource(root, named.book("plain"), PlainRules(root, base_url), includes=includes, documents=documents)
 
 
 def _recognised(folder: Path, named: _Named) -> BookSource | None:
@@ -82,6 +95,7 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
     return (
         _mdbook(folder, named)
         or _mkdocs(folder, named)
+        or _sphinx(folder, named)
         or _gitbook(folder, named)
         or (_docusaurus(folder, None, named) if has_categories(folder) or has_categories(folder / "docs") else None)
     )
@@ -89,7 +103,9 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
 
 def _has_pages(root: Path) -> bool:
     """Whether the folder has pages of its own, other than what every repository has (README, LICENSE, …)."""
-    return any(path.suffix in (".md", ".mdx") and not path.stem.isupper() for path in root.iterdir())
+    return any(
+        path.suffix in (".md", ".mdx", ".rst", ".html", ".ipynb") and not path.stem.isupper() for path in root.iterdir()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +157,21 @@ def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
     )
 
 
+def _sphinx(folder: Path, named: _Named) -> BookSource | None:
+    found = find_sphinx(folder)
+    if found is None:
+        return None
+    rules = SphinxRules(found, _part(folder, found.source), named.base_url)
+    book = named.book("sphinx", found.title, found.base_url)
+    # Sphinx' pages show files of the project that surrounds them.
+    project = folder if found.source.is_relative_to(folder) else found.source
+    includes = Includes(project, sphinx_includes(found.source))
+    return FolderSource(named.root, book, rules, found.source, includes, rules.contents)
+
+
 def _gitbook(folder: Path, named: _Named) -> BookSource | None:
     found = find_gitbook(folder)
     if found is None:
         return None
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
-    return FolderSource(
-        named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents
-    )
+    return FolderSource(named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents)

@@ -18,12 +18,13 @@ from typing import Protocol
 from quoth.domain import AnchorRule, Book, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.markdown import first_heading
+from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
 from quoth.sources.includes import Expanded, Includes
 from quoth.sources.metadata import Field, Place, grading, place, place_by_path, used_fields
 from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
-READER_VERSION = "2"
+READER_VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Route:
     title: str = ""  # what a table of contents calls the page, whatever the page says
     place: Place | None = None  # what a table of contents numbers; the path where there is none
     language: str | None = None  # of the book, where the page names none
+    version: str | None = None
 
 
 class Rules(Protocol):
@@ -92,6 +94,7 @@ class FolderSource:
         docs: Path | None = None,
         includes: Includes | None = None,
         contents: Callable[[], Iterable[Notice]] = tuple,  # what a table of contents names in vain
+        documents: Documents | None = None,
     ) -> None:
         self._docs = docs or root
         self._root = root if self._docs.is_relative_to(root) or root.is_relative_to(self._docs) else self._docs
@@ -99,6 +102,7 @@ class FolderSource:
         self._rules = rules
         self._includes = includes
         self._contents = contents
+        self._documents = documents
         self._known: _Survey | None = None
 
     @property
@@ -125,7 +129,8 @@ class FolderSource:
         if not found:
             why = " All its pages are drafts, unlisted or partials." if self._known.skipped else ""
             raise Unreadable(
-                f"{self._root} holds no page.{why}", hint="Give a folder with .md, .mdx, .markdown or .txt files."
+                f"{self._root} holds no page.{why}",
+                hint="Give a folder with .md, .mdx, .rst, .html, .ipynb or .txt files.",
             )
         return found
 
@@ -135,22 +140,28 @@ class FolderSource:
         if entry is None:
             raise Unreadable(f"{file.source_file} is no page of this book.", hint="Run the ingest again.")
         data = read_bytes(entry.path, file.source_file)
-        text = decode(data, file.source_file)
-        front = front_matter(text)
+        markup = self._rules.markup(entry.name)
+        made: Converted | None = None
+        if is_converted(entry.path):
+            url = entry.route.url
+            made = convert(entry.path, data, file.source_file, url, markup, self._documents)
+        text = made.text if made else decode(data, file.source_file)
+        front = FrontMatter() if made else front_matter(text)
         route = self._rules.route(entry.name, front)
         where, place_notices = self._place(front, file.source_file, entry.name, route)
         shown = self._expanded(text, entry.path, file.source_file, front.body_start)
         grades = grading(front, file.source_file, self._survey.used)
-        language = front.text("lang", "language") or route.language
+        language = front.text("lang", "language") or (made.language if made else None) or route.language
+        title = route.title or front.text("title") or (made.title if made else "")
         return Page(
             book_id=self._book.book_id,
             source_file=file.source_file,
             text=shown.text,
             file_hash=sha256(data).hexdigest(),
             url=route.url,
-            title=route.title or front.text("title") or first_heading(shown.text, start=front.body_start) or route.name,
-            markup=self._rules.markup(entry.name),
-            anchors=self._rules.anchors,
+            title=title or first_heading(shown.text, start=front.body_start, markup=markup) or route.name,
+            markup=markup,
+            anchors=made.anchors if made else "sphinx" if markup == "rst" else self._rules.anchors,
             body_start=front.body_start,
             trail=route.trail,
             module=where.module,
@@ -160,6 +171,7 @@ class FolderSource:
             proficiency_level=grades.proficiency_level,
             layer=grades.layer,
             language=language,
+            version=front.text("version") or route.version,
             notices=(*front.notices(file.source_file), *place_notices, *grades.notices, *shown.notices),
             inserts=shown.inserts,
         )
@@ -199,12 +211,14 @@ class FolderSource:
             try:
                 data = read_bytes(path, source_file)
                 digest = sha256(data).hexdigest()
-                text = decode(data, source_file)
+                text = "" if is_converted(path) else decode(data, source_file)
             except Unreadable as error:
                 survey.entries[source_file] = _Entry(path, name, digest, Place(), Route(""), error)
                 continue
             front = front_matter(text)
             reason = self._rules.skips(name, front)
+            if is_document(path) and self._documents is None:
+                reason = "a document, which needs the extra `documents`"
             if reason:
                 survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
                 continue
@@ -239,14 +253,19 @@ class FolderSource:
         place = entry.place
         parts = (
             *(READER_VERSION, self.toolchain, self._rules.anchors, entry.digest, self._book.book_id, shared),
-            *(route.url, route.trail, route.name, route.title, route.language),
+            *(route.url, route.trail, route.name, route.title, route.language, route.version),
             *(place.module, place.chapter, place.lesson),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _book_notices(survey: _Survey) -> list[Notice]:
-    if survey.used or not survey.entries:
-        return []
-    message = "no page names a hardware tier, proficiency or layer; tier 1, A2 and L1 are taken for all"
-    return [Notice("FRONT_MATTER_DEFAULT", message, ".")]
+    notices: list[Notice] = []
+    left_out = sum(is_document(Path(notice.source_file)) for notice in survey.skipped)
+    if left_out:
+        files = "1 document is" if left_out == 1 else f"{left_out} documents are"
+        notices.append(Notice("DOCUMENTS_NEED_EXTRA", f"{files} left out: no converter is there; {INSTALL}", "."))
+    if not survey.used and survey.entries:
+        message = "no page names a hardware tier, proficiency or layer; tier 1, A2 and L1 are taken for all"
+        notices.append(Notice("FRONT_MATTER_DEFAULT", message, "."))
+    return notices

@@ -102,9 +102,9 @@ def _cell(cell: Json, language: str, tags: frozenset[str]) -> Iterator[str]:
     if kind == "heading":  # format 3
         level = cell.get("level")
         yield f"{'#' * min(max(level, 1), 6) if isinstance(level, int) else '#'} {' '.join(source.split())}"
-    elif kind == "markdown" and source.strip():
-        yield source.rstrip()
-    elif kind == "raw" and source.strip() and not _object(cell.get("metadata")).get("raw_mimetype"):
+    elif (kind == "markdown" and source.strip()) or (
+        kind == "raw" and source.strip() and not _object(cell.get("metadata")).get("raw_mimetype")
+    ):
         yield source.rstrip()
     elif kind == "code":
         if source.strip() and not tags & {"remove-input", "remove_input"}:

@@ -1,8 +1,9 @@
-"""A folder of Markdown or text that no known toolchain publishes.
+"""A folder of Markdown, reStructuredText, HTML, notebooks, text or documents that no known toolchain publishes.
 
 URL: without a base URL, the path of the file, so that a citation opens it in an editor or a repository. With one, what
 plain Markdown sites serve: the path without its ending, index and README pages as their folder. Below a source host
-(`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their ending, as they do there.
+(`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their ending, as they do there; so do HTML pages,
+notebooks and documents anywhere.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup
 from quoth.sources.folder import Route
+from quoth.sources.formats import CONVERTED, HTML
 from quoth.sources.reading import FrontMatter
 from quoth.sources.walking import walk
 
-SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".txt"))
+SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | CONVERTED
+# Folders whose HTML is built or is a part of pages.
+_NO_HTML = frozenset(("_build", "_site", "_static", "_templates", "_includes", "_layouts", "_book", "public", "dist"))
 _SOURCE_HOST = re.compile(r"/(?:blob|tree|raw|src)(?:/|$)")
 
 
@@ -30,7 +34,9 @@ class PlainRules:
         self._base = base_url.rstrip("/")
 
     def paths(self) -> Iterable[Path]:
-        return walk(self._root, SUFFIXES)
+        for path in walk(self._root, SUFFIXES):
+            if path.suffix.lower() not in HTML or _NO_HTML.isdisjoint(path.relative_to(self._root).parts):
+                yield path
 
     def skips(self, name: str, front: FrontMatter) -> str:
         return "draft: true" if front.is_true("draft") else ""
@@ -44,11 +50,14 @@ class PlainRules:
         if _SOURCE_HOST.search(self._base):
             return Route(f"{self._base}/{quote(name)}", trail, label_of(stem))
         home = stem.lower() in ("index", "readme")
-        path = "/".join([*folders, "" if home else stem])
+        kept = file if f".{file.rsplit('.', 1)[-1].lower()}" in CONVERTED else stem
+        path = "/".join([*folders, "" if home else kept])
         return Route(f"{self._base}/{quote(path)}", trail, label_of(stem))
 
     def markup(self, name: str) -> Markup:
         suffix = name.rsplit(".", 1)[-1].lower()
+        if suffix in ("rst", "rest"):
+            return "rst"
         return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:

@@ -109,6 +109,7 @@ class Visitor:
         for _ in range(_HOPS + 1):
             if obey and not self.robots.allows(address.target):
                 raise LeftOut(f"robots.txt asks not to read {address.path}")
+            self._check_bytes(address)
             await self._wait_for_turn()
             answer = await self._fetcher.get(str(address), limit=limit, types=types)
             self._bytes += len(answer.body)
@@ -123,7 +124,7 @@ class Visitor:
     async def visit(self, address: Address) -> Visited:
         """Never raises for what is wrong with one page."""
         try:
-            self._check_limits(address)
+            self._check_patience(address)
             final, document = await self._page(address)
         except LeftOut as reason:
             self._failures = 0
@@ -146,10 +147,12 @@ class Visitor:
             raise LeftOut("its X-Robots-Tag says noindex")
         return final, answer
 
-    def _check_limits(self, address: Address) -> None:
+    def _check_bytes(self, address: Address) -> None:
         if self._bytes >= self.options.max_total_bytes:
             megabytes = self.options.max_total_bytes / 1e6
             raise Unreadable(f"{address} was not asked for: {megabytes:g} MB, the most for one crawl, were reached.")
+
+    def _check_patience(self, address: Address) -> None:
         if self._failures >= _GIVE_UP_AFTER:
             raise Unreadable(
                 f"{address} was not asked for: the site failed {_GIVE_UP_AFTER} times in a row.",

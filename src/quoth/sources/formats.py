@@ -1,0 +1,56 @@
+"""Files that are not Markdown, reStructuredText or text: they are converted when a page is read.
+
+HTML and notebooks are converted here; PDF, EPUB and DOCX by whoever is handed in (`Documents`), or not at all. Of a
+converted page the text is the converted text, and offsets are offsets into it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from quoth.domain import AnchorRule, Markup
+from quoth.sources.notebooks import notebook_text
+from quoth.sources.webpage import decode_html, page_from_html
+
+HTML = frozenset((".html", ".htm", ".xhtml"))
+NOTEBOOKS = frozenset((".ipynb",))
+DOCUMENTS = frozenset((".pdf", ".epub", ".docx"))
+CONVERTED = HTML | NOTEBOOKS | DOCUMENTS
+INSTALL = "install it with `pip install 'quoth[documents]'`"
+
+
+class Documents(Protocol):
+    """Turns documents into Markdown."""
+
+    def text(self, path: Path, source_file: str) -> str:
+        """`Unreadable`, with file and reason, when this one cannot be converted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    text: str
+    anchors: AnchorRule
+    title: str = ""
+    language: str | None = None
+
+
+def is_converted(path: Path) -> bool:
+    return path.suffix.lower() in CONVERTED
+
+
+def is_document(path: Path) -> bool:
+    return path.suffix.lower() in DOCUMENTS
+
+
+def convert(
+    path: Path, data: bytes, source_file: str, url: str, markup: Markup, documents: Documents | None
+) -> Converted:
+    ending = path.suffix.lower()
+    if ending in HTML:
+        page = page_from_html(decode_html(data), url)
+        return Converted(page.text, "html", page.title, page.language)
+    if ending in NOTEBOOKS:
+        return Converted(notebook_text(data, source_file), "sphinx" if markup == "myst" else "jupyter")
+    return Converted(documents.text(path, source_file) if documents else "", "none")

@@ -1,0 +1,202 @@
+"""A Sphinx project: which of its files are pages, where they are published, and where they stand in the book.
+
+A page is a file with a source suffix that no exclude pattern matches; `:orphan:` pages are pages. Its URL is its path
+with `.html` (or as a folder, where `.readthedocs.yaml` names the builder `dirhtml`) below `--base-url` or
+`html_baseurl`. Its trail is the chain of toctrees that leads to it, captions included. What autodoc would write from
+the project's code is not read: that code would have to run. `quoth.sources.sphinxconf` reads conf.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import join, normpath
+from urllib.parse import quote
+
+from quoth.domain import AnchorRule, Markup, Notice
+from quoth.markdown import first_heading, leaves, parse
+from quoth.sources.folder import Route
+from quoth.sources.reading import FrontMatter
+from quoth.sources.sphinxconf import SphinxProject
+from quoth.sources.walking import walk
+
+_TOCTREE = re.compile(r"\s*(?:\.\.[ \t]+toctree::|[`~:]{3,}\{toctree\})[^\n]*\n")
+_TITLED = re.compile(r"(.*?)\s*<([^<>]+)>$", re.S)
+_OPTION = re.compile(r":(\w+):[ \t]*(.*)$")
+_AUTODOC = re.compile(
+    r"^[ \t]*(?:\.\.[ \t]+|`{3,}\{)auto(?:module|class|function|exception|method|data|summary|enum)\b", re.M
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toctree:
+    entries: tuple[tuple[str, str], ...]  # title (may be empty) and target as written
+    caption: str = ""
+    glob: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Doc:
+    title: str
+    toctrees: tuple[Toctree, ...]
+    autodoc: bool
+
+
+class SphinxRules:
+    toolchain = "sphinx"
+    anchors: AnchorRule = "sphinx"
+
+    def __init__(self, project: SphinxProject, read: Path, base_url: str) -> None:
+        self._project = project
+        self._read = read
+        base = base_url or project.base_url
+        self._base = f"{base.rstrip('/')}/" if base else ""
+        self._excluded = [_pattern(pattern) for pattern in project.excluded]
+        self._docs: dict[str, _Doc] = {}
+        self._trails: dict[str, tuple[str, ...]] = {}
+        self._missing: list[Notice] = []
+
+    def paths(self) -> Iterable[Path]:
+        """All pages; the whole project is looked at first, because toctrees anywhere in it name them."""
+        paths = [path for path in self._all() if not self._is_pruned(path)]
+        self._docs = {self._docname(path): self._scanned(path) for path in paths}
+        self._follow()
+        return [path for path in paths if path.is_relative_to(self._read)]
+
+    def skips(self, name: str, front: FrontMatter) -> str:
+        return "excluded by exclude_patterns in conf.py" if self._matches(name) else ""
+
+    def route(self, name: str, front: FrontMatter) -> Route:
+        docname = self._without_suffix(name)
+        project = self._project
+        if not project.folders:
+            path = f"{docname}{project.ending}"
+        elif docname == "index" or docname.endswith("/index"):
+            path = docname.removesuffix("index")
+        else:
+            path = f"{docname}/"
+        trail = self._trails.get(docname, ())
+        url = self._base + quote(path)
+        return Route(url or ".", trail, docname.rsplit("/", 1)[-1], language=project.language, version=project.version)
+
+    def markup(self, name: str) -> Markup:
+        kind = self._project.suffixes.get(self._suffix(name), "restructuredtext")
+        if kind == "jupyter":
+            return "markdown" if self._project.nbsphinx else "myst"
+        return "myst" if kind in ("markdown", "myst", "myst-nb") else "rst"
+
+    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
+        return ()
+
+    def contents(self) -> Iterator[Notice]:
+        """What the toctrees name in vain, and what would have to be run to be read."""
+        yield from self._missing
+        pages = sum(doc.autodoc for doc in self._docs.values())
+        if pages:
+            message = (
+                f"{pages} {'page has' if pages == 1 else 'pages have'} text that autodoc writes from the project's"
+                " code; the code is not run, so that text is not in the book"
+            )
+            yield Notice("AUTODOC_NOT_RUN", message, "conf.py")
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def _all(self) -> Iterator[Path]:
+        endings = frozenset(f".{suffix.rsplit('.', 1)[-1]}" for suffix in self._project.suffixes)
+        for path in walk(self._project.source, endings):
+            if self._suffix(path.name):
+                yield path
+
+    def _suffix(self, name: str) -> str:
+        return next((suffix for suffix in self._project.suffixes if name.endswith(suffix)), "")
+
+    def _without_suffix(self, name: str) -> str:
+        return name.removesuffix(self._suffix(name))
+
+    def _docname(self, path: Path) -> str:
+        return self._without_suffix(path.relative_to(self._project.source).as_posix())
+
+    def _is_pruned(self, path: Path) -> bool:
+        folders = path.relative_to(self._project.source).parts[:-1]
+        return any(self._matches("/".join(folders[: depth + 1])) for depth in range(len(folders)))
+
+    def _matches(self, name: str) -> bool:
+        return any(pattern.fullmatch(name) for pattern in self._excluded)
+
+    # --- toctrees ----------------------------------------------------------------------------------------------------
+
+    def _scanned(self, path: Path) -> _Doc:
+        try:
+            text = path.read_text("utf-8", "replace")
+        except OSError:
+            return _Doc("", (), False)  # told when the page is read
+        if path.suffix == ".ipynb":
+            return _Doc("", (), False)
+        markup = self.markup(path.name)
+        title = first_heading(text, markup=markup)
+        return _Doc(title, tuple(toctrees(text, markup)), bool(_AUTODOC.search(text)))
+
+    def _follow(self) -> None:
+        """Walks the toctrees from the root document on. A page that several name belongs to the first."""
+        self._trails, self._missing = {self._project.root_doc: ()}, []
+        waiting = [self._project.root_doc]
+        for docname in waiting:
+            doc = self._docs.get(docname)
+            trail = self._trails[docname]
+            if doc is None:
+                continue
+            above = trail if docname == self._project.root_doc else (*trail, doc.title or docname)
+            for toctree in doc.toctrees:
+                below = (*above, toctree.caption) if toctree.caption else above
+                for target in self._targets(docname, toctree):
+                    if target not in self._trails:
+                        self._trails[target] = below
+                        waiting.append(target)
+
+    def _targets(self, docname: str, toctree: Toctree) -> Iterator[str]:
+        folder = docname.rpartition("/")[0]
+        for _, said in toctree.entries:
+            if said == "self" or "://" in said or said.startswith("mailto:"):
+                continue
+            name = said.lstrip("/") if said.startswith("/") else normpath(join(folder, said))
+            if toctree.glob and re.search(r"[*?\[]", name):
+                yield from sorted(other for other in self._docs if _pattern(name).fullmatch(other) and other != docname)
+                continue
+            name = name if name in self._docs else self._without_suffix(name)
+            if name in self._docs:
+                yield name
+            elif name not in ("genindex", "modindex", "search", "py-modindex"):
+                message = f"the toctree names {said}, which is no page"
+                self._missing.append(Notice("TOCTREE_MISSING", message, docname))
+
+
+def toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
+    """The toctrees of a page, without those it only shows as an example."""
+    if "toctree" not in text:
+        return
+    for leaf in leaves(parse(text, markup=markup)):
+        opening = _TOCTREE.match(text, leaf.start, leaf.end + 1) if leaf.kind == "markup" else None
+        if opening is None:
+            continue
+        options: dict[str, str] = {}
+        entries: list[tuple[str, str]] = []
+        for line in filter(None, map(str.strip, text[opening.end() : leaf.end].splitlines())):
+            option = _OPTION.match(line)
+            if option and not entries:
+                options[option[1]] = option[2].strip()
+            elif line != "---" and not line.startswith((".. ", "```", "~~~", ":::")):
+                titled = _TITLED.match(line)
+                entries.append((titled[1], titled[2].strip()) if titled else ("", line))
+        yield Toctree(tuple(entries), options.get("caption", ""), "glob" in options)
+
+
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """Sphinx' own globs: `*` and `?` stay in a folder, `**` does not."""
+    parts = re.findall(r"\*\*|[*?]|\[[^\]]*\]|.", pattern, re.S)
+    made = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile(
+        "".join(made.get(part) or (part.replace("[!", "[^") if len(part) > 1 else re.escape(part)) for part in parts),
+        re.S,
+    )
