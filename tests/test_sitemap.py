@@ -54,7 +54,7 @@ class Reader:
     def __post_init__(self) -> None:
         self.index = MemoryIndex(fingerprint_of(self.embedder))
 
-    def source(self, **more: str) -> SitemapSource:
+    def source(self, *, title: str = "", base_url: str = "") -> SitemapSource:
         async def sleep(seconds: float) -> None:
             self.slept.append(seconds)
 
@@ -62,12 +62,12 @@ class Reader:
             return open_fetcher(self.fetching, sleep=no_waiting)
 
         web = Web(opened, self.options, lambda done, total: self.told.append((done, total)), sleep)
-        source = open_source(self.site.url + self.start, book_id="book", web=web, **more)
+        source = open_source(self.site.url + self.start, book_id="book", web=web, title=title, base_url=base_url)
         assert isinstance(source, SitemapSource)
         return source
 
-    def pages(self, **more: str) -> dict[str, Page]:
-        source = self.source(**more)
+    def pages(self, *, base_url: str = "") -> dict[str, Page]:
+        source = self.source(base_url=base_url)
         return {file.source_file: source.read(file) for file in source.files()}
 
     async def ingest(self, mode: IngestMode = "incremental") -> IngestJob:
