@@ -7,7 +7,7 @@ foreign exception.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -16,6 +16,7 @@ from quoth.domain import (
     Book,
     Chunk,
     Conversation,
+    Fetched,
     Filters,
     Fingerprint,
     IndexedChunk,
@@ -198,3 +199,16 @@ class Library(Protocol):
         """`LibraryUnavailable` when it cannot be reached."""
 
     async def close(self) -> None: ...
+
+
+class Fetcher(Protocol):
+    """Gets documents from the web. Redirects are handed back, never followed; passing faults are tried again."""
+
+    async def get(self, url: str, *, limit: int, types: Collection[str] = ()) -> Fetched:
+        """Whatever the server said, any status. The body is read only where the media type is one of `types` (none
+        named: any). `Unreadable` when nothing can be had: an address that is not allowed, no answer in time, a
+        server's fault that does not pass, more than `limit` bytes."""
+
+
+# A fetcher belongs to one event loop, and a source crawls in a loop of its own; so it opens one itself.
+OpenFetcher = Callable[[], AbstractAsyncContextManager[Fetcher]]

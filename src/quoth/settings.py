@@ -99,6 +99,14 @@ class Settings(BaseModel):
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="Said when the book does not hold the answer."
     )
+    max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="Pages that a crawl reads at most.")
+    max_page_mb: float = Field(default=5.0, ge=0.001, le=1_000, description="Size of a crawled page at most, in MB.")
+    max_crawl_mb: float = Field(default=500.0, ge=0.001, le=1e6, description="All that a crawl downloads, in MB.")
+    crawl_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds for one request of a crawl.")
+    crawl_requests: int = Field(default=8, ge=1, le=64, description="Requests of a crawl under way at once.")
+    allow_private: bool = Field(
+        default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
+    )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(_lower)] = Field(
         default="warning", description="Least important log line that is written."
     )

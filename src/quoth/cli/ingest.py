@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.bootstrap import Quoth, documents
+from quoth.bootstrap import Quoth, documents, web_of
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import print_job, print_notices
 from quoth.domain import IngestJob, IngestMode
@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from quoth.ingest import Progress, Tell
 
 
-def default_book_id(path: Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`."""
-    folder = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
-    name = re.sub(r"[^a-z0-9._-]+", "-", folder.name.lower()).strip("-._")
+def default_book_id(path: str | Path) -> str:
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
+    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
+    if site is None:
+        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+    else:
+        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
+    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
     return name[:64] or "book"
 
 
@@ -65,7 +70,7 @@ def progress_bar(shown: bool) -> Iterator[Tell]:
 
 def ingest_path(
     settings: Settings,
-    path: Path,
+    path: str | Path,
     *,
     book_id: str,
     base_url: str = "",
@@ -73,33 +78,50 @@ def ingest_path(
     dry_run: bool = False,
     quiet: bool = False,
 ) -> IngestJob:
-    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+    # These bring the parsers along, which asking does not need.
+    from quoth.ingest import Progress
+    from quoth.sources import open_source
 
-    source = open_source(path, book_id=book_id, base_url=base_url, documents=documents())
     with progress_bar(shown=not quiet and sys.stderr.isatty()) as tell:
+        web = web_of(settings, tell=lambda done, total: tell(Progress(done, total, 0)))
+        source = open_source(path, book_id=book_id, base_url=base_url, documents=documents(), web=web)
 
         async def work(quoth: Quoth) -> IngestJob:
-            return await quoth.ingest.run(source, mode=mode, dry_run=dry_run, tell=tell)
+            try:
+                return await quoth.ingest.run(source, mode=mode, dry_run=dry_run, tell=tell)
+            finally:
+                source.close()  # a crawl runs in a thread, which would not hear of Ctrl-C
 
         return run(settings, work)
 
 
 @app.command(epilog="Example: quoth ingest my-docs/ --book my-docs --base-url https://docs.example.com")
 def ingest(
-    path: Annotated[Path, typer.Argument(help="The folder of the book, or of its toolchain's project.")],
+    path: Annotated[
+        str,
+        typer.Argument(help="The folder of the book or of its toolchain's project; or the URL of a sitemap or a site."),
+    ],
     book: BookId = None,
     base_url: Annotated[str, typer.Option(help="Where the book is published; citations link there.")] = "",
     mode: Annotated[
         str, typer.Option(help="incremental: only what changed · full: read all again · recreate: start from nothing.")
     ] = "incremental",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    max_pages: Annotated[
+        int | None, typer.Option(help="Of a site: read at most so many pages.", show_default="5,000")
+    ] = None,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Of a site: it may be on this machine or a private network.")
+    ] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: Docusaurus, mdBook, MkDocs, GitBook, or any folder of Markdown."""
+    """Read a book: Docusaurus, mdBook, MkDocs, Sphinx, GitBook, a folder of documents, or a published site."""
     chosen = _mode(mode)
-    settings = settings_for(data_dir=data_dir, verbose=verbose)
+    settings = settings_for(
+        data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
+    )
     book_id = book or settings.book or default_book_id(path)
     job = ingest_path(settings, path, book_id=book_id, base_url=base_url, mode=chosen, dry_run=dry_run, quiet=json)
     if json:
