@@ -11,10 +11,12 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from quoth.api.jobs import Order
 from quoth.bootstrap import Quoth
@@ -91,45 +93,37 @@ class IngestProcess:
 
     async def _run(self, command: Command) -> str:
         name = " ".join(Path(part).name for part in command.arguments[:4])
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command.arguments,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                env=command.environment,
-                start_new_session=True,  # Ctrl-C in the server's terminal is the server's to pass on
-            )
-        except OSError as error:
-            return f"`{name}` could not be started: {error}."
-        self._process = process
-        if self._stopped:
-            self._signal(signal.SIGTERM)
-        assert process.stderr is not None
-        listening = asyncio.create_task(last_words(process.stderr))
-        try:
-            async with asyncio.timeout(command.patience):
-                code = await process.wait()
-        except TimeoutError:
-            self._signal(signal.SIGKILL)
-            await process.wait()
-            listening.cancel()
-            return f"`{name}` did not end within {command.patience:g} s."
-        finally:
-            self._process = None
-        # What it started itself may live on and hold its standard error open.
-        await asyncio.wait([listening], timeout=1.0)
-        words = "" if listening.cancelled() or not listening.done() else listening.result()
-        listening.cancel()
-        return ending(code, words)
+        # A file and no pipe: it never fills up, and what the process leaves behind cannot hold it open.
+        with tempfile.TemporaryFile() as output:
+            try:
+                process = self._process = await asyncio.create_subprocess_exec(
+                    *command.arguments,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=output,
+                    env=command.environment,
+                    start_new_session=True,  # Ctrl-C in the server's terminal is the server's to pass on
+                )
+            except OSError as error:
+                return f"`{name}` could not be started: {error}."
+            if self._stopped:  # while it was being started
+                self._signal(signal.SIGTERM)
+            try:
+                async with asyncio.timeout(command.patience):
+                    code = await process.wait()
+            except TimeoutError:
+                self._signal(signal.SIGKILL)
+                await process.wait()
+                return f"`{name}` did not end within {command.patience:g} s."
+            finally:
+                self._process = None
+            return ending(code, last_words(output))
 
 
-async def last_words(stream: asyncio.StreamReader) -> str:
+def last_words(output: IO[bytes]) -> str:
     """The last line that says something."""
-    tail = b""
-    while piece := await stream.read(TAIL):
-        tail = (tail + piece)[-TAIL:]
-    lines = [line.strip() for line in tail.decode("utf-8", "replace").splitlines()]
+    output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL))
+    lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
     return next((line for line in reversed(lines) if line), "").removeprefix("quoth: ")
 
 

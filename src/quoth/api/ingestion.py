@@ -71,11 +71,11 @@ async def events(request: Request, job_id: int) -> EventStream:
         log_fault(error)
         return problem(error, request_id=request_id_of(request), instance=request.url.path)
 
-    return EventStream(follow(library, jobs_of(request), job_id), explain=explain)
+    return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explain)
 
 
 async def follow(
-    library: Library, ours: Jobs, job_id: int, *, look: float = LOOK, quiet: float = QUIET
+    library: Library, ours: Jobs, job_id: int, *, look: float, quiet: float
 ) -> AsyncGenerator[Event, None]:
     """`progress` with every change, then `completed` or `failed`; each with the whole job."""
     told: View = {}
