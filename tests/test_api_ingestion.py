@@ -42,6 +42,7 @@ class Worker:
 
     async def wait(self) -> str:
         self._foreman.begun.append(self._order)
+        self._foreman.at_work.set()
         go, stop = asyncio.create_task(self._foreman.go.wait()), asyncio.create_task(self._stopped.wait())
         await asyncio.wait([go, stop], return_when=asyncio.FIRST_COMPLETED)
         for task in (go, stop):
@@ -68,6 +69,7 @@ class Foreman:
         self.go.set()
         self.words = ""
         self.begun: list[Order] = []
+        self.at_work = asyncio.Event()
 
     def launch(self, quoth: Quoth, order: Order, job_id: int) -> Worker:
         return Worker(self, quoth, order, job_id)
@@ -149,8 +151,7 @@ async def test_progress_is_told_while_the_job_is_at_work(doors: Doors, foreman: 
     foreman.go.clear()
     job = await start(doors, mode="full")
     following = asyncio.create_task(events(doors, job["job_id"]))
-    while not foreman.begun:
-        await asyncio.sleep(0)
+    await foreman.at_work.wait()
     foreman.go.set()
     states = [data["status"] for _, data in await following]
     assert (states[0], states[-1]) == ("queued", "completed")
@@ -293,8 +294,7 @@ async def test_a_server_that_stops_stops_its_jobs_and_says_why(tmp_path: Path, f
     async with opened(tmp_path, books=2, launch=foreman.launch) as doors:
         at_work = await start(doors, book_id="book")
         waiting = await start(doors, book_id="book-2")
-        while not foreman.begun:
-            await asyncio.sleep(0)
+        await foreman.at_work.wait()
         library, jobs = doors.quoth.library, doors.app.state.jobs
     for job in (at_work, waiting):
         stored = await library.job(job["job_id"])

@@ -29,21 +29,24 @@ def look_at(root: Path, leave_out: Collection[Path] = ()) -> Look:
     """Every file below the folder, with what changes when it is written. A folder that is gone holds none."""
     found: dict[str, tuple[int, int, int]] = {}
     hidden = {os.path.realpath(path) for path in leave_out}
-    for folder, folders, files in os.walk(root):
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in IGNORED
-            and os.path.realpath(os.path.join(folder, name)) not in hidden  # noqa: PTH118 - a thousand times a second
-        ]
-        for name in files:
-            path = f"{folder}/{name}"
+    waiting = [os.path.realpath(root)]
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue  # it went while we looked, or may not be read, which the ingest will tell
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in IGNORED and entry.path not in hidden:
+                    waiting.append(entry.path)
+                continue
             try:
-                stat = os.stat(path)  # noqa: PTH116
+                stat = entry.stat()
             except OSError:
-                continue  # it went while we looked
-            found[path] = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+                continue
+            found[entry.path] = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
     return found
 
 
