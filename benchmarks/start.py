@@ -54,7 +54,9 @@ def serve_memory(data: Path) -> dict[str, float]:
     """Idle: the model is warm and one question has been answered, as after the first reader."""
     port = free_port()
     log = subprocess.DEVNULL
-    server = subprocess.Popen([QUOTH, "serve", "--data-dir", data, "--port", str(port)], stdout=log, stderr=log)
+    server = subprocess.Popen(
+        [str(QUOTH), "serve", "--data-dir", str(data), "--port", str(port)], stdout=log, stderr=log
+    )
     try:
         base = f"http://127.0.0.1:{port}"
         began = time.perf_counter()
@@ -80,8 +82,8 @@ def installed_mb() -> float:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "venv"
         subprocess.run([sys.executable, "-m", "venv", target], check=True)
-        pip = [target / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
-        subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements" / "run.lock"], check=True)
+        pip = [str(target / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
+        subprocess.run([*pip, "--require-hashes", "-r", str(ROOT / "requirements" / "run.lock")], check=True)
         sizes = (path.lstat().st_blocks * 512 for path in target.rglob("*") if path.is_file() and not path.is_symlink())
         return sum(sizes) / 1e6
 

@@ -84,7 +84,7 @@ async def served(quoth: Quoth) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, *, books: int = 1, settings: Mapping[str, object] | None = None, **parts: Any
+    folder: Path, *, books: int = 1, settings: Mapping[str, Any] | None = None, **parts: Any
 ) -> AsyncIterator[Doors]:
     docs = folder / "docs"
     docs.mkdir()

@@ -315,7 +315,7 @@ WRONG: list[tuple[dict[str, object], int, str]] = [
     ({"path": "missing", "book_id": "x"}, 400, "UNREADABLE_SOURCE"),
     ({"path": "page.md", "book_id": "x"}, 400, "UNREADABLE_SOURCE"),
     ({"path": "."}, 400, "INVALID_REQUEST"),
-    ({"path": "."} | {"book_id": "../x"}, 400, "INVALID_REQUEST"),
+    ({"path": ".", "book_id": "../x"}, 400, "INVALID_REQUEST"),
     ({"path": "", "book_id": "x"}, 400, "INVALID_REQUEST"),
     ({"path": "a\x00b", "book_id": "x"}, 400, "INVALID_REQUEST"),
     ({"path": 7, "book_id": "x"}, 400, "INVALID_REQUEST"),
@@ -402,9 +402,9 @@ def sign(body: bytes, secret: str = SECRET) -> str:
 
 
 async def deliver(
-    doors: Doors, event: str = "push", *, delivery: str = "d-1", body: bytes = b"{}", **headers: str
+    doors: Doors, event: str = "push", *, delivery: str = "d-1", body: bytes = b"{}", secret: str = SECRET
 ) -> httpx2.Response:
-    sent = {"x-github-event": event, "x-github-delivery": delivery, "x-hub-signature-256": sign(body), **headers}
+    sent = {"x-github-event": event, "x-github-delivery": delivery, "x-hub-signature-256": sign(body, secret)}
     return await doors.client.post("/ingestion/webhook/github", content=body, headers=sent)
 
 
@@ -435,7 +435,7 @@ UNTRUSTED = [
 async def test_a_delivery_with_a_wrong_signature_is_401_whatever_it_says(
     doors: Doors, event: str, signature: str
 ) -> None:
-    headers = {"x-github-event": event, "x-hub-signature-256": signature.encode("latin-1")}
+    headers = {b"x-github-event": event.encode(), b"x-hub-signature-256": signature.encode("latin-1")}
     response = await doors.client.post("/ingestion/webhook/github", content=b"{}", headers=headers)
     problem = check_problem(response, 401, "UNAUTHORIZED")
     assert SECRET not in response.text
@@ -445,7 +445,7 @@ async def test_a_delivery_with_a_wrong_signature_is_401_whatever_it_says(
 
 async def test_without_a_secret_no_delivery_is_trusted(tmp_path: Path, foreman: Foreman) -> None:
     async with opened(tmp_path, launch=foreman.launch) as doors:
-        check_problem(await deliver(doors, **{"x-hub-signature-256": sign(b"{}", "")}), 401, "UNAUTHORIZED")
+        check_problem(await deliver(doors, secret=""), 401, "UNAUTHORIZED")
 
 
 async def test_a_ping_is_answered_and_other_events_are_let_pass(doors: Doors) -> None:

@@ -255,6 +255,12 @@ def test_a_word_longer_than_a_chunk_is_cut_anywhere() -> None:
     check_nothing_is_above_the_limit(chunks, TOKENS)
 
 
+def test_a_sentence_that_looks_like_a_fence_when_it_is_cut_off_is_not_lost() -> None:
+    text = "A word. " * 30 + "Why? ``` robot robot\nrobot. ``` " + "A word. " * 30
+    written = page(text)
+    check_everything_readable_is_in_a_chunk(written, split(written, TOKENS))
+
+
 def test_a_list_is_cut_between_its_items() -> None:
     items = [f"- item {n} with some words to fill it" for n in range(30)]
     chunks = split(page("\n".join(items)), TOKENS)

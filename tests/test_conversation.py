@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,8 +40,7 @@ async def quoth(tmp_path: Path) -> AsyncIterator[Quoth]:
     (folder / "topics.md").write_text(PAGE, encoding="utf-8")
     embedder = FakeEmbedder()
     parts = {"embedder": embedder, "index": MemoryIndex(fingerprint_of(embedder)), "library": MemoryLibrary()}
-    settings = load_settings(data_dir=tmp_path / "data")
-    async with bootstrap(settings, clock=TickingClock(), **parts) as joined:
+    async with _joined(tmp_path, parts) as joined:
         await joined.ingest.run(open_source(folder, book_id="book", base_url="https://book.example.com"))
         yield joined
 
@@ -159,5 +160,5 @@ async def test_a_database_that_is_down_is_an_error_and_never_the_refusal(quoth: 
     assert events == []
 
 
-def _joined(tmp_path: Path, parts: dict[str, object]):  # type: ignore[no-untyped-def]
-    return bootstrap(load_settings(data_dir=tmp_path / "data"), clock=TickingClock(), **parts)  # type: ignore[arg-type]
+def _joined(tmp_path: Path, parts: dict[str, Any]) -> AbstractAsyncContextManager[Quoth]:
+    return bootstrap(load_settings(data_dir=tmp_path / "data"), clock=TickingClock(), **parts)

@@ -53,7 +53,13 @@ def test_our_short_way_to_paragraphs_finds_what_all_the_rules_find(text: str, ma
     for parser in (short, long):
         tokens: list[Token] = []
         parser.block.parse(source, parser, {}, tokens)
-        found.append([(token.type, token.map) for token in tokens if token.type != "inline"])
+        found.append(
+            [
+                (token.type.replace("prose", "paragraph_open"), token.map)
+                for token in tokens
+                if token.type not in ("inline", "paragraph_close")
+            ]
+        )
     assert found[0] == found[1]
 
 

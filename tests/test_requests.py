@@ -87,7 +87,7 @@ def test_blank_selected_text_is_no_selection() -> None:
 
 
 def test_every_filter_of_a_question_reaches_the_index_query() -> None:
-    fields = {
+    fields: dict[str, Any] = {
         "source_url_prefix": "/docs",
         "section": "QoS",
         "module": "ros2",

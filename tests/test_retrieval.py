@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.adapters.minilm import MiniLMEmbedder
 from quoth.domain import Evidence, Filters, Fingerprint, IndexedChunk
 from quoth.errors import IndexUnavailable
 from quoth.retrieval import (
@@ -228,3 +229,11 @@ def test_diversity_is_one_minus_the_mean_cosine_of_all_pairs() -> None:
     assert diversity([(1.0, 0.0), (0.0, 1.0), (1.0, 0.0)]) == pytest.approx(1 - 1 / 3)
     assert diversity([(1.0, 0.0)]) == diversity([]) == 0.0
     assert diversity([(1.0, 0.0), (-1.0, 0.0)]) == 1.0
+
+
+def test_a_query_in_a_script_of_several_tokens_a_sign_is_cut_too() -> None:
+    tokens = MiniLMEmbedder().tokens
+    korean = "한국어로 " * 40
+    assert tokens.counts([korean]) == [400]
+    assert 0 < tokens.counts([cut_to_limit(korean, tokens)])[0] <= tokens.limit
+    assert tokens.counts([cut_to_limit("図" * 1000, tokens)]) == [tokens.limit]

@@ -65,13 +65,20 @@ def test_the_configuration_is_read_without_running_it(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("below", ["", "content", "content/01-guides"])
-def test_a_site_is_recognised_from_its_root_its_docs_or_a_folder_of_them(tmp_path: Path, below: str) -> None:
+@pytest.mark.parametrize(
+    ("below", "name"),
+    [
+        ("", "content/01-guides/02-start.md"),
+        ("content", "01-guides/02-start.md"),
+        ("content/01-guides", "02-start.md"),
+    ],
+)
+def test_a_site_is_recognised_from_its_root_its_docs_or_a_folder_of_them(tmp_path: Path, below: str, name: str) -> None:
     page = {"content/01-guides/02-start.md": "# Start\n"}
     source = open_source(write(tmp_path, {"docusaurus.config.js": CONFIG, **page}) / below, book_id="b")
     assert source.toolchain == "docusaurus"
     assert source.book.title == "My Site"
-    assert urls(source) == {"01-guides/02-start.md": "https://site.example/base/handbook/guides/start"}
+    assert urls(source) == {name: "https://site.example/base/handbook/guides/start"}
 
 
 def test_a_folder_beside_the_docs_of_a_site_is_not_its_docs(tmp_path: Path) -> None:
@@ -116,17 +123,17 @@ DOCS: dict[str, str | bytes] = {
 
 def test_pages_have_the_urls_that_docusaurus_gives_them(tmp_path: Path) -> None:
     assert urls(open_source(write(tmp_path, DOCS), book_id="b")) == {
-        "intro.md": "https://s.io/docs",
-        "01-guides/index.md": "https://s.io/docs/guides/",
-        "01-guides/02-second.mdx": "https://s.io/docs/guides/two",
-        "01-guides/relative.md": "https://s.io/docs/guides/other/name",
-        "01-guides/up.md": "https://s.io/docs/up-here",
-        "01-guides/absolute.md": "https://s.io/docs/anywhere/else",
-        "01-guides/03-kept.md": "https://s.io/docs/01-guides/03-kept",
-        "api/README.mdx": "https://s.io/docs/api/",
-        "tools/Tools.md": "https://s.io/docs/tools/",
-        "api/v1.0-notes.md": "https://s.io/docs/api/v1.0-notes",
-        "a b/c d.md": "https://s.io/docs/a%20b/c%20d",
+        "docs/intro.md": "https://s.io/docs/",
+        "docs/01-guides/index.md": "https://s.io/docs/guides/",
+        "docs/01-guides/02-second.mdx": "https://s.io/docs/guides/two",
+        "docs/01-guides/relative.md": "https://s.io/docs/guides/other/name",
+        "docs/01-guides/up.md": "https://s.io/docs/up-here",
+        "docs/01-guides/absolute.md": "https://s.io/docs/anywhere/else",
+        "docs/01-guides/03-kept.md": "https://s.io/docs/01-guides/03-kept",
+        "docs/api/README.mdx": "https://s.io/docs/api/",
+        "docs/tools/Tools.md": "https://s.io/docs/tools/",
+        "docs/api/v1.0-notes.md": "https://s.io/docs/api/v1.0-notes",
+        "docs/a b/c d.md": "https://s.io/docs/a%20b/c%20d",
     }
 
 
@@ -140,7 +147,7 @@ def test_pages_have_the_urls_that_docusaurus_gives_them(tmp_path: Path) -> None:
 )
 def test_a_base_url_replaces_the_site_and_the_route_is_never_doubled(tmp_path: Path, base_url: str, url: str) -> None:
     source = open_source(write(tmp_path, DOCS), book_id="b", base_url=base_url)
-    assert urls(source)["api/README.mdx"] == url
+    assert urls(source)["docs/api/README.mdx"] == url
 
 
 def test_trailing_slashes_follow_the_configuration(tmp_path: Path) -> None:
@@ -155,9 +162,9 @@ def test_trailing_slashes_follow_the_configuration(tmp_path: Path) -> None:
 
 def test_labels_of_folders_are_the_trail(tmp_path: Path) -> None:
     pages = read_all(open_source(write(tmp_path, DOCS), book_id="b"))
-    assert pages["01-guides/02-second.mdx"].trail == ("The Guides",)
-    assert pages["api/README.mdx"].trail == ("api",)
-    assert pages["intro.md"].trail == ()
+    assert pages["docs/01-guides/02-second.mdx"].trail == ("The Guides",)
+    assert pages["docs/api/README.mdx"].trail == ("api",)
+    assert pages["docs/intro.md"].trail == ()
 
 
 def test_drafts_unlisted_pages_and_partials_are_skipped_and_told(tmp_path: Path) -> None:
@@ -170,12 +177,12 @@ def test_drafts_unlisted_pages_and_partials_are_skipped_and_told(tmp_path: Path)
         "content/_folder/x.md": "# X\n",
     }
     source = open_source(write(tmp_path, files), book_id="b")
-    assert [file.source_file for file in source.files()] == ["a.md"]
+    assert [file.source_file for file in source.files()] == ["content/a.md"]
     assert [str(notice) for notice in source.skipped] == [
-        "_folder/x.md: a partial, not a page [PAGE_SKIPPED]",
-        "_partial.mdx: a partial, not a page [PAGE_SKIPPED]",
-        "draft.md: draft: true [PAGE_SKIPPED]",
-        "hidden.md: unlisted: true [PAGE_SKIPPED]",
+        "content/_folder/x.md: a partial, not a page [PAGE_SKIPPED]",
+        "content/_partial.mdx: a partial, not a page [PAGE_SKIPPED]",
+        "content/draft.md: draft: true [PAGE_SKIPPED]",
+        "content/hidden.md: unlisted: true [PAGE_SKIPPED]",
     ]
 
 
@@ -187,7 +194,7 @@ def test_titles_come_from_front_matter_then_heading_then_file(tmp_path: Path) ->
         "content/01-c.md": "Only text.\n",
     }
     titles = {name: page.title for name, page in read_all(open_source(write(tmp_path, files), book_id="b")).items()}
-    assert titles == {"01-c.md": "c", "a.md": "Front", "b.md": "The code heading"}
+    assert titles == {"content/01-c.md": "c", "content/a.md": "Front", "content/b.md": "The code heading"}
 
 
 def test_markdown_files_are_mdx_unless_the_site_detects(tmp_path: Path) -> None:
@@ -225,13 +232,13 @@ def test_a_digest_changes_with_everything_that_its_chunks_depend_on(tmp_path: Pa
         after = digests(open_source(root, book_id="b", **options))
         return {name for name in before if after[name] != before[name]}
 
-    assert changed(base_url="https://else.where") == {"a/x.mdx", "b.md"}
+    assert changed(base_url="https://else.where") == {"content/a/x.mdx", "content/b.md"}
     write(root, {"content/a/_p.mdx": "other words"})
-    assert changed() == {"a/x.mdx"}
+    assert changed() == {"content/a/x.mdx"}
     write(root, {"content/a/_p.mdx": "shared words", "content/a/_category_.json": '{"label": "New"}'})
-    assert changed() == {"a/x.mdx"}
+    assert changed() == {"content/a/x.mdx"}
     write(root, {"content/a/_category_.json": "{}", "docusaurus.config.js": CONFIG.replace("/base/", "/new/")})
-    assert changed() == {"a/x.mdx", "b.md"}
+    assert changed() == {"content/a/x.mdx", "content/b.md"}
 
 
 def test_files_that_claim_one_lesson_lose_its_number_all_of_them(tmp_path: Path) -> None:

@@ -87,12 +87,15 @@ def test_the_path_tells_the_place_where_it_has_that_shape(path: str, wanted: Pla
 
 def test_front_matter_wins_over_the_path() -> None:
     front = front_matter("---\nmodule: gazebo\nchapter: 30\n---\n")
-    assert place(front, "01-ros2/02-topics/03-qos.md") == (Place("gazebo", 30, 3), ())
+    assert place(front, "docs/01-ros2/02-topics/03-qos.md", "01-ros2/02-topics/03-qos.md") == (
+        Place("gazebo", 30, 3),
+        (),
+    )
 
 
 def test_a_chapter_that_is_no_number_is_told() -> None:
     front = front_matter("---\nmodule: gazebo\nchapter: two\n---\n")
-    where, (notice,) = place(front, "01-ros2/02-topics/03-qos.md")
+    where, (notice,) = place(front, "docs/01-ros2/02-topics/03-qos.md", "01-ros2/02-topics/03-qos.md")
     assert where == Place("gazebo", 2, 3)
     assert (notice.code, notice.line) == ("FRONT_MATTER_INVALID", 3)
     assert "'two'" in notice.message

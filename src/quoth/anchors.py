@@ -12,6 +12,7 @@ import unicodedata
 
 from quoth.domain import AnchorRule
 
+_ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 
@@ -54,6 +55,8 @@ class Anchors:
 def slug(words: str, rule: AnchorRule) -> str:
     """The id of a heading before duplicates are told apart."""
     if rule in ("docusaurus", "github"):
+        if words.isascii():
+            return _ASCII_MARKS.sub("", words.lower()).replace(" ", "-")
         return "".join(_github(character) for character in words.lower())
     if rule == "mdbook":
         kept = (c if c in "_-" or c.isalnum() else "-" if c.isspace() else "" for c in words.strip().lower())

@@ -6,9 +6,10 @@ model comes with the first embedding, the index with the first search.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -76,6 +77,7 @@ def fingerprint_of(embedder: Embedder) -> Fingerprint:
 async def bootstrap(
     settings: Settings,
     *,
+    warm: bool = False,
     clock: Clock | None = None,
     embedder: Embedder | None = None,
     index: ChunkIndex | None = None,
@@ -84,21 +86,23 @@ async def bootstrap(
     clock = clock or SystemClock()
     embedder = embedder or _embedder(settings)
     index = index or _index(settings, fingerprint_of(embedder))
-    library = library or await _library(settings, clock)
-    retriever = Retriever(index, embedder)
-    try:
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(embedder.close)
+        closing.push_async_callback(index.close)
+        # When a question is about to come, the model is read while the database is opened.
+        loading = asyncio.create_task(embedder.load()) if warm else None
+        store = library or await _library(settings, clock)
+        closing.push_async_callback(store.close)
+        if loading is not None:
+            await loading
         yield Quoth(
             settings=settings,
             clock=clock,
-            library=library,
+            library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(retriever, library, clock, _answer_options(settings, embedder)),
+            conversations=Conversations(Retriever(index, embedder), store, clock, _answer_options(settings, embedder)),
         )
-    finally:
-        await index.close()
-        await library.close()
-        await embedder.close()
 
 
 def _answer_options(settings: Settings, embedder: Embedder) -> AnswerOptions:
@@ -121,6 +125,10 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 
 async def _library(settings: Settings, clock: Clock) -> Library:
-    from quoth.adapters.sql import open_library
+    def imported() -> Callable[..., Awaitable[Library]]:
+        from quoth.adapters.sql import open_library
 
+        return open_library
+
+    open_library = await asyncio.to_thread(imported)
     return await open_library(settings.database_url, now=clock.now)

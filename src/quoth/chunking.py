@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 from quoth.anchors import Anchors
 from quoth.cutting import Cutter, Piece, Words, words_of
-from quoth.domain import Chunk, Markup, Page
+from quoth.domain import Chunk, Page
 from quoth.errors import TextTooLong
 from quoth.markdown import Block, leaves, parse, plain
 from quoth.ports import TokenCounter
@@ -91,12 +92,17 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
 
 def embedding_text(chunk: Chunk) -> str:
     """What is embedded and termed for a chunk: where it stands in the book, and its words without markup."""
-    markup: Markup = "text" if chunk.source_file.endswith(".txt") else "mdx"
-    return _embedding_text(chunk.breadcrumb, chunk.shown, markup)
+    return _embedding_text(chunk.breadcrumb, chunk.shown, _is_text(chunk.source_file))
 
 
-def _embedding_text(breadcrumb: tuple[str, ...], shown: str, markup: Markup) -> str:
-    said = plain(shown, markup) or shown.strip()
+def _is_text(source_file: str) -> bool:
+    """A chunk does not say how its page is written; the ending does."""
+    return source_file.lower().endswith(".txt")
+
+
+@lru_cache(maxsize=1024)  # splitting has just made what the ingest asks for next
+def _embedding_text(breadcrumb: tuple[str, ...], shown: str, is_text: bool) -> str:
+    said = plain(shown, "text" if is_text else "mdx") or shown.strip()
     lines = said.split("\n")
     first = 0
     # The headings a chunk opens with are its breadcrumb already.
@@ -177,27 +183,36 @@ def _pack(
     soft = min(options.target, hard)
     drafts: list[tuple[Piece, ...]] = []
     current: list[Piece] = []
-    for block in section.blocks:
-        for piece in cutter.pieces(block, soft, hard):
-            if block.level and piece.sticky and block.text in section.breadcrumb:
-                piece = replace(piece, tokens=0)  # counted with the breadcrumb
-            if piece.barrier:
-                if current and not all(other.sticky for other in current):
-                    drafts.append(tuple(current))
-                    current = []
-            elif piece.tokens or piece.sticky:
-                if current and _size(current) + piece.tokens > soft:
-                    carried = _carried(current, piece, soft, hard)
-                    if len(carried) < len(current):
-                        drafts.append(tuple(current[: len(current) - len(carried)]))
-                        current = carried
-                    elif _size(current) + piece.tokens > hard:
-                        drafts.append(tuple(current))
-                        current = []
-                current.append(piece)
+    size = 0  # of `current`
+    for piece in _pieces(section, cutter, soft, hard):
+        if piece.barrier:
+            if not all(other.sticky for other in current):
+                drafts.append(tuple(current))
+                current, size = [], 0
+            continue
+        if current and size + piece.tokens > soft:
+            carried = _carried(current, piece, soft, hard)
+            if len(carried) < len(current):
+                drafts.append(tuple(current[: len(current) - len(carried)]))
+                current = carried
+            elif size + piece.tokens > hard:
+                drafts.append(tuple(current))
+                current = []
+            size = _size(current)
+        size += piece.tokens if current else piece.tokens + piece.lead_tokens
+        current.append(piece)
     if current:
         drafts.append(tuple(current))
     return _even_out(drafts, soft, options)
+
+
+def _pieces(section: _Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
+    for block in section.blocks:
+        for piece in cutter.pieces(block, soft, hard):
+            if block.level and piece.sticky and block.text in section.breadcrumb:
+                yield Piece(piece.start, piece.end, 0, sticky=True, block=block)  # counted with the breadcrumb
+            else:
+                yield piece
 
 
 def _carried(current: list[Piece], following: Piece, soft: int, hard: int) -> list[Piece]:
@@ -246,7 +261,7 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 
 def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), page.markup) for d in drafts]
+    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), _is_text(page.source_file)) for d in drafts]
     sizes = words.counts(embedded)
     near = [] if words.additive else [index for index, size in enumerate(sizes) if size > limit * _SURE]
     for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -261,22 +276,26 @@ def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: 
 
 
 def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
-    if len(draft.pieces) > 1:
-        middle = len(draft.pieces) // 2
+    """The same text in more or smaller pieces: between pieces, else inside the last one, else anywhere."""
+    *before, last = draft.pieces
+    joints = [at for at in range(1, len(draft.pieces)) if not draft.pieces[at - 1].sticky]
+    if joints:
+        middle = min(joints, key=lambda at: abs(2 * at - len(draft.pieces)))
         return [_draft(page, draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
-    piece = draft.pieces[0]
-    parts = cutter.smaller(piece)
-    if len(parts) < 2:
-        middle = (piece.start + piece.end) // 2
-        if middle == piece.start:
-            raise TextTooLong(
-                f"{page.source_file}: the titles above offset {piece.start} leave no room for text.",
-                hint="Use an embedder that reads more tokens.",
-            )
-        half = max(1, piece.tokens // 2)
-        cuts = ((piece.start, middle), (middle, piece.end))
-        parts = [Piece(a, b, half, piece.lead, piece.lead_tokens) for a, b in cuts]
-    return [_draft(page, draft.section, (part,)) for part in parts]
+    parts = cutter.smaller(last)
+    if len(parts) > 1 or (parts and parts[0].end - parts[0].start < last.end - last.start):
+        return [_draft(page, draft.section, (*before, *parts))]
+    if before:
+        return [_draft(page, draft.section, part) for part in (tuple(before), (last,))]
+    middle = (last.start + last.end) // 2
+    if middle == last.start:
+        raise TextTooLong(
+            f"{page.source_file}: the titles above offset {last.start} leave no room for text.",
+            hint="Use an embedder that reads more tokens.",
+        )
+    half = max(1, last.tokens // 2)
+    cuts = ((last.start, middle), (middle, last.end))
+    return [_draft(page, draft.section, (Piece(a, b, half, last.lead, last.lead_tokens),)) for a, b in cuts]
 
 
 # --- chunks: ids and chain -----------------------------------------------------------------------------------------

@@ -126,7 +126,8 @@ class Cutter:
 
     def pieces(self, block: Block, soft: int, hard: int) -> Iterator[Piece]:
         if block.kind == "markup":
-            yield Piece(block.start, block.end, 0, barrier=block.end - block.start > _LONG_MARKUP)
+            if block.end - block.start > _LONG_MARKUP:
+                yield Piece(block.start, block.end, 0, barrier=True)
             return
         tokens = self._tokens_of(block)
         whole = hard if block.kind in ("fence", "table", "code", "admonition") else soft
@@ -144,7 +145,7 @@ class Cutter:
         parts = list(self._parts(piece.block, room, room))
         while len(parts) == 1 and parts[0].block is not None and parts[0].block.children:
             parts = list(self._parts(parts[0].block, room, room))
-        return [part for part in parts if part.tokens or part.sticky]
+        return [part for part in parts if not part.barrier]
 
     def _parts(self, block: Block, soft: int, hard: int) -> Iterator[Piece]:
         if block.children:

@@ -43,7 +43,7 @@ class Book:
 class SourceFile:
     """A file that will become a page. `digest` covers everything its chunks depend on (bytes, includes, routing)."""
 
-    source_file: str  # relative to the root of the book, with forward slashes
+    source_file: str  # relative to the folder that was ingested, with forward slashes
     digest: str
 
 

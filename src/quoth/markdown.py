@@ -48,6 +48,7 @@ _CONTAINERS: dict[str, BlockKind] = {
 _LEAVES: dict[str, BlockKind] = {
     "heading_open": "heading",
     "paragraph_open": "paragraph",
+    "prose": "paragraph",
     "table_open": "table",
     "fence": "fence",
     "code_block": "code",
@@ -230,8 +231,9 @@ class _Tree:
             content = tokens[at + 1].content
             explicit = HEADING_ID.search(content)
             words = inline_text(content[: explicit.start()] if explicit else content)
-            block = self._leaf(kind, start, end)
-            return replace(block, level=int(token.tag[1]), text=words, anchor=explicit[1] if explicit else "")
+            leaf = self._leaf(kind, start, end)
+            anchor = explicit[1] if explicit else ""
+            return Block(leaf.kind, start, end, int(token.tag[1]), words, anchor=anchor, plain=leaf.plain)
         if kind == "fence":
             head_end = self.lines.span(first, first + 1)[1]
             said = fenced(token.info, token.content)

@@ -54,9 +54,7 @@ def paragraph_rule(state: StateBlock, line: int, end_line: int, silent: bool) ->
             return False
         last += 1
     state.line = last
-    state.push("paragraph_open", "p", 1).map = [line, last]
-    state.push("inline", "", 0)
-    state.push("paragraph_close", "p", -1)
+    state.push("prose", "p", 0).map = [line, last]
     return True
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
 from quoth.domain import Markup
 
@@ -36,7 +35,7 @@ TAG = (
     r"|\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\})*+)?>"
 )
 
-_FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
 _QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
@@ -45,10 +44,8 @@ _RULER = re.compile(
     r"|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*$",
     re.M,
 )
-_RULED = re.compile(r"[-=*_]{2}|[-*_] [-*_]|^[-=]|-\||\n[-=]")
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
 _GAP = re.compile(r"\n[ \t]*\n")
-_BLANK = re.compile(r"[ \t]*\n\s*")
 _SPECIAL = re.compile(r"[\\`*_\[<&~]")
 # Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
 _INLINE = re.compile(
@@ -76,18 +73,17 @@ def plain(text: str, markup: Markup = "markdown") -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if markup == "text":
-        return _BLANK.sub("\n", text).strip("\ufeff \t\n")
+        return _lines(text)
     if "```" not in text and "~~~" not in text:
         return _prose(text)
     parts: list[str] = []
     at = 0
-    while opening := _FENCE.search(text, at):
+    while opening := _opening(text, at):
         parts.append(_prose(text[at : opening.start()]))
-        closing = _closing(opening[1][0], len(opening[1])).search(text, opening.end())
-        end = closing.start() if closing else len(text)
+        end, after = _closing(text, opening[1], opening.end())
         body = text[opening.end() : end]
         parts.append(fenced(opening[2], _QUOTE.sub("", body) if ">" in text[opening.start() : opening.end()] else body))
-        at = closing.end() if closing else len(text)
+        at = after
     parts.append(_prose(text[at:]))
     return "\n".join(part for part in parts if part)
 
@@ -114,9 +110,33 @@ def labels(tag: str) -> str:
     return " ".join(match[1].strip() for match in LABEL.findall(tag) if match[1].strip())
 
 
-@lru_cache(maxsize=64)
-def _closing(mark: str, length: int) -> re.Pattern[str]:
-    return re.compile(rf"^[ \t>]*{re.escape(mark)}{{{length},}}[ \t]*$", re.M)
+def _opening(text: str, at: int) -> re.Match[str] | None:
+    """The next line that opens a fence. Looks for the marks first: a pattern would stop at every line."""
+    while True:
+        found = min((place for place in (text.find("```", at), text.find("~~~", at)) if place >= 0), default=-1)
+        if found < 0:
+            return None
+        start = max(text.rfind("\n", 0, found) + 1, at)
+        match = _FENCE.match(text, start)
+        if match:
+            return match
+        end = text.find("\n", found)
+        if end < 0:
+            return None
+        at = end + 1
+
+
+def _closing(text: str, marks: str, at: int) -> tuple[int, int]:
+    """Where the closing line of a fence starts and ends; the end of the text when it is not closed."""
+    while (found := text.find(marks, at)) >= 0:
+        start = text.rfind("\n", 0, found) + 1
+        end = text.find("\n", found)
+        end = len(text) if end < 0 else end
+        line = text[start:end].strip(" \t>")
+        if start >= at and len(line) >= len(marks) and not line.strip(marks[0]):
+            return start, end
+        at = end
+    return len(text), len(text)
 
 
 def _prose(text: str) -> str:
@@ -127,7 +147,14 @@ def _prose(text: str) -> str:
     if _SPECIAL.search(text):
         # Inline marks never reach across a blank line, so neither may our patterns.
         text = "\n".join(_spoken(part) for part in _GAP.split(text)) if "\n\n" in text else _spoken(text)
-    return _BLANK.sub("\n", text).strip("\ufeff \t\n")
+    return _lines(text)
+
+
+def _lines(text: str) -> str:
+    """Without blank lines, and without white space at either end of a line."""
+    if "\n" not in text:
+        return text.strip().lstrip("\ufeff")
+    return "\n".join(filter(None, map(str.strip, text.split("\n")))).lstrip("\ufeff")
 
 
 def _without_blocks(text: str) -> str:
@@ -146,7 +173,7 @@ def _without_blocks(text: str) -> str:
         text = DEFINITION.sub("", text)
     if ":::" in text:
         text = DIRECTIVE.sub(_directive_title, text)
-    if _RULED.search(text):
+    if "--" in text or "==" in text or "-|" in text or "**" in text or "__" in text or "- -" in text or "* *" in text:
         text = _RULER.sub("", text)
     return text
 

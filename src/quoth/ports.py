@@ -69,6 +69,9 @@ class Embedder(Protocol):
     @property
     def tokens(self) -> TokenCounter: ...
 
+    async def load(self) -> None:
+        """Get ready now instead of with the first text. Fails as the first text would; may be called again."""
+
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]: ...
 
     async def embed_query(self, text: str) -> Vector:

@@ -50,7 +50,7 @@ Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every in
 class FilterFields(BaseModel):
     """All AND; enforced in the index."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     source_url_prefix: Name | None = Field(
         None, description="The URL of the source starts with this", examples=["/docs/ros2"]
@@ -74,7 +74,7 @@ class FilterFields(BaseModel):
 class ChatRequest(BaseModel):
     """A question about the book."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     query: QueryText = Field(
         validation_alias=AliasChoices("query", "message", "question"),
@@ -122,7 +122,7 @@ class Search:
 class SearchRequest(BaseModel):
     """S3 SearchQuery, and the two filters that S0 adds."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     text: QueryText = Field(description="What to look for", examples=["tf2_ros static transform"])
     book_id: Name | None = Field(None, description="May be left out when there is one book")

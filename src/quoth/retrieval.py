@@ -109,17 +109,19 @@ class Retriever:
 
 
 def cut_to_limit(query: str, tokens: TokenCounter) -> str:
-    """The longest beginning of the query that the embedder reads, cut between words."""
-    if query.isascii() and len(query) <= tokens.limit:  # no ASCII character is more than one token
-        return query
+    """The longest beginning of the query that the embedder reads whole, cut between words where it can be."""
     spans = tokens.spans(query)
-    if len(spans) <= tokens.limit:
-        return query
-    end = spans[tokens.limit - 1][1]
-    if end < len(query) and not query[end].isspace():
-        space = max((at for at, char in enumerate(query[:end]) if char.isspace()), default=0)
-        end = space or end
-    return query[:end].rstrip()
+    kept = tokens.limit
+    while len(spans) > kept > 0:
+        end = spans[kept - 1][1]
+        head = query[:end]
+        if not query[end : end + 1].isspace():
+            # Back to the last space, unless the script has none.
+            head = head.rsplit(maxsplit=1)[0] if len(head.split(maxsplit=1)) > 1 else head
+        if tokens.counts([head])[0] <= tokens.limit:
+            return head.rstrip()
+        kept -= 1  # a word cut in two may make more tokens than it had
+    return query if kept > 0 else ""
 
 
 def absent_idf(size: int) -> float:

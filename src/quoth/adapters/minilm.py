@@ -6,7 +6,8 @@ they are attached at load from model.safetensors, found in a data wheel or in a 
 when its SHA-256 is the known one.
 
 Every text runs alone and unpadded, so its vector cannot depend on its batch; the cores are filled by running several
-texts at a time on one session. Knows nothing of chunks or books.
+passages at a time on one session, while a query, which somebody waits for, gets several cores. Knows nothing of chunks
+or books.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ DIMENSIONS = 384
 POSITIONS = 256
 LIMIT = POSITIONS - 2
 LAYERS = 6
+
+# A query is short: more threads than this wait for each other longer than they work.
+MOST_QUERY_THREADS = 4
+SPIN_MICROSECONDS = "100"
 
 T = TypeVar("T")
 
@@ -201,49 +206,62 @@ def _initializers(tensors: Mapping[str, Floats]) -> dict[str, Floats]:
     return kept | made
 
 
-class _Model:
-    """The session together with everything it points into: dropping one of the values early is a segfault.
-
-    The session stands first because attributes are released in this order.
-    """
+class _Weights:
+    """The mapped file as values that a session can point into."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
         import onnxruntime as ort
 
         tensors = _read_tensors(mapped)
-        initializers = {
+        self.initializers: dict[str, ort.OrtValue] = {
             name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
         }
-        self._session = _open_session(initializers)
-        self._initializers = initializers
-        self._words = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
+        self.words: ort.OrtValue = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
         self._mapped = mapped
+
+    def let_pages_go(self) -> None:
+        """A session keeps a packed copy of what it read; the pages come back from the file when they are needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
-            # The session keeps a packed copy of what it read; the pages can go until a word is looked up.
-            mapped.madvise(mmap.MADV_DONTNEED)
+            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class _Model:
+    """A session together with everything it points into: dropping one of the values early is a segfault.
+
+    The session stands first because attributes are released in this order.
+    """
+
+    def __init__(self, weights: _Weights, threads: int) -> None:
+        self._session = _open_session(weights, threads)
+        self._weights = weights
+        weights.let_pages_go()
 
     def vector(self, input_ids: Sequence[int]) -> Vector:
         import numpy as np
         import onnxruntime as ort
 
         ids = ort.OrtValue.ortvalue_from_numpy(np.array([input_ids], dtype=np.int32))
-        (output,) = self._session.run_with_ort_values(["embedding"], {"input_ids": ids, "word_embeddings": self._words})
+        (output,) = self._session.run_with_ort_values(
+            ["embedding"], {"input_ids": ids, "word_embeddings": self._weights.words}
+        )
         return tuple(output.numpy()[0].tolist())
 
 
-def _open_session(initializers: Mapping[str, ort.OrtValue]) -> ort.InferenceSession:
+def _open_session(weights: _Weights, threads: int) -> ort.InferenceSession:
     import onnxruntime as ort
 
     options = ort.SessionOptions()
-    # One text, one core: the threads that call run() are the parallelism, and an idle server must not spin.
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Threads that wait for the next operator may spin, but so briefly that an idle server sleeps and a busy machine
+    # loses nothing: without any limit a query took twice as long beside other work as on one thread.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
+    options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
     # The graph is written fused; there is nothing left to find in it.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     # Plans are remembered for each length of text, which costs memory and gains nothing here.
     options.enable_mem_pattern = False
-    options.add_external_initializers(list(initializers), list(initializers.values()))
+    options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
     return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
@@ -266,7 +284,8 @@ class MiniLMEmbedder:
         self._lock = threading.Lock()
         self._tokens_lock = threading.Lock()
         self._tokens: WordPieces | None = None
-        self._model: _Model | None = None
+        self._weights: _Weights | None = None
+        self._models: dict[int, _Model] = {}
         self._closed = False
         # A query never waits behind the passages of an ingest: each kind has its own threads.
         self._passage_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-passages")
@@ -281,13 +300,13 @@ class MiniLMEmbedder:
 
     async def load(self) -> None:
         """Read the files now instead of with the first text."""
-        await self._in(self._query_pool, self._loaded)
+        await self._in(self._query_pool, self._query_model)
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         if not texts:
             return []
         given = list(texts)
-        model, inputs = await self._in(self._passage_pool, lambda: (self._loaded(), self.tokens.inputs(given)))
+        model, inputs = await self._in(self._passage_pool, lambda: (self._model(1), self.tokens.inputs(given)))
         # The longest first, so that no core is left with a long text at the end.
         order = sorted(range(len(inputs)), key=lambda position: -len(inputs[position]))
         vectors = await asyncio.gather(
@@ -298,7 +317,7 @@ class MiniLMEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         def embed() -> Vector:
-            model = self._loaded()
+            model = self._query_model()
             (input_ids,) = self.tokens.inputs([text])
             return model.vector(input_ids)
 
@@ -308,30 +327,40 @@ class MiniLMEmbedder:
         self._closed = True
         for pool in (self._passage_pool, self._query_pool):
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
-        self._model = None
+        self._models.clear()
+        self._weights = None
 
     async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         if self._closed:
             raise InternalError("The embedder was used after it was closed.")
         return await asyncio.get_running_loop().run_in_executor(pool, work)
 
-    def _loaded(self) -> _Model:
-        with self._lock:
-            if self._model is None:
-                folder = find_model_dir(self._model_dir)
-                # Checking the weights takes as long as importing onnxruntime: do both at once. Nothing of the file
-                # is used before the check has passed.
-                mapping: Future[mmap.mmap] = Future()
-                checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
-                checker.start()
-                try:
-                    import onnxruntime  # noqa: F401
+    def _query_model(self) -> _Model:
+        return self._model(min(self._threads, MOST_QUERY_THREADS))
 
-                    _ = self.tokens
-                finally:
-                    checker.join()
-                self._model = _Model(mapping.result())
-            return self._model
+    def _model(self, threads: int) -> _Model:
+        """Passages run one to a core, a query on several. Most processes need only one of the two sessions: a server
+        asks, an ingest embeds."""
+        with self._lock:
+            if self._weights is None:
+                self._weights = self._read_weights(find_model_dir(self._model_dir))
+            if threads not in self._models:
+                self._models[threads] = _Model(self._weights, threads)
+            return self._models[threads]
+
+    def _read_weights(self, folder: Path) -> _Weights:
+        # Checking the weights takes as long as importing onnxruntime: do both at once. Nothing of the file is used
+        # before the check has passed.
+        mapping: Future[mmap.mmap] = Future()
+        checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
+        checker.start()
+        try:
+            import onnxruntime  # noqa: F401
+
+            _ = self.tokens
+        finally:
+            checker.join()
+        return _Weights(mapping.result())
 
 
 def _settle(mapping: Future[mmap.mmap], path: Path) -> None:

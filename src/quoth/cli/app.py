@@ -63,15 +63,15 @@ def settings_for(*, data_dir: Path | None, verbose: bool = False, **overrides: A
     return settings
 
 
-def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]]) -> T:
-    """Join everything, do one thing, close everything. SIGTERM ends it as Ctrl-C does: what was begun is left in good
-    order. (Raising SIGINT instead would not do: where a shell started us in the background it is ignored.)"""
+def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool = False) -> T:
+    """Join everything, do one thing, close everything. `warm` when the model will be needed. SIGTERM ends it as Ctrl-C
+    does, in good order. (Raising SIGINT would not do: it is ignored where a shell started us in the background.)"""
 
     async def joined() -> T:
         task = asyncio.current_task()
         if task is not None and sys.platform != "win32":
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        async with bootstrap(settings) as quoth:
+        async with bootstrap(settings, warm=warm) as quoth:
             return await work(quoth)
 
     try:

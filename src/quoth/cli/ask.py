@@ -36,7 +36,7 @@ def ask_book(settings: Settings, fields: dict[str, Any]) -> Answer:
         question = request.to_question(book_id=book.book_id, request_id=str(uuid.uuid4()), top_k=settings.top_k)
         return await quoth.conversations.answer(question)
 
-    return run(settings, work)
+    return run(settings, work, warm=True)
 
 
 def read_selection(path: Path) -> str:
@@ -114,4 +114,4 @@ def search(
         else:
             print_passages(evidence.passages, evidence.total_found, explain=explain)
 
-    run(settings_for(data_dir=data_dir, verbose=verbose), work)
+    run(settings_for(data_dir=data_dir, verbose=verbose), work, warm=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 def default_book_id(path: Path) -> str:
     """The folder's name as a book id: `My Docs/` becomes `my-docs`."""
-    name = re.sub(r"[^a-z0-9._-]+", "-", path.resolve().name.lower()).strip("-._")
+    folder = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
+    name = re.sub(r"[^a-z0-9._-]+", "-", folder.name.lower()).strip("-._")
     return name[:64] or "book"
 
 

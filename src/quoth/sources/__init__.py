@@ -57,6 +57,6 @@ def open_source(path: str | Path, *, book_id: str, base_url: str = "", title: st
         name = title or (site.title if site else "") or label_of(root.name)
         published = base_url or (f"{site.url.rstrip('/')}{site.base_path}" if site and site.url else "")
         book = Book(book_id, name, published, str(path), "docusaurus")
-        return FolderSource(docs, book, rules)
+        return FolderSource(root, book, rules, docs)
     book = Book(book_id, title or label_of(root.name), base_url, str(path), "plain")
     return FolderSource(root, book, PlainRules(root, base_url))

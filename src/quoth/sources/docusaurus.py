@@ -125,26 +125,26 @@ class DocusaurusRules:
         self._categories.clear()
         return walk(self._read, SUFFIXES)
 
-    def skips(self, source_file: str, front: FrontMatter) -> str:
-        if _EXCLUDED.search(source_file):
+    def skips(self, name: str, front: FrontMatter) -> str:
+        if _EXCLUDED.search(name):
             return "a partial, not a page"
         if front.is_true("draft"):
             return "draft: true"
         return "unlisted: true" if front.is_true("unlisted") else ""
 
-    def route(self, source_file: str, front: FrontMatter) -> Route:
-        path = PurePosixPath(source_file)
+    def route(self, name: str, front: FrontMatter) -> Route:
+        path = PurePosixPath(name)
         folders = path.parts[:-1]
         strip = front.values.get("parse_number_prefixes") is not False
-        name = front.text("id") or (without_prefix(path.stem) if strip else path.stem)
-        slug = self._slug(path, folders, name, front.text("slug"), strip)
+        own = front.text("id") or (without_prefix(path.stem) if strip else path.stem)
+        slug = self._slug(path, folders, own, front.text("slug"), strip)
         trail = tuple(self._label(folders[: depth + 1]) for depth in range(len(folders)))
-        return Route(self._published(slug), trail, front.text("sidebar_label") or name)
+        return Route(self._published(slug), trail, front.text("sidebar_label") or own)
 
-    def markup(self, source_file: str) -> Markup:
+    def markup(self, name: str) -> Markup:
         wanted = self._site.markdown_format if self._site else "mdx"
         if wanted == "detect":
-            return "mdx" if source_file.lower().endswith(".mdx") else "markdown"
+            return "mdx" if name.lower().endswith(".mdx") else "markdown"
         return "markdown" if wanted == "md" else "mdx"
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:
@@ -170,9 +170,10 @@ class DocusaurusRules:
     def _published(self, slug: str) -> str:
         url = self._base + quote(slug, safe="/@:!$&'()*+,;=~%-._")
         slash = self._site.trailing_slash if self._site else None
-        if slash is not None and slug != "/":
+        home = slug == "/" and self._site is not None and not self._site.route.strip("/")
+        if slash is not None and not home:  # the home of the site ends with a slash whatever is configured
             url = url.rstrip("/") + ("/" if slash else "")
-        return url if slug != "/" or not self._base else url.rstrip("/") or "/"
+        return url or "/"
 
     def _label(self, folders: Sequence[str]) -> str:
         label = self._category("/".join(folders)).get("label")

@@ -22,7 +22,7 @@ from quoth.sources.metadata import Field, Place, grading, place, used_fields
 from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
-READER_VERSION = "1"
+READER_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Route:
 
 
 class Rules(Protocol):
-    """How one toolchain publishes a folder."""
+    """How one toolchain publishes a folder. A `name` is the path of a file below the folder that is published."""
 
     @property
     def toolchain(self) -> str: ...
@@ -46,12 +46,12 @@ class Rules(Protocol):
     def paths(self) -> Iterable[Path]:
         """Every file that looks like a page, in a fixed order."""
 
-    def skips(self, source_file: str, front: FrontMatter) -> str:
+    def skips(self, name: str, front: FrontMatter) -> str:
         """Why the file is not published; empty when it is."""
 
-    def route(self, source_file: str, front: FrontMatter) -> Route: ...
+    def route(self, name: str, front: FrontMatter) -> Route: ...
 
-    def markup(self, source_file: str) -> Markup: ...
+    def markup(self, name: str) -> Markup: ...
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:
         """Other files that the page shows: partials and includes. They are part of its digest."""
@@ -60,6 +60,7 @@ class Rules(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Entry:
     path: Path
+    name: str
     digest: str
     place: Place
     route: Route
@@ -76,10 +77,12 @@ class _Survey:
 
 
 class FolderSource:
-    """A `BookSource` over a folder."""
+    """A `BookSource` over a folder. Source files are named from `root`, the folder that the user gave, so that they
+    are found there; pages are published from `docs`, which is the same folder or one inside of it."""
 
-    def __init__(self, root: Path, book: Book, rules: Rules) -> None:
-        self._root = root
+    def __init__(self, root: Path, book: Book, rules: Rules, docs: Path | None = None) -> None:
+        self._docs = docs or root
+        self._root = root if self._docs.is_relative_to(root) or root.is_relative_to(self._docs) else self._docs
         self._book = book
         self._rules = rules
         self._known: _Survey | None = None
@@ -120,8 +123,8 @@ class FolderSource:
         data = read_bytes(entry.path, file.source_file)
         text = decode(data, file.source_file)
         front = front_matter(text)
-        route = self._rules.route(file.source_file, front)
-        where, place_notices = self._place(front, file.source_file)
+        route = self._rules.route(entry.name, front)
+        where, place_notices = self._place(front, file.source_file, entry.name)
         grades = grading(front, file.source_file, self._survey.used)
         language = front.text("lang", "language") or None
         return Page(
@@ -131,7 +134,7 @@ class FolderSource:
             file_hash=sha256(data).hexdigest(),
             url=route.url,
             title=front.text("title") or first_heading(text, start=front.body_start) or route.name,
-            markup=self._rules.markup(file.source_file),
+            markup=self._rules.markup(entry.name),
             anchors=self._rules.anchors,
             body_start=front.body_start,
             trail=route.trail,
@@ -151,10 +154,10 @@ class FolderSource:
             self._known = self._look()
         return self._known
 
-    def _place(self, front: FrontMatter, source_file: str) -> tuple[Place, tuple[Notice, ...]]:
+    def _place(self, front: FrontMatter, source_file: str, name: str) -> tuple[Place, tuple[Notice, ...]]:
         """Files that claim one place keep module and chapter but have no lesson number, each of them, so that ids
         made from the path tell them apart whichever is read first."""
-        where, notices = place(front, source_file)
+        where, notices = place(front, source_file, name)
         if where not in self._survey.shared:
             return where, notices
         message = (
@@ -168,27 +171,26 @@ class FolderSource:
         survey = _Survey()
         claims: Counter[Place] = Counter()
         for path in self._rules.paths():
-            name = path.relative_to(self._root).as_posix()
+            source_file = path.relative_to(self._root).as_posix()
+            name = path.relative_to(self._docs).as_posix()
+            digest = "unreadable"
             try:
-                data = read_bytes(path, name)
+                data = read_bytes(path, source_file)
+                digest = sha256(data).hexdigest()
+                text = decode(data, source_file)
             except Unreadable as error:
-                survey.entries[name] = _Entry(path, "unreadable", Place(), Route(""), error)
-                continue
-            try:
-                text = decode(data, name)
-            except Unreadable as error:
-                survey.entries[name] = _Entry(path, sha256(data).hexdigest(), Place(), Route(""), error)
+                survey.entries[source_file] = _Entry(path, name, digest, Place(), Route(""), error)
                 continue
             front = front_matter(text)
             reason = self._rules.skips(name, front)
             if reason:
-                survey.skipped.append(Notice("PAGE_SKIPPED", reason, name))
+                survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
                 continue
-            where, _ = place(front, name)
+            where, _ = place(front, source_file, name)
             claims[where] += where.complete
             survey.used |= used_fields(front)
             digest = self._content_digest(path, data, text)
-            survey.entries[name] = _Entry(path, digest, where, self._rules.route(name, front))
+            survey.entries[source_file] = _Entry(path, name, digest, where, self._rules.route(name, front))
         survey.shared = frozenset(where for where, count in claims.items() if count > 1)
         survey.notices = _book_notices(survey)
         return survey

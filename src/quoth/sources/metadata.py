@@ -55,9 +55,9 @@ def used_fields(front: FrontMatter) -> frozenset[Field]:
     return frozenset(field for field, keys in FIELDS.items() if any(key in front.values for key in keys))
 
 
-def place(front: FrontMatter, source_file: str) -> tuple[Place, tuple[Notice, ...]]:
-    """What the front matter says, and the path where it is silent."""
-    by_path = place_by_path(source_file)
+def place(front: FrontMatter, source_file: str, name: str) -> tuple[Place, tuple[Notice, ...]]:
+    """What the front matter says, and where it is silent the path below the docs folder."""
+    by_path = place_by_path(name)
     notices: list[Notice] = []
     module = front.text("module") or by_path.module
     numbers: dict[str, int | None] = {"chapter": by_path.chapter, "lesson": by_path.lesson}
@@ -75,11 +75,11 @@ def place(front: FrontMatter, source_file: str) -> tuple[Place, tuple[Notice, ..
     return Place(module, numbers["chapter"], numbers["lesson"]), tuple(notices)
 
 
-def place_by_path(source_file: str) -> Place:
+def place_by_path(name: str) -> Place:
     """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter.
     Only where the path has that shape: three levels, each numbered."""
-    *folders, name = source_file.split("/")
-    stem = name.rsplit(".", 1)[0]
+    *folders, file = name.split("/")
+    stem = file.rsplit(".", 1)[0]
     if not 1 <= len(folders) <= 2:
         return Place()
     parts = [_NUMBERED.match(part) for part in folders]

@@ -32,23 +32,23 @@ class PlainRules:
     def paths(self) -> Iterable[Path]:
         return walk(self._root, SUFFIXES)
 
-    def skips(self, source_file: str, front: FrontMatter) -> str:
+    def skips(self, name: str, front: FrontMatter) -> str:
         return "draft: true" if front.is_true("draft") else ""
 
-    def route(self, source_file: str, front: FrontMatter) -> Route:
-        *folders, name = source_file.split("/")
-        stem = name.rsplit(".", 1)[0]
+    def route(self, name: str, front: FrontMatter) -> Route:
+        *folders, file = name.split("/")
+        stem = file.rsplit(".", 1)[0]
         trail = tuple(label_of(folder) for folder in folders)
         if not self._base:
-            return Route(quote(source_file), trail, label_of(stem))
+            return Route(quote(name), trail, label_of(stem))
         if _SOURCE_HOST.search(self._base):
-            return Route(f"{self._base}/{quote(source_file)}", trail, label_of(stem))
+            return Route(f"{self._base}/{quote(name)}", trail, label_of(stem))
         home = stem.lower() in ("index", "readme")
         path = "/".join([*folders, "" if home else stem])
         return Route(f"{self._base}/{quote(path)}", trail, label_of(stem))
 
-    def markup(self, source_file: str) -> Markup:
-        suffix = source_file.rsplit(".", 1)[-1].lower()
+    def markup(self, name: str) -> Markup:
+        suffix = name.rsplit(".", 1)[-1].lower()
         return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:

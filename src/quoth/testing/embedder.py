@@ -43,6 +43,9 @@ class FakeEmbedder:
         self.calls: list[str] = []
         self._closed = False
 
+    async def load(self) -> None:
+        pass
+
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         if self._closed:
             raise InternalError("The embedder was used after it was closed.")
