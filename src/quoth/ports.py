@@ -147,6 +147,10 @@ class ChunkIndex(Protocol):
     async def close(self) -> None: ...
 
 
+# Why a job is failed that the holder of the writer lock finds queued or running.
+ABANDONED = "the process that ran it ended before it was finished"
+
+
 class Library(Protocol):
     """The relational store: books, what was ingested, jobs, conversations."""
 
@@ -177,8 +181,8 @@ class Library(Protocol):
     async def job(self, job_id: int) -> IngestJob:
         """`NotFound` when there is none."""
 
-    async def jobs(self, book_id: str | None = None, *, limit: int = 50) -> list[IngestJob]:
-        """Newest first."""
+    async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
+        """Newest first; with `active` only those that are queued or running."""
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""

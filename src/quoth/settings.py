@@ -69,7 +69,13 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+def _each_of(value: object) -> object:
+    """A variable is text; folders are written in it as in PATH."""
+    return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+
 Folder = Annotated[Path, BeforeValidator(_absolute)]
+Folders = Annotated[tuple[Folder, ...], BeforeValidator(_each_of)]
 
 
 class Settings(BaseModel):
@@ -88,6 +94,15 @@ class Settings(BaseModel):
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port that `quoth serve` listens on.")
     workers: int = Field(default=1, ge=1, le=256, description="Processes that `quoth serve` starts.")
+    ingest_roots: Folders = Field(
+        default=(), description="Folders that may be named over HTTP; without any, only known books are ingested again."
+    )
+    github_webhook_secret: SecretStr | None = Field(
+        default=None, description="What GitHub signs its webhooks with; without it they are refused."
+    )
+    webhook_pull: bool = Field(
+        default=False, description="Should a webhook run `git pull --ff-only` in the book's folder?"
+    )
     top_k: int = Field(default=5, ge=1, le=20, description="Passages an answer may use.")
     similarity_threshold: float | None = Field(
         default=None,
@@ -319,8 +334,10 @@ def _is_secret(name: str) -> bool:
 
 
 def _shown(name: str, value: object) -> str:
-    if value is None or value == "":
+    if value is None or value in ("", ()):
         return ""
+    if isinstance(value, tuple):
+        return os.pathsep.join(map(str, value))
     if isinstance(value, SecretStr):
         return "(set)"
     if name == "database_url":
