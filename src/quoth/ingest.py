@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from quoth.chunking import ChunkOptions, embedding_text, split
+from quoth.chunking import ChunkOptions, embedding_text, split, term_text
 from quoth.domain import (
     Chunk,
     IndexedChunk,
@@ -312,7 +312,7 @@ def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: 
     return IndexedChunk(
         chunk=item.chunk,
         dense=vector,
-        sparse=passage_weights(embedding_text(item.chunk)),
+        sparse=passage_weights(term_text(item.chunk)),
         embed_hash=item.embed_hash,
         created_at=now if before is None else before.created_at,
         updated_at=now,
