@@ -72,6 +72,8 @@ def base_url_of(book: Book) -> str:
 
     if not book.source:
         raise Unreadable(f"Nobody knows where {book.book_id!r} came from.", hint="Ingest it once with its path.")
+    if book.source.startswith(("http://", "https://")):
+        return ""  # a site knows where it is published, and is not visited to be asked
     found = open_source(book.source, book_id=book.book_id).book.base_url
     return "" if found == book.base_url else book.base_url
 
