@@ -97,7 +97,7 @@ def ingest(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: Docusaurus, mdBook, MkDocs, GitBook, or any folder of Markdown."""
+    """Read a book: Docusaurus, mdBook, MkDocs, Sphinx, GitBook, or any folder of Markdown, RST, HTML or notebooks."""
     chosen = _mode(mode)
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     book_id = book or settings.book or default_book_id(path)
