@@ -208,7 +208,7 @@ def test_restructured_text_has_sentences_at_their_offsets_too() -> None:
         ("prose", "The ``second.``"),
         ("prose", "Mind\n   the gap."),
         ("item", "An item."),
-        ("code", ".. code-block:: sh\n\n   run it. Now."),
+        ("code", "   run it. Now."),
     ]
 
 

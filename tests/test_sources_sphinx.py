@@ -190,6 +190,13 @@ def test_the_file_is_shown_where_a_page_includes_it(project: Path) -> None:
     assert page.text[last.start : last.end] == last.text
 
 
+def test_myst_includes_quote_their_options(project: Path) -> None:
+    files = {"docs/guide/more.md": "# More\n\n```{include} ../../README.md\n:start-after: 'BEGIN -->'\n```\n"}
+    write(project, {**files, "README.md": "# R\n\n<!-- BEGIN -->\n\nThe teaser.\n"})
+    page = pages(open_source(project, book_id="robots"))["docs/guide/more.md"]
+    assert page.text == "# More\n\n\n\nThe teaser.\n"
+
+
 def test_an_edit_of_an_included_file_or_of_conf_py_is_seen(project: Path) -> None:
     write(project, {"docs/guide/deep.rst": "Deep\n====\n\n.. include:: x.inc\n", "docs/guide/x.inc": "one"})
     source = open_source(project, book_id="robots")

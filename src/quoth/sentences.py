@@ -15,7 +15,6 @@ from typing import Literal
 
 from quoth.blocks import Block
 from quoth.domain import Markup
-from quoth.rst import parse_rst
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
 
@@ -69,6 +68,8 @@ _RST_MARKS = {
     "prose": re.compile(f"(?:{_RST_OPENING})*"),
     "item": re.compile(rf"(?:(?:[-+*•‣⁃]|\(?(?:\d+|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+|{_RST_OPENING})*"),
 }
+# A directive that shows code: its line and its options are not code.
+_RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
 _NEVER_LAST = frozenset(
     """
     e.g i.e eg ie cf vs fig figs eq eqs sec ch chap no nos vol pp ref refs approx resp viz al dr mr mrs ms prof st jr sr
@@ -238,6 +239,8 @@ def _paragraph(text: str, lines: list[_Line], kind: Kind) -> Iterator[Sentence]:
 
 
 def _rst_units(text: str, lead: str) -> Iterator[Sentence]:
+    from quoth.rst import parse_rst  # a reader of Markdown need not wait for it
+
     before = f"{lead}\n" if lead else ""
     for block in parse_rst(before + text, whole=False):
         for unit in _rst_block(before + text, block):
@@ -254,7 +257,8 @@ def _rst_block(text: str, block: Block, kind: Literal["prose", "item"] = "prose"
     source = text[block.start : block.end]
     start = block.start + len(source) - len(source.lstrip())
     if block.kind in ("code", "fence", "heading"):
-        yield Sentence(start, block.end, "heading" if block.kind == "heading" else "code")
+        head = _RST_HEAD.match(text, start, block.end)
+        yield Sentence(head.end() if head else start, block.end, "heading" if block.kind == "heading" else "code")
     elif block.kind == "table":
         for line in _lines(source):
             yield from _trimmed(text, block.start + line.start, block.start + line.end, "row")

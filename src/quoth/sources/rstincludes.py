@@ -54,12 +54,17 @@ def sphinx_includes(source: Path) -> Dialect:
             return
         literal = _Literal(text, start, rst=rst)
         for match in matches:
-            options = {key: value.strip() for key, value in _OPTION.findall(match["options"])}
+            options = {key: _unquoted(value.strip(), rst) for key, value in _OPTION.findall(match["options"])}
             directive = _directive(match, options, path.parent, source, rst)
             if directive is not None and not literal.holds(match.start("name")):
                 yield directive
 
     return find
+
+
+def _unquoted(value: str, rst: bool) -> str:
+    """Options of MyST are YAML, those of reStructuredText are what they are."""
+    return value[1:-1] if not rst and len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 class _Literal:
