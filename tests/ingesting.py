@@ -1,0 +1,33 @@
+"""A process that ingests a folder with the real index and database and the fake embedder, to be killed by a test.
+
+Usage: python ingesting.py DATA FOLDER. Publishes after every few chunks, so that a kill falls between publications,
+inside one, and between the index and the library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from quoth.bootstrap import bootstrap
+from quoth.ingest import Ingest, IngestOptions
+from quoth.settings import load_settings
+from quoth.sources import open_source
+from quoth.testing.embedder import FakeEmbedder
+
+BOOK = "book"
+DIMENSIONS = 16
+
+
+async def main(data: Path, folder: Path) -> None:
+    settings = load_settings(environ={}, directory=folder, data_dir=data)
+    async with bootstrap(settings, embedder=FakeEmbedder(dimensions=DIMENSIONS)) as quoth:
+        options = IngestOptions(batch_chunks=4, publish_seconds=0.0)
+        ingest = Ingest(quoth.index, quoth.library, quoth.embedder, quoth.clock, options)
+        print("ready", flush=True)
+        await ingest.run(open_source(folder, book_id=BOOK))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))

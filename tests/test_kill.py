@@ -1,0 +1,109 @@
+"""`kill -9` at any moment: every page is old or new, never missing, and the next run gives the index of a fresh one."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import ingesting
+from quoth.bootstrap import bootstrap
+from quoth.domain import Chunk
+from quoth.errors import UnknownBook
+from quoth.settings import load_settings
+from quoth.testing.embedder import FakeEmbedder
+
+KILLS = 50
+HEAL_EVERY = 10
+PAGES = 6
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def edition(number: int) -> dict[str, str]:
+    """Two editions of a book: most pages differ, some only move, one exists in each of them alone."""
+    pages = {f"page-{page:02}.md": _page(page, number if page % 3 else 0) for page in range(PAGES)}
+    pages[f"only-in-{number}.md"] = _page(99, number)
+    pages[f"moved-{number}.md"] = "# Moved\n\nThis page has another name in each edition.\n"
+    return pages
+
+
+def _page(page: int, number: int) -> str:
+    sections = "".join(
+        f"\n## Section {section}\n\nPage {page}, section {section}, edition {number if section % 2 else 0}.\n"
+        for section in range(3)
+    )
+    return f"# Page {page}\n\nIntroduction of page {page}.\n{sections}"
+
+
+def write(folder: Path, pages: Mapping[str, str]) -> None:
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def start(data: Path, folder: Path) -> subprocess.Popen[str]:
+    script = [sys.executable, ingesting.__file__, str(data), str(folder)]
+    return subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(data: Path, folder: Path) -> float:
+    began = time.monotonic()
+    process = start(data, folder)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return time.monotonic() - began
+
+
+def run_and_kill(data: Path, folder: Path, after: float) -> None:
+    process = start(data, folder)
+    assert process.stdout is not None
+    process.stdout.readline()  # from here on it may be anywhere
+    time.sleep(after)
+    process.kill()
+    process.communicate(timeout=60)
+
+
+async def stored(data: Path) -> dict[str, list[Chunk]]:
+    settings = load_settings(environ={}, directory=data, data_dir=data)
+    async with bootstrap(settings, embedder=FakeEmbedder(dimensions=ingesting.DIMENSIONS)) as quoth:
+        pages: dict[str, list[Chunk]] = {}
+        try:
+            async for chunk in quoth.index.scan(ingesting.BOOK):
+                pages.setdefault(chunk.source_file, []).append(chunk)
+        except UnknownBook:
+            return {}
+        return pages
+
+
+async def test_a_killed_ingest_leaves_whole_pages_and_the_next_one_converges(data_dir: Path) -> None:
+    folder, data = data_dir / "docs", data_dir / "data"
+    fresh: dict[int, dict[str, list[Chunk]]] = {}
+    for number in (1, 2):
+        write(folder, edition(number))
+        whole = run(data_dir / f"fresh-{number}", folder)
+        fresh[number] = await stored(data_dir / f"fresh-{number}")
+    write(folder, edition(1))
+    run(data, folder)
+    always = fresh[1].keys() & fresh[2].keys()
+    dice = random.Random(20261115)
+
+    for kill in range(1, KILLS + 1):
+        number = 1 + kill % 2
+        write(folder, edition(number))
+        run_and_kill(data, folder, dice.uniform(0.0, whole))
+        found = await stored(data)
+        assert always <= found.keys(), f"kill {kill}: a page is missing"
+        for name, chunks in found.items():
+            editions = [fresh[one][name] for one in (1, 2) if name in fresh[one]]
+            assert chunks in editions, f"kill {kill}: {name} is neither old nor new"
+        if kill % HEAL_EVERY == 0:
+            run(data, folder)
+            assert await stored(data) == fresh[number], f"after kill {kill} the next run did not converge"
