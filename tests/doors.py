@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,9 @@ async def served(quoth: Quoth) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, *, books: int = 1, **parts: Any) -> AsyncIterator[Doors]:
+async def opened(
+    folder: Path, *, books: int = 1, settings: Mapping[str, Any] | None = None, **parts: Any
+) -> AsyncIterator[Doors]:
     docs = folder / "docs"
     docs.mkdir()
     (docs / "topics.md").write_text(PAGE, encoding="utf-8")
@@ -94,7 +96,7 @@ async def opened(folder: Path, *, books: int = 1, **parts: Any) -> AsyncIterator
         "library": MemoryLibrary(),
         **parts,
     }
-    app = create_app(load_settings(data_dir=folder / "data"), embedder=embedder, **parts)
+    app = create_app(load_settings(data_dir=folder / "data", **(settings or {})), embedder=embedder, **parts)
     transport = httpx2.ASGITransport(app)
     async with (
         app.router.lifespan_context(app),

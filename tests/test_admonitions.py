@@ -43,7 +43,7 @@ def test_an_admonition_holds_its_title_and_its_indented_blocks() -> None:
         ["tab", ["label", "paragraph"]],
         "paragraph",
     ]
-    texts = [leaf.plain for leaf in leaves(parse(PAGE))]
+    texts = [leaf.plain.strip() for leaf in leaves(parse(PAGE))]
     assert texts == [
         "Before.",
         "Mind this",

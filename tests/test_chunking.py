@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from quoth.chunking import ID_NAMESPACE, ChunkOptions, embedding_text, split
+from quoth.chunking import ID_NAMESPACE, ChunkOptions, embedding_text, split, term_text
 from quoth.domain import Chunk, Markup, Page
-from quoth.errors import TextTooLong
 from quoth.markdown import Block, leaves, parse
 from writings import pages, thorough
 
@@ -211,7 +209,8 @@ def test_every_section_is_cited_at_its_own_heading() -> None:
     ]
     assert chunks[2].breadcrumb == ("Guides", "Intro", "Setup", "Linux")
     assert chunks[3].text.startswith("## Empty")
-    assert embedding_text(chunks[2]) == "Guides > Intro > Setup > Linux\nUse apt."
+    assert embedding_text(chunks[2]) == "Linux\nUse apt."
+    assert term_text(chunks[2]) == "Guides > Intro > Setup > Linux\nLinux\nUse apt."
     assert [chunk.line for chunk in chunks] == [1, 5, 9, 13]
 
 
@@ -315,6 +314,6 @@ def test_a_fence_longer_than_the_target_stays_whole_where_the_embedder_can_read_
     assert fence in [chunk.text for chunk in chunks]
 
 
-def test_titles_that_leave_no_room_for_text_are_an_error_and_not_an_endless_loop() -> None:
-    with pytest.raises(TextTooLong, match=r"intro\.md"):
-        split(page("## one two three four five\n\nText.\n"), WordTokens(4))
+def test_long_titles_take_no_room_from_the_text() -> None:
+    chunks = split(page("## one two three four\n\nText.\n"), WordTokens(6))
+    assert [chunk.text for chunk in chunks] == ["## one two three four\n\nText."]

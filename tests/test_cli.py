@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -271,3 +272,58 @@ def test_every_command_has_help_with_an_example() -> None:
         helped = quoth(command, "--help")
         assert helped.returncode == 0
         assert f"Example: {'' if command == 'config' else 'quoth '}" in helped.stdout
+
+
+def test_a_dry_run_shows_the_plan_page_by_page_and_changes_nothing(tmp_path: Path) -> None:
+    book, place = tmp_path / "book", tmp_path / "data"
+    book.mkdir()
+    for name in ("kept", "edited", "gone"):
+        (book / f"{name}.md").write_text(f"# {name}\n\nThe page {name} is about {name} things.\n")
+    assert quoth("ingest", book, "--data-dir", place).returncode == 0
+    (book / "edited.md").write_text("# edited\n\nAll of it is other words now.\n")
+    (book / "gone.md").unlink()
+    for number in range(22):
+        (book / f"new{number:02}.md").write_text("# New\n\nThe page kept is about kept things.\n")
+
+    shown = quoth("ingest", book, "--dry-run", "--data-dir", place).stdout
+    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged pages\n")
+    assert "  new     new19.md\n  new     … and 2 more (all of them with --json)\n" in shown
+    assert "  changed edited.md\n  deleted gone.md\n" in shown
+    assert "Would change book: 24 pages" in shown
+
+    job = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", place))
+    plan = job["plan"]
+    assert (len(plan["new"]), plan["changed"], plan["deleted"], plan["unchanged"]) == (
+        22,
+        ["edited.md"],
+        ["gone.md"],
+        1,
+    )
+    assert plan["embeddings_saved"] == job["chunks_created"] + job["chunks_kept"] - job["chunks_embedded"] > 0
+    again = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", place))
+    assert again["plan"] == plan
+    assert "plan" not in document(quoth("ingest", book, "--json", "--data-dir", place))
+
+
+def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> None:
+    book = tmp_path / "book"
+    book.mkdir()
+    for number in range(600):
+        words = " ".join(f"word{number}x{place}" for place in range(60))
+        (book / f"{number}.md").write_text(f"# Page {number}\n\n{words}\n")
+    with subprocess.Popen(
+        [sys.executable, "-m", "quoth", "ingest", str(book), "--data-dir", str(tmp_path / "data")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        lock = tmp_path / "data" / "writer.lock"
+        while not lock.exists() or not lock.stat().st_size:  # until it has begun
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert said == "quoth: interrupted; what was published before is intact.\n"
+    last = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", tmp_path / "data"))
+    assert last["files_discovered"] == 600

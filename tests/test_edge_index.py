@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -37,17 +36,6 @@ from quoth.testing.index import MemoryIndex
 
 TESTS = Path(__file__).parent
 Start = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """In memory where the system has such a place: the engine syncs every file, which is not what is tested here."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory, prefix="quoth-test-") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import Chunk, IngestJob, IngestMode, PageRecord
+from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, PageRecord
 from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.ingest import Ingest, IngestOptions, Progress
-from quoth.sources import open_source
+from quoth.planning import FilePlan
+from quoth.ports import ABANDONED
+from quoth.sources import BookSource, open_source
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -39,10 +42,15 @@ class Workshop:
     library: ForgetfulLibrary
     options: IngestOptions = IngestOptions()
 
+    def ingest(self) -> Ingest:
+        return Ingest(self.index, self.library, self.embedder, TickingClock(), self.options)
+
+    def source(self) -> BookSource:
+        return open_source(self.folder, book_id="book")
+
     async def run(self, mode: IngestMode = "incremental", *, dry_run: bool = False) -> IngestJob:
-        ingest = Ingest(self.index, self.library, self.embedder, TickingClock(), self.options)
         self.embedder.calls.clear()
-        return await ingest.run(open_source(self.folder, book_id="book"), mode=mode, dry_run=dry_run)
+        return await self.ingest().run(self.source(), mode=mode, dry_run=dry_run)
 
     async def chunks(self) -> list[Chunk]:
         return [chunk async for chunk in self.index.scan("book")]
@@ -111,6 +119,16 @@ async def test_a_renamed_page_moves_without_being_embedded_again(workshop: Works
     job = await workshop.run()
     assert workshop.embedder.calls == []
     assert job.files_deleted == 1
+    assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_text_that_moves_to_another_page_is_not_embedded_again(workshop: Workshop) -> None:
+    await workshop.run()
+    section = "\n## Names\n\nEvery node has a name that is unique.\n"
+    workshop.write("nodes.md", NODES.replace(section, ""))
+    workshop.write("topics.md", TOPICS + section)
+    await workshop.run()
+    assert workshop.embedder.calls == []
     assert await workshop.chunks() == await fresh_index(workshop)
 
 
@@ -240,3 +258,139 @@ async def test_an_index_that_fails_leaves_the_old_book_and_a_failed_job(workshop
         await ingest.run(open_source(workshop.folder, book_id="book"))
     assert await workshop.chunks() == before
     assert (await workshop.library.jobs("book"))[0].status == "failed"
+
+
+# --- the job, as others see it ---
+
+
+class WatchedLibrary(ForgetfulLibrary):
+    """Keeps every state in which a job was saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved: list[IngestJob] = []
+
+    async def save_job(self, job: IngestJob) -> None:
+        await super().save_job(job)
+        self.saved.append(job)
+
+
+class StoppedClock(TickingClock):
+    def monotonic(self) -> float:
+        return 100.0
+
+
+async def test_the_counters_are_saved_while_the_job_runs(workshop: Workshop) -> None:
+    workshop.library = WatchedLibrary()
+    workshop.options = IngestOptions(embed_slice=1)
+    job = await workshop.run()
+    assert [saved.status for saved in workshop.library.saved[:-1]] == ["running"] * (len(workshop.library.saved) - 1)
+    embedded = [saved.chunks_embedded for saved in workshop.library.saved]
+    assert embedded == sorted(embedded)
+    assert set(range(job.chunks_embedded + 1)) <= set(embedded)  # every piece was seen
+    assert workshop.library.saved[-1] == job
+
+
+async def test_they_are_saved_no_more_often_than_somebody_can_read(workshop: Workshop) -> None:
+    library = WatchedLibrary()
+    ingest = Ingest(workshop.index, library, workshop.embedder, StoppedClock(), IngestOptions(embed_slice=1))
+    await ingest.run(open_source(workshop.folder, book_id="book"))
+    assert [job.status for job in library.saved] == ["running", "completed"]
+
+
+async def test_progress_moves_while_a_batch_is_being_embedded(workshop: Workshop) -> None:
+    seen: list[Progress] = []
+    options = IngestOptions(embed_slice=1)
+    ingest = Ingest(workshop.index, workshop.library, workshop.embedder, TickingClock(), options)
+    await ingest.run(open_source(workshop.folder, book_id="book"), tell=seen.append)
+    shares = [progress.share for progress in seen if progress.pages_done == 0]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 2.0)
+    assert len(set(shares)) == 1 + seen[-1].chunks_embedded
+
+
+async def test_slices_of_any_size_give_the_same_book(workshop: Workshop) -> None:
+    workshop.options = IngestOptions(embed_slice=1)
+    await workshop.run()
+    assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_a_queued_job_is_taken_over(workshop: Workshop) -> None:
+    waiting = await workshop.library.start_job(IngestJob("book", "full", status="queued"))
+    job = await workshop.ingest().run(workshop.source(), mode="full", job_id=waiting.job_id)
+    assert (job.job_id, job.status, job.started_at is None) == (waiting.job_id, "completed", False)
+    assert await workshop.library.jobs() == [job]
+
+
+@pytest.mark.parametrize("status", ["running", "completed", "failed"])
+async def test_a_job_that_is_not_waiting_is_not_taken_over(workshop: Workshop, status: JobStatus) -> None:
+    other = await workshop.library.start_job(IngestJob("book", "full", status=status))
+    with pytest.raises(Conflict, match=f"Job 1 of book 'book' is {status}"):
+        await workshop.ingest().run(workshop.source(), job_id=other.job_id)
+    assert await workshop.library.jobs() == [other]
+    assert await workshop.index.books() == []
+
+
+async def test_a_job_of_another_book_is_not_taken_over(workshop: Workshop) -> None:
+    other = await workshop.library.start_job(IngestJob("other", "full"))
+    with pytest.raises(Conflict):
+        await workshop.ingest().run(workshop.source(), job_id=other.job_id)
+
+
+async def test_a_dry_run_that_was_asked_for_as_a_job_is_remembered(workshop: Workshop) -> None:
+    waiting = await workshop.library.start_job(IngestJob("book", "incremental", dry_run=True))
+    job = await workshop.ingest().run(workshop.source(), dry_run=True, job_id=waiting.job_id)
+    assert await workshop.library.jobs() == [job]
+    assert (job.status, job.dry_run, job.files_processed) == ("completed", True, 2)
+    assert await workshop.index.books() == []
+
+
+async def test_the_next_ingest_fails_the_job_of_a_process_that_died(workshop: Workshop) -> None:
+    dead = await workshop.library.start_job(IngestJob("book", "full", status="running"))
+    await workshop.run()
+    buried = await workshop.library.job(dead.job_id)
+    assert (buried.status, buried.error_message) == ("failed", ABANDONED)
+
+
+async def test_a_run_that_is_cancelled_is_failed_as_interrupted_and_publishes_nothing(workshop: Workshop) -> None:
+    await workshop.run()
+    before = await workshop.chunks()
+    workshop.write("nodes.md", NODES.replace("unique", "changed"))
+    workshop.write("more.md", "# More\n\nAnother page.\n")
+    stuck = asyncio.Event()
+
+    class Slow(FakeEmbedder):
+        async def embed_passages(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+            if self.calls:
+                stuck.set()
+                await asyncio.Event().wait()
+            return await super().embed_passages(texts)
+
+    options = IngestOptions(embed_slice=1)
+    ingest = Ingest(workshop.index, workshop.library, Slow(), TickingClock(), options)
+    task = asyncio.create_task(ingest.run(workshop.source()))
+    await stuck.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    job = (await workshop.library.jobs())[0]
+    assert (job.status, job.error_message, job.chunks_embedded) == ("failed", "interrupted", 1)
+    assert await workshop.chunks() == before
+    async with workshop.index.writer("book"):
+        pass  # and the lock is free
+
+
+async def test_the_plan_is_told_before_anything_is_done(workshop: Workshop) -> None:
+    await workshop.run()
+    workshop.write("topics.md", TOPICS + "\nMore.\n")
+    workshop.write("new.md", "# New\n\nA new page.\n")
+    (workshop.folder / "nodes.md").unlink()
+    told: list[tuple[list[str], list[str], tuple[str, ...], int]] = []
+
+    def planned(plan: FilePlan) -> None:
+        names = [file.source_file for file in plan.new], [file.source_file for file in plan.changed]
+        told.append((*names, plan.deleted, len(workshop.embedder.calls)))
+
+    workshop.embedder.calls.clear()
+    await workshop.ingest().run(workshop.source(), planned=planned)
+    assert told == [(["new.md"], ["topics.md"], ("nodes.md",), 0)]

@@ -222,6 +222,8 @@ def test_text_nested_deeper_than_any_parser_goes_is_still_text() -> None:
         ("\\*not emphasis\\*", "*not emphasis*"),
         ('```py title="a.py"\nx = [1](2)\n```', "a.py\nx = [1](2)"),
         ("before\n```rust\nfn main() {}", "before\nfn main() {}"),
+        ("```\na\n> ```\nb\n```\nc", "a\n> ```\nb\nc"),
+        ("> ```\n> a\n> ```\n> c", "a\nc"),
         ("<style>\nb { c: d }\n</style>", ""),
     ],
 )

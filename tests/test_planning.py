@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.domain import PageRecord, SourceFile, StoredChunk
-from quoth.planning import WantedChunk, plan_files, plan_page
+from quoth.planning import WantedChunk, changed_files, plan_files, plan_page
 from samples import chunk
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -97,3 +97,17 @@ def test_force_reads_everything_again() -> None:
     file = SourceFile("one.md", "d1")
     plan = plan_files([file], {"one.md": record("one.md", "d1", "x")}, {"x": stored("x", "one.md")}, force=True)
     assert plan.changed == (file,)
+
+
+def test_changed_files_are_told_from_the_records_alone() -> None:
+    files = [SourceFile("new.md", "1"), SourceFile("same.md", "2"), SourceFile("edited.md", "3")]
+    records = {
+        "same.md": record("same.md", "2", "a"),
+        "edited.md": record("edited.md", "old", "b"),
+        "gone.md": record("gone.md", "4", "c"),
+    }
+    plan = changed_files(files, records)
+    assert [file.source_file for file in plan.new] == ["new.md"]
+    assert [file.source_file for file in plan.changed] == ["edited.md"]
+    assert [file.source_file for file in plan.unchanged] == ["same.md"]
+    assert plan.deleted == ("gone.md",)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,14 +18,15 @@ from quoth.confidence import ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
 from quoth.errors import UnknownBook, WrongUsage
-from quoth.ports import ChunkIndex, Clock, Embedder, Library
+from quoth.ports import ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.retrieval import Retriever
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.ingest import Ingest
-    from quoth.sources import Documents
+    from quoth.sources import Documents, Web
+    from quoth.sources.visiting import Tell
 
 
 class SystemClock:
@@ -130,6 +131,24 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     from quoth.adapters.edge import EdgeIndex
 
     return EdgeIndex(settings.data_dir, fingerprint)
+
+
+def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
+    """How a crawl reaches published sites, for `open_source`. The HTTP client comes with the first request."""
+    from quoth.sources import CrawlOptions, Web
+
+    def opened() -> AbstractAsyncContextManager[Fetcher]:
+        from quoth.adapters.fetching import FetchOptions, open_fetcher
+
+        return open_fetcher(FetchOptions(timeout=settings.crawl_timeout, allow_private=settings.allow_private))
+
+    options = CrawlOptions(
+        max_pages=settings.max_pages,
+        max_page_bytes=int(settings.max_page_mb * 1_000_000),
+        max_total_bytes=int(settings.max_crawl_mb * 1_000_000),
+        requests=settings.crawl_requests,
+    )
+    return Web(opened, options, tell)
 
 
 async def _library(settings: Settings, clock: Clock) -> Library:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -29,12 +29,8 @@ from quoth.markdown import Block, leaves, parse, plain
 from quoth.places import insert_at
 from quoth.ports import TokenCounter
 
-CHUNKER_VERSION = "2"
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
-# A breadcrumb may not crowd out the text it stands for. In the worst case a character is a token.
-_CRUMB_CHARACTERS = 160
-_HEADING_CHARACTERS = 100
 # Characters of markup between two chunks that may be carried along when they are joined.
 _FAR = 200
 # Where the tokenizer does not split at white space first, sums over words are checked from this share of the limit on.
@@ -85,41 +81,26 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     )
     drafts: list[_Draft] = []
     for section in _sections(page, blocks):
-        packed = _pack(section, cutter, words, tokens.limit, options)
+        packed = _pack(section, cutter, tokens.limit, options)
         drafts += [_draft(page, section, pieces) for pieces in packed]
     drafts = _join_short(page, drafts, tokens.limit, options)
     return _chunks(page, _fit(page, drafts, cutter, words, tokens.limit))
 
 
 def embedding_text(chunk: Chunk) -> str:
-    """What is embedded and termed for a chunk: where it stands in the book, and its words without markup."""
-    return _embedding_text(chunk.breadcrumb, chunk.shown, chunk.markup)
+    """What is embedded for a chunk: its words without markup. Not where it stands, so that a text that moves to
+    another page keeps its vector."""
+    return _embedding_text(chunk.shown, chunk.markup)
+
+
+def term_text(chunk: Chunk) -> str:
+    """What is weighed by its words: where the chunk stands in the book, and what it says."""
+    return "\n".join((" > ".join(chunk.breadcrumb), embedding_text(chunk)))
 
 
 @lru_cache(maxsize=1024)  # splitting has just made what the ingest asks for next
-def _embedding_text(breadcrumb: tuple[str, ...], shown: str, markup: Markup) -> str:
-    said = plain(shown, markup) or shown.strip()
-    lines = said.split("\n")
-    first = 0
-    # The headings a chunk opens with are its breadcrumb already.
-    while first < len(lines) - 1 and lines[first] in breadcrumb and len(lines[first]) <= _HEADING_CHARACTERS:
-        first += 1
-    crumbs = _crumbs(breadcrumb)
-    body = "\n".join(lines[first:])
-    return f"{crumbs}\n{body}" if crumbs else body
-
-
-def _crumbs(breadcrumb: tuple[str, ...]) -> str:
-    """The innermost part of a breadcrumb that is short enough to be embedded with every chunk."""
-    kept: list[str] = []
-    room = _CRUMB_CHARACTERS
-    for crumb in reversed(breadcrumb):
-        crumb = crumb if len(crumb) <= _HEADING_CHARACTERS else crumb[:_HEADING_CHARACTERS].rsplit(" ", 1)[0]
-        room -= len(crumb) + 3
-        if room < 0:
-            break
-        kept.append(crumb)
-    return " > ".join(reversed(kept))
+def _embedding_text(shown: str, markup: Markup) -> str:
+    return plain(shown, markup) or shown.strip()
 
 
 # --- sections: which heading a block belongs to --------------------------------------------------------------------
@@ -172,15 +153,13 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
 
 
-def _pack(
-    section: _Section, cutter: Cutter, words: Words, limit: int, options: ChunkOptions
-) -> list[tuple[Piece, ...]]:
-    hard = max(1, limit - words.count(_crumbs(section.breadcrumb)))
+def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+    hard = limit
     soft = min(options.target, hard)
     drafts: list[tuple[Piece, ...]] = []
     current: list[Piece] = []
     size = 0  # of `current`
-    for piece in _pieces(section, cutter, soft, hard):
+    for piece in (piece for block in section.blocks for piece in cutter.pieces(block, soft, hard)):
         if piece.barrier:
             if not all(other.sticky for other in current):
                 drafts.append(tuple(current))
@@ -200,15 +179,6 @@ def _pack(
     if current:
         drafts.append(tuple(current))
     return _even_out(drafts, soft, options)
-
-
-def _pieces(section: _Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
-    for block in section.blocks:
-        for piece in cutter.pieces(block, soft, hard):
-            if block.level and piece.sticky and block.text in section.breadcrumb:
-                yield Piece(piece.start, piece.end, 0, sticky=True, block=block)  # counted with the breadcrumb
-            else:
-                yield piece
 
 
 def _carried(current: list[Piece], following: Piece, soft: int, hard: int) -> list[Piece]:
@@ -257,7 +227,7 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 
 def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded = [_embedding_text(d.section.breadcrumb, d.shown(page), page.markup) for d in drafts]
+    embedded = [_embedding_text(d.shown(page), page.markup) for d in drafts]
     sizes = words.counts(embedded)
     near = [] if words.additive else [index for index, size in enumerate(sizes) if size > limit * _SURE]
     for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -286,7 +256,7 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     middle = (last.start + last.end) // 2
     if middle == last.start:
         raise TextTooLong(
-            f"{page.source_file}: the titles above offset {last.start} leave no room for text.",
+            f"{page.source_file}: what stands at offset {last.start} cannot be cut small enough.",
             hint="Use an embedder that reads more tokens.",
         )
     half = max(1, last.tokens // 2)

@@ -60,6 +60,19 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a server said to one request. `body` is empty unless the status is 200 and the type was asked for."""
+
+    url: str
+    status: int
+    content_type: str = ""  # media type, lower case, without parameters
+    charset: str = ""
+    location: str = ""  # where a redirect leads, as the server wrote it
+    robots: str = ""  # X-Robots-Tag
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something an author should know about one file: a default that was taken, a page that could not be read."""
 

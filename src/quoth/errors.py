@@ -6,6 +6,8 @@ QuothError
 │   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField
 │   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413) · MethodNotAllowed (405)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
+├── Unauthorized               who asks has not shown who they are                401, exit 2
+├── Forbidden                  who asks may not                                   403, exit 2
 ├── NotFound                                                                      404, exit 2
 │   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
 ├── Unreadable                 the book cannot be read                            400, exit 3
@@ -114,6 +116,18 @@ class BodyTooLarge(WrongUsage):
 class MethodNotAllowed(WrongUsage):
     code = "METHOD_NOT_ALLOWED"
     status = 405
+
+
+class Unauthorized(QuothError):
+    code = "UNAUTHORIZED"
+    status = 401
+    exit_code = 2
+
+
+class Forbidden(QuothError):
+    code = "FORBIDDEN"
+    status = 403
+    exit_code = 2
 
 
 class NotFound(QuothError):

@@ -3,7 +3,8 @@
 In: a `BookSource`. Out: the finished `IngestJob`. Pages are read one at a time and applied in batches, so memory does
 not grow with the book. The index is published before the library is told, and a file counts as unchanged only when
 both agree; so a run that is killed anywhere leaves the old book or a newer one, and the next run mends the rest.
-One bad page never stops the others: it keeps its old chunks, is reported, and the job says so at its end.
+One bad page never stops the others: it keeps its old chunks, is reported, and the job says so at its end. The job's
+counters are saved as it goes, so that any process can show how far it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from quoth.chunking import ChunkOptions, embedding_text, split
+from quoth.chunking import ChunkOptions, embedding_text, split, term_text
 from quoth.domain import (
     Chunk,
     IndexedChunk,
@@ -28,10 +29,10 @@ from quoth.domain import (
     StoredChunk,
     Vector,
 )
-from quoth.errors import QuothError, Unreadable
+from quoth.errors import Conflict, QuothError, Unreadable
 from quoth.payload import payload_hash
 from quoth.planning import FilePlan, WantedChunk, plan_files, plan_page
-from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library
+from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
 from quoth.terms import passage_weights
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 class IngestOptions:
     chunks: ChunkOptions = ChunkOptions()
     batch_chunks: int = 256  # embedded and written together
+    embed_slice: int = 64  # embedded between two words of progress
     publish_seconds: float = 60.0  # work that a killed run can lose at most
+    save_seconds: float = 1.0  # between two savings of the job's counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,11 @@ class Progress:
     pages_total: int
     chunks_embedded: int
     source_file: str = ""
+    share: float = 0.0  # of the pages being embedded: as many as are as good as done
 
 
 Tell = Callable[[Progress], None]
+Planned = Callable[[FilePlan], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,9 @@ class Run:
 
     job: IngestJob
     writer: IndexWriter
-    stored: dict[str, StoredChunk]
     tell: Tell
-    pages_total: int
+    pages_total: int = 0
+    stored: dict[str, StoredChunk] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
     pages_done: int = 0
     batch: list[PreparedPage] = field(default_factory=list)
@@ -83,9 +88,12 @@ class Run:
     by_file: dict[str, set[str]] = field(default_factory=dict)
     embed_hashes: set[str] = field(default_factory=set)
     published_at: float = 0.0
+    saved_at: float = 0.0
 
-    def __post_init__(self) -> None:
-        for chunk in self.stored.values():
+    def hold(self, stored: dict[str, StoredChunk]) -> None:
+        """What the index holds at the beginning."""
+        self.stored = stored
+        for chunk in stored.values():
             self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
             self.embed_hashes.add(chunk.embed_hash)
 
@@ -105,8 +113,8 @@ class Run:
     def count(self, **more: int) -> None:
         self.job = replace(self.job, **{name: getattr(self.job, name) + value for name, value in more.items()})
 
-    def progress(self, source_file: str = "") -> None:
-        self.tell(Progress(self.pages_done, self.pages_total, self.job.chunks_embedded, source_file))
+    def outcome(self) -> IngestJob:
+        return replace(self.job, notices=tuple(self.notices))
 
 
 class Ingest:
@@ -131,34 +139,57 @@ class Ingest:
         mode: IngestMode = "incremental",
         dry_run: bool = False,
         tell: Tell = lambda progress: None,
+        planned: Planned = lambda plan: None,
+        job_id: int | None = None,
     ) -> IngestJob:
+        """With `job_id` the run takes over a job that was queued for it; otherwise it numbers one of its own, unless
+        it is a dry run, which leaves no trace."""
         book_id = source.book.book_id
         job = IngestJob(book_id=book_id, mode=mode, dry_run=dry_run, status="running", started_at=self._clock.now())
         async with self._index.writer(book_id, recreate=mode == "recreate") as writer:
-            if not dry_run:
-                await self._library.fail_running_jobs(book_id, "the process that ran it ended before it was finished")
-                job = await self._library.start_job(job)
+            run = Run(await self._begin(job, job_id), writer, tell)
             try:
-                job = await self._run(source, job, writer, tell)
+                await self._run(source, run, planned)
             except (QuothError, asyncio.CancelledError, KeyboardInterrupt) as error:
-                if not dry_run:
-                    reason = str(error) or "interrupted"
-                    await self._library.save_job(self._finish(replace(job, error_message=reason), "failed"))
+                failed = replace(run.outcome(), error_message=str(error) or "interrupted")
+                await self._save(self._finish(failed, "failed"))
                 raise
-        if not dry_run:
-            await self._library.save_job(job)
-        return job
+            done = self._finish(run.outcome(), "completed")
+            # Still under the lock: whoever gets it next may trust that no job of the book is alive.
+            await self._save(done)
+        return done
 
-    async def _run(self, source: BookSource, job: IngestJob, writer: IndexWriter, tell: Tell) -> IngestJob:
+    async def _begin(self, job: IngestJob, job_id: int | None) -> IngestJob:
+        if job_id is not None:
+            waiting = await self._library.job(job_id)
+            if (waiting.book_id, waiting.status) != (job.book_id, "queued"):
+                raise Conflict(
+                    f"Job {job_id} of book {waiting.book_id!r} is {waiting.status} and cannot be taken over.",
+                    hint="Start another one.",
+                )
+            await self._library.save_job(job := replace(job, job_id=job_id))
+            return job
+        if job.dry_run:
+            return job
+        await self._library.fail_running_jobs(job.book_id, ABANDONED)
+        return await self._library.start_job(job)
+
+    async def _save(self, job: IngestJob) -> None:
+        if job.job_id:  # otherwise a dry run that nobody asked to be remembered
+            await self._library.save_job(job)
+
+    async def _run(self, source: BookSource, run: Run, planned: Planned) -> None:
+        job = run.job
         files = await asyncio.to_thread(source.files)
         records = {} if job.mode == "recreate" else await self._library.page_records(job.book_id)
-        stored = await writer.stored()
-        plan = plan_files(files, records, stored, force=job.mode != "incremental")
-        job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
-        run = Run(job, writer, stored, tell, len(plan.to_read), published_at=self._clock.monotonic())
+        run.hold(await run.writer.stored())
+        plan = plan_files(files, records, run.stored, force=job.mode != "incremental")
+        planned(plan)
+        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
+        run.pages_total, run.published_at = len(plan.to_read), self._clock.monotonic()
         run.notices.extend((*source.skipped, *source.notices))
         run.count(chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged))
-        run.progress()
+        await self._progress(run)
         await self._read_all(source, plan, run)
         await self._apply(run)
         await self._delete(plan, run)
@@ -166,7 +197,14 @@ class Ingest:
         if not job.dry_run:
             await self._library.drop_page_records(job.book_id, plan.deleted)
             await self._library.put_book(source.book)
-        return self._finish(replace(run.job, notices=tuple(run.notices)), "completed")
+
+    async def _progress(self, run: Run, source_file: str = "", *, share: float = 0.0) -> None:
+        """Tell whoever watches here, and from time to time whoever asks the library."""
+        run.tell(Progress(run.pages_done, run.pages_total, run.job.chunks_embedded, source_file, share))
+        now = self._clock.monotonic()
+        if now - run.saved_at >= self._options.save_seconds:
+            run.saved_at = now
+            await self._save(run.job)
 
     async def _read_all(self, source: BookSource, plan: FilePlan, run: Run) -> None:
         waiting = 0
@@ -179,7 +217,7 @@ class Ingest:
                 )
                 run.count(files_processed=1, files_failed=1)
                 run.pages_done += 1
-                run.progress(file.source_file)
+                await self._progress(run, file.source_file)
                 continue
             run.notices.extend(prepared.page.notices)
             run.batch.append(prepared)
@@ -223,7 +261,7 @@ class Ingest:
             )
             run.unrecorded.append(record_of(prepared, now))
             run.pages_done += 1
-            run.progress(file)
+            await self._progress(run, file)
 
     async def _vectors(self, batch: Sequence[PreparedPage], run: Run) -> dict[str, Vector]:
         """A vector for every text of the batch: from the index where it has one, made otherwise."""
@@ -231,11 +269,14 @@ class Ingest:
         vectors = await run.writer.vectors(texts.keys() & run.embed_hashes)
         missing = [hash for hash in texts if hash not in vectors]
         if run.job.dry_run:
-            made: list[Vector] = [()] * len(missing)
-        else:
-            made = await self._embedder.embed_passages([embedding_text(texts[hash]) for hash in missing])
-        run.count(chunks_embedded=len(missing))
-        vectors.update(zip(missing, made, strict=True))
+            run.count(chunks_embedded=len(missing))
+            return vectors | dict.fromkeys(missing, ())
+        for start in range(0, len(missing), self._options.embed_slice):
+            hashes = missing[start : start + self._options.embed_slice]
+            made = await self._embedder.embed_passages([embedding_text(texts[hash]) for hash in hashes])
+            vectors.update(zip(hashes, made, strict=True))
+            run.count(chunks_embedded=len(hashes))
+            await self._progress(run, share=len(batch) * (start + len(hashes)) / len(missing))
         return vectors
 
     async def _delete(self, plan: FilePlan, run: Run) -> None:
@@ -271,7 +312,7 @@ def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: 
     return IndexedChunk(
         chunk=item.chunk,
         dense=vector,
-        sparse=passage_weights(embedding_text(item.chunk)),
+        sparse=passage_weights(term_text(item.chunk)),
         embed_hash=item.embed_hash,
         created_at=now if before is None else before.created_at,
         updated_at=now,

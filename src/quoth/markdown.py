@@ -22,7 +22,7 @@ from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
 from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
 from quoth.myst import myst_rule
-from quoth.plaintext import HEADING_ID, fenced, inline_text, plain
+from quoth.plaintext import HEADING_ID, inline_text, plain
 from quoth.rst import first_title, parse_rst
 from quoth.rstids import labelled_myst
 
@@ -186,7 +186,8 @@ class _Tree:
             return Block(leaf.kind, start, end, int(token.tag[1]), words, anchor=anchor, plain=leaf.plain)
         if kind == "fence":
             head_end = self.lines.span(first, first + 1)[1]
-            said = fenced(token.info, token.content)
+            # Not the parser's content: what is counted must be what a chunk of these lines will say.
+            said = plain(self.lines.text[start:end], self.markup)
             return Block(kind if said else "markup", start, end, info=token.info, head_end=head_end, plain=said)
         if kind == "table":
             return replace(self._leaf(kind, start, end), head_end=self.lines.span(first, min(first + 2, last))[1])

@@ -96,15 +96,16 @@ def plain(text: str, markup: Markup = "markdown") -> str:
     at = 0
     while opening := _opening(text, at):
         parts.append(_prose(text[at : opening.start()]))
-        end, after = _closing(text, opening[1], opening.end())
+        quoted = ">" in text[opening.start() : opening.start(1)]
+        end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
         body = text[opening.end() : end]
-        parts.append(fenced(opening[2], _QUOTE.sub("", body) if ">" in text[opening.start() : opening.end()] else body))
+        parts.append(_fenced(opening[2], _QUOTE.sub("", body) if quoted else body))
         at = after
     parts.append(_prose(text[at:]))
     return "\n".join(part for part in parts if part)
 
 
-def fenced(info: str, body: str) -> str:
+def _fenced(info: str, body: str) -> str:
     """The words of a fence: its title and its code as it stands."""
     if info.strip() == "mdx-code-block":  # Docusaurus renders what such a fence holds
         return _prose(body)
@@ -160,13 +161,13 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
         at = end + 1
 
 
-def _closing(text: str, marks: str, at: int) -> tuple[int, int]:
+def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
     """Where the closing line of a fence starts and ends; the end of the text when it is not closed."""
     while (found := text.find(marks, at)) >= 0:
         start = text.rfind("\n", 0, found) + 1
         end = text.find("\n", found)
         end = len(text) if end < 0 else end
-        line = text[start:end].strip(" \t>")
+        line = text[start:end].strip(margin)
         if start >= at and len(line) >= len(marks) and not line.strip(marks[0]):
             return start, end
         at = end

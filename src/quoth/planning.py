@@ -63,8 +63,18 @@ def plan_files(
     return FilePlan(tuple(new), tuple(changed), tuple(unchanged), tuple(deleted))
 
 
-def _agree(file: SourceFile, record: PageRecord, indexed: set[str]) -> bool:
-    return record.digest == file.digest and set(record.chunk_ids) == indexed
+def changed_files(files: Sequence[SourceFile], records: Mapping[str, PageRecord]) -> FilePlan:
+    """S3 get_changed_files: what an author did since the last ingest, told from the records alone. What else an ingest
+    would mend (an index that lost chunks) is only known to the writer."""
+    new: list[SourceFile] = []
+    changed: list[SourceFile] = []
+    unchanged: list[SourceFile] = []
+    for file in files:
+        record = records.get(file.source_file)
+        state = new if record is None else unchanged if record.digest == file.digest else changed
+        state.append(file)
+    deleted = sorted(records.keys() - {file.source_file for file in files})
+    return FilePlan(tuple(new), tuple(changed), tuple(unchanged), tuple(deleted))
 
 
 def plan_page(wanted: Sequence[WantedChunk], stored: Mapping[str, StoredChunk], filed: Collection[str]) -> IndexPlan:

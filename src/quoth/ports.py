@@ -7,7 +7,7 @@ foreign exception.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -16,6 +16,7 @@ from quoth.domain import (
     Book,
     Chunk,
     Conversation,
+    Fetched,
     Filters,
     Fingerprint,
     IndexedChunk,
@@ -146,6 +147,10 @@ class ChunkIndex(Protocol):
     async def close(self) -> None: ...
 
 
+# Why a job is failed that the holder of the writer lock finds queued or running.
+ABANDONED = "the process that ran it ended before it was finished"
+
+
 class Library(Protocol):
     """The relational store: books, what was ingested, jobs, conversations."""
 
@@ -176,8 +181,8 @@ class Library(Protocol):
     async def job(self, job_id: int) -> IngestJob:
         """`NotFound` when there is none."""
 
-    async def jobs(self, book_id: str | None = None, *, limit: int = 50) -> list[IngestJob]:
-        """Newest first."""
+    async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
+        """Newest first; with `active` only those that are queued or running."""
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""
@@ -198,3 +203,16 @@ class Library(Protocol):
         """`LibraryUnavailable` when it cannot be reached."""
 
     async def close(self) -> None: ...
+
+
+class Fetcher(Protocol):
+    """Gets documents from the web. Redirects are handed back, never followed; passing faults are tried again."""
+
+    async def get(self, url: str, *, limit: int, types: Collection[str] = ()) -> Fetched:
+        """Whatever the server said, any status. The body is read only where the media type is one of `types` (none
+        named: any). `Unreadable` when nothing can be had: an address that is not allowed, no answer in time, a
+        server's fault that does not pass, more than `limit` bytes."""
+
+
+# A fetcher belongs to one event loop, and a source crawls in a loop of its own; so it opens one itself.
+OpenFetcher = Callable[[], AbstractAsyncContextManager[Fetcher]]

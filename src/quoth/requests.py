@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
-from quoth.domain import Filters, Layer, ProficiencyLevel, Question
+from quoth.domain import Filters, IngestMode, Layer, ProficiencyLevel, Question
 from quoth.errors import (
     EmptyQuery,
     InvalidFilter,
@@ -155,6 +155,22 @@ class SearchRequest(BaseModel):
             parent_doc_id=self.parent_doc_id,
         )
         return Search(text=self.text, book_id=book_id, filters=filters, limit=self.limit, explain=self.explain)
+
+
+class IngestRequest(BaseModel):
+    """What to ingest: a folder that the operator allows, or a known book again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"\A[^\x00]+\z")] | None = Field(
+        None, description="A folder inside QUOTH_INGEST_ROOTS; left out: where the book came from", examples=["my-docs"]
+    )
+    book_id: Name | None = Field(None, description="Needed with `path`; otherwise it may be left out when there is one")
+    base_url: Annotated[str, StringConstraints(max_length=2048, pattern=r"\A(https?://\S+)?\z")] | None = Field(
+        None, description="Where the book is published; left out: as before", examples=["https://docs.example.com"]
+    )
+    mode: IngestMode = "incremental"
+    dry_run: Annotated[bool, Field(strict=True)] = Field(False, description="Count what would change; change nothing")
 
 
 Request = TypeVar("Request", bound=BaseModel)

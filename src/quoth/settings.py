@@ -69,7 +69,13 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+def _each_of(value: object) -> object:
+    """A variable is text; folders are written in it as in PATH."""
+    return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+
 Folder = Annotated[Path, BeforeValidator(_absolute)]
+Folders = Annotated[tuple[Folder, ...], BeforeValidator(_each_of)]
 
 
 class Settings(BaseModel):
@@ -88,6 +94,15 @@ class Settings(BaseModel):
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port that `quoth serve` listens on.")
     workers: int = Field(default=1, ge=1, le=256, description="Processes that `quoth serve` starts.")
+    ingest_roots: Folders = Field(
+        default=(), description="Folders that may be named over HTTP; without any, only known books are ingested again."
+    )
+    github_webhook_secret: SecretStr | None = Field(
+        default=None, description="What GitHub signs its webhooks with; without it they are refused."
+    )
+    webhook_pull: bool = Field(
+        default=False, description="Should a webhook run `git pull --ff-only` in the book's folder?"
+    )
     top_k: int = Field(default=5, ge=1, le=20, description="Passages an answer may use.")
     similarity_threshold: float | None = Field(
         default=None,
@@ -98,6 +113,14 @@ class Settings(BaseModel):
     max_turns: int = Field(default=50, ge=1, le=10_000, description="Questions in one `quoth chat`.")
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="Said when the book does not hold the answer."
+    )
+    max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="Pages that a crawl reads at most.")
+    max_page_mb: float = Field(default=5.0, ge=0.001, le=1_000, description="Size of a crawled page at most, in MB.")
+    max_crawl_mb: float = Field(default=500.0, ge=0.001, le=1e6, description="All that a crawl downloads, in MB.")
+    crawl_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds for one request of a crawl.")
+    crawl_requests: int = Field(default=8, ge=1, le=64, description="Requests of a crawl under way at once.")
+    allow_private: bool = Field(
+        default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
     )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(_lower)] = Field(
         default="warning", description="Least important log line that is written."
@@ -311,8 +334,10 @@ def _is_secret(name: str) -> bool:
 
 
 def _shown(name: str, value: object) -> str:
-    if value is None or value == "":
+    if value is None or value in ("", ()):
         return ""
+    if isinstance(value, tuple):
+        return os.pathsep.join(map(str, value))
     if isinstance(value, SecretStr):
         return "(set)"
     if name == "database_url":

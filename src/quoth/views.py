@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quoth.domain import (
     Answer,
@@ -34,6 +34,9 @@ from quoth.domain import (
     Verdict,
 )
 from quoth.places import end_in_file, line_in_file, start_in_file
+
+if TYPE_CHECKING:
+    from quoth.planning import FilePlan
 
 View = dict[str, Any]
 SNIPPET = 200
@@ -260,6 +263,17 @@ def job_view(job: IngestJob) -> View:
         "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
         "error_message": job.error_message,
         "warnings": [notice_view(notice) for notice in job.notices],
+    }
+
+
+def plan_view(plan: FilePlan, job: IngestJob) -> View:
+    """What a dry run found: S3 get_changed_files, and how many texts the index has a vector for already."""
+    return {
+        "new": [file.source_file for file in plan.new],
+        "changed": [file.source_file for file in plan.changed],
+        "deleted": list(plan.deleted),
+        "unchanged": len(plan.unchanged),
+        "embeddings_saved": job.chunks_created + job.chunks_kept - job.chunks_embedded,
     }
 
 

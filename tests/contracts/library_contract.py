@@ -193,6 +193,17 @@ class LibraryContract:
         assert len(numbers) == 4
         assert [job.book_id for job in await library.jobs("birds")] == ["birds"]
 
+    async def test_the_active_jobs_are_those_that_are_queued_or_running(self, library: Library) -> None:
+        done = await library.start_job(IngestJob("robots", "full"))
+        await library.save_job(replace(done, status="completed"))
+        waiting = await library.start_job(IngestJob("robots", "full"))
+        running = await library.start_job(IngestJob("birds", "full", status="running"))
+
+        assert await library.jobs(active=True) == [running, waiting]
+        assert await library.jobs("robots", active=True) == [waiting]
+        await library.fail_running_jobs("robots", "its process ended")
+        assert await library.jobs("robots", active=True) == []
+
     async def test_jobs_of_a_process_that_died_are_failed_with_the_reason(self, library: Library) -> None:
         done = await library.start_job(IngestJob("robots", "full"))
         await library.save_job(replace(done, status="completed"))

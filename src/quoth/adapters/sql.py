@@ -148,10 +148,12 @@ class SqlLibrary:
             raise _no_job(job_id)
         return _job(row)
 
-    async def jobs(self, book_id: str | None = None, *, limit: int = 50) -> list[IngestJob]:
+    async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
         query = select(ingestion_jobs).order_by(ingestion_jobs.c.job_id.desc()).limit(limit)
         if book_id is not None:
             query = query.where(ingestion_jobs.c.book_id == book_id)
+        if active:
+            query = query.where(ingestion_jobs.c.status.in_(ACTIVE))
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_job(row) for row in rows]
 

@@ -17,15 +17,16 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, health, search
+from quoth.api import books, chat, child, health, ingestion, search, webhook
 from quoth.api.doorway import Doorway
+from quoth.api.jobs import Jobs, Launch
 from quoth.api.pages import install_pages
 from quoth.api.problems import install_problems
 from quoth.api.schemas import Problem
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
-from quoth.requests import ChatRequest, SearchRequest
+from quoth.requests import ChatRequest, IngestRequest, SearchRequest
 from quoth.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -40,13 +41,19 @@ class Parts(TypedDict, total=False):
     library: Library
 
 
-def create_app(settings: Settings, *, quoth: Quoth | None = None, **parts: Unpack[Parts]) -> FastAPI:
+def create_app(
+    settings: Settings, *, quoth: Quoth | None = None, launch: Launch = child.launch, **parts: Unpack[Parts]
+) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
         async with joined as app.state.quoth:
+            app.state.jobs = Jobs(app.state.quoth, launch)
+            app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
+            await settle(app.state.jobs)
             warming = asyncio.create_task(warm(app.state.quoth))
             yield
+            await app.state.jobs.close()
             warming.cancel()
             await asyncio.wait([warming])
 
@@ -56,11 +63,19 @@ def create_app(settings: Settings, *, quoth: Quoth | None = None, **parts: Unpac
     )
     app.add_middleware(Doorway)
     install_problems(app)
-    for door in (chat, search, books, health):
+    for door in (chat, search, books, ingestion, webhook, health):
         app.include_router(door.router)
     install_pages(app)
     document(app)
     return app
+
+
+async def settle(jobs: Jobs) -> None:
+    """Jobs that died with the last server are failed before anybody asks for them."""
+    try:
+        await jobs.bury_the_dead()
+    except QuothError as error:
+        logger.warning("jobs that were interrupted are not settled: %s", error)
 
 
 async def warm(quoth: Quoth) -> None:
@@ -81,7 +96,7 @@ def document(app: FastAPI) -> None:
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             _, ours = models_json_schema(
-                [(ChatRequest, "validation"), (SearchRequest, "validation"), (Problem, "validation")],
+                [(model, "validation") for model in (ChatRequest, SearchRequest, IngestRequest, Problem)],
                 ref_template="#/components/schemas/{model}",
             )
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])

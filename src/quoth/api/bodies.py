@@ -38,20 +38,20 @@ def check_media_type(content_type: str) -> None:
         raise UnsupportedMediaType(f"The body was sent with {told}.")
 
 
-async def read_bytes(request: Request) -> bytes:
+async def read_bytes(request: Request, most: int = MAX_BODY) -> bytes:
     announced = request.headers.get("content-length", "")
-    if announced.isascii() and announced.isdigit() and int(announced) > MAX_BODY:
-        raise _too_large()
+    if announced.isascii() and announced.isdigit() and int(announced) > most:
+        raise _too_large(most)
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > MAX_BODY:
-            raise _too_large()
+        if len(body) > most:
+            raise _too_large(most)
     return bytes(body)
 
 
-def _too_large() -> BodyTooLarge:
-    return BodyTooLarge(f"The body is larger than {MAX_BODY:,} bytes.", hint="Send a shorter question or selection.")
+def _too_large(most: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {most:,} bytes.", hint="Send a shorter question or selection.")
 
 
 def decode(body: bytes) -> Any:

@@ -6,8 +6,13 @@ from typing import cast
 
 from fastapi import Request
 
+from quoth.api.jobs import Jobs
 from quoth.bootstrap import Quoth
 
 
 def quoth_of(request: Request) -> Quoth:
     return cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped
+
+
+def jobs_of(request: Request) -> Jobs:
+    return cast(Jobs, request.app.state.jobs)

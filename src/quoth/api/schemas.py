@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quoth.domain import AnswerMode, ConfidenceLevel, Layer, ProficiencyLevel
+from quoth.domain import AnswerMode, ConfidenceLevel, IngestMode, JobStatus, Layer, ProficiencyLevel
 
 Responses = dict[int | str, dict[str, Any]]
 Score = Field(ge=0, le=1)
@@ -219,6 +219,58 @@ class BooksResponse(Documented):
     books: list[BookFields]
 
 
+class IngestNotice(Documented):
+    code: str = Field(examples=["FRONT_MATTER_DEFAULT"])
+    message: str
+    source_file: str
+    line: int | None
+    fatal: bool = Field(description="The page is not in the index because of this")
+
+
+class JobResponse(Documented):
+    """S3 IngestionJob with its warnings."""
+
+    job_id: int
+    book_id: str
+    mode: IngestMode
+    status: JobStatus
+    dry_run: bool
+    files_discovered: int
+    files_processed: int = Field(description="With files_skipped: all that were discovered, once it has completed")
+    files_skipped: int = Field(description="Unchanged")
+    files_failed: int = Field(description="Counted in files_processed too")
+    files_deleted: int
+    chunks_created: int
+    chunks_kept: int
+    chunks_deleted: int
+    chunks_embedded: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_seconds: float | None
+    error_message: str | None
+    warnings: list[IngestNotice]
+
+
+class JobsResponse(Documented):
+    jobs: list[JobResponse]
+
+
+class ChangesResponse(Documented):
+    """S3 get_changed_files against the folder that the book came from."""
+
+    book_id: str
+    source: str
+    new: list[str]
+    modified: list[str]
+    deleted: list[str]
+    unchanged: int
+
+
+class WebhookResponse(Documented):
+    message: str = Field(examples=["pong"])
+    job_id: int | None
+
+
 class ServiceStatus(Documented):
     name: str
     status: Health
@@ -255,4 +307,12 @@ STREAM: Responses = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     },
     **problems(400, 404, 413, 415, 503),
+}
+
+JOB_EVENTS: Responses = {
+    200: {
+        "description": "progress*, then completed or failed; each with the whole job as JSON data",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    },
+    **problems(400, 404, 503),
 }

@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from quoth.api.app import create_app
+from quoth.api.jobs import Jobs
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import BadConfiguration
 from quoth.settings import Settings
@@ -28,6 +30,18 @@ class Server(uvicorn.Server):
     """uvicorn raises a captured signal again once it is done, which would end the process before the index and the
     database are closed. Here the signal only asks it to stop."""
 
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        config = uvicorn.Config(
+            app,
+            log_config=None,  # quoth.logs has set it up
+            access_log=False,  # the doorway writes one line for each request
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=GRACE,
+        )
+        super().__init__(config)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -36,6 +50,13 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Jobs end first: with their last event the streams that follow them end by themselves."""
+        jobs: Jobs | None = getattr(self._app.state, "jobs", None)  # none when the application could not start
+        if jobs is not None:
+            await jobs.close()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -73,15 +94,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 def server_for(quoth: Quoth) -> Server:
-    config = uvicorn.Config(
-        create_app(quoth.settings, quoth=quoth),
-        log_config=None,  # quoth.logs has set it up
-        access_log=False,  # the doorway writes one line for each request
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=GRACE,
-    )
-    return Server(config)
+    return Server(create_app(quoth.settings, quoth=quoth))
 
 
 async def serve(settings: Settings, listener: socket.socket) -> None:

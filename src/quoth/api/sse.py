@@ -52,6 +52,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            self._last_sent = asyncio.get_running_loop().time()
             writing = asyncio.create_task(self._write(send))
             others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_disconnected(receive))]
             try:

@@ -18,12 +18,17 @@ from quoth.errors import InternalError, QuothError, WrongUsage
 # Importing a command's module registers it on `app`.
 __all__ = ["app", "ask", "books", "config", "demo", "ingest", "main", "serve"]
 
+INTERRUPTED = 130  # what typer makes of Ctrl-C
+
 
 def main() -> None:
     """Run the command line; every failure becomes one line and an exit code."""
     as_json, verbose = "--json" in sys.argv, bool({"-v", "--verbose"} & set(sys.argv))
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.exit(code)
     except KeyboardInterrupt:
         sys.stderr.write("quoth: interrupted; what was published before is intact.\n")
         sys.exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -63,13 +64,20 @@ def settings_for(*, data_dir: Path | None, verbose: bool = False, **overrides: A
 
 
 def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool = False) -> T:
-    """Join everything, do one thing, close everything. `warm` when the model will be needed."""
+    """Join everything, do one thing, close everything. `warm` when the model will be needed. SIGTERM ends it as Ctrl-C
+    does, in good order. (Raising SIGINT would not do: it is ignored where a shell started us in the background.)"""
 
     async def joined() -> T:
+        task = asyncio.current_task()
+        if task is not None and sys.platform != "win32":
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async with bootstrap(settings, warm=warm) as quoth:
             return await work(quoth)
 
-    return asyncio.run(joined())
+    try:
+        return asyncio.run(joined())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def print_json(document: Any) -> None:

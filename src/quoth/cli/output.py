@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from quoth.domain import Answer, IngestJob, Notice, Passage
-from quoth.views import citation_view, snippet
+from quoth.views import citation_view, plan_view, snippet
+
+if TYPE_CHECKING:
+    from quoth.planning import FilePlan
 
 QUOTE_WIDTH = 96
 NOTICES_SHOWN = 20
+PAGES_SHOWN = 20
 
 
 def styled(text: str, **style: bool | str) -> str:
@@ -63,6 +68,24 @@ def print_job(job: IngestJob) -> None:
     typer.echo(
         f"{verb} {job.book_id}: {job.files_discovered} pages ({read}); {chunks}, {job.chunks_embedded} embedded{spent}"
     )
+
+
+def summary(plan: FilePlan) -> str:
+    counts = f"{len(plan.new)} new, {len(plan.changed)} changed, {len(plan.deleted)} deleted"
+    return f"Plan: {counts}, {len(plan.unchanged)} unchanged pages"
+
+
+def print_plan(plan: FilePlan, job: IngestJob) -> None:
+    """What a dry run would do, page by page."""
+    view = plan_view(plan, job)
+    typer.echo(summary(plan))
+    for what in ("new", "changed", "deleted"):
+        names = view[what]
+        for name in names[:PAGES_SHOWN]:
+            typer.echo(f"  {what:<8}{name}")
+        if len(names) > PAGES_SHOWN:
+            typer.echo(f"  {what:<8}… and {len(names) - PAGES_SHOWN} more (all of them with --json)")
+    typer.echo(f"{view['embeddings_saved']} of {job.chunks_created + job.chunks_kept} chunks need no embedding")
 
 
 def print_notices(notices: Sequence[Notice]) -> None:

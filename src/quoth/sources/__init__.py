@@ -1,4 +1,4 @@
-"""A folder of files → Pages: the first step of an ingest.
+"""A folder of files, or a published site → Pages: the first step of an ingest.
 
 `open_source` recognises who publishes the folder; each toolchain has a module that knows its URL and anchor rules and
 which files are pages. Reading streams: a source never holds more than one page. Chunks, tokens and indexes are not
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from quoth.domain import Book, Notice, Page, SourceFile
+from quoth.errors import Unreadable
 from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.folder import FolderSource
@@ -24,9 +25,11 @@ from quoth.sources.plain import PlainRules, label_of
 from quoth.sources.rstincludes import sphinx_includes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinxconf import find_sphinx
+from quoth.sources.visiting import CrawlOptions, Web
 from quoth.sources.walking import existing_folder, folders
+from quoth.sources.weburls import is_url
 
-__all__ = ["BookSource", "Documents", "open_source"]
+__all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
 
 
 class BookSource(Protocol):
@@ -52,12 +55,27 @@ class BookSource(Protocol):
     def read(self, file: SourceFile) -> Page:
         """`Unreadable`, with file and reason, when this one page cannot be read."""
 
+    def close(self) -> None:
+        """Ends whatever is under way, in whatever thread; the source is of no more use then."""
+
 
 def open_source(
-    path: str | Path, *, book_id: str, base_url: str = "", title: str = "", documents: Documents | None = None
+    path: str | Path,
+    *,
+    book_id: str,
+    base_url: str = "",
+    title: str = "",
+    documents: Documents | None = None,
+    web: Web | None = None,
 ) -> BookSource:
-    """Recognise the toolchain of a folder. `Unreadable` when it is no folder, or may not be read. `documents` converts
-    PDF, EPUB and DOCX in a folder that no toolchain publishes."""
+    """Recognise the toolchain of a folder, or crawl a published site where `web` allows it. `Unreadable` when it is
+    neither, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that no toolchain publishes."""
+    if is_url(str(path)):
+        if web is None:
+            raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
+        from quoth.sources.sitemap import SitemapSource
+
+        return SitemapSource(str(path), web, book_id=book_id, base_url=base_url, title=title)
     root = existing_folder(Path(path))
     named = _Named(root, book_id, title, base_url, str(path))
     found = _recognised(root, named)

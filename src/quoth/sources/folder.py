@@ -176,6 +176,9 @@ class FolderSource:
             inserts=shown.inserts,
         )
 
+    def close(self) -> None:
+        """Nothing is held open."""
+
     @property
     def _survey(self) -> _Survey:
         if self._known is None:

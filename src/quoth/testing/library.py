@@ -78,9 +78,10 @@ class MemoryLibrary:
             raise NotFound(f"There is no ingestion job {job_id}.")
         return self._jobs[job_id]
 
-    async def jobs(self, book_id: str | None = None, *, limit: int = 50) -> list[IngestJob]:
+    async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
         newest_first = sorted(self._jobs.values(), key=lambda job: -job.job_id)
-        return [job for job in newest_first if book_id in (None, job.book_id)][:limit]
+        of_book = (job for job in newest_first if book_id in (None, job.book_id))
+        return [job for job in of_book if not active or job.status in _ACTIVE][:limit]
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         dead = [job for job in self._jobs.values() if job.book_id == book_id and job.status in _ACTIVE]

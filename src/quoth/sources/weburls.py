@@ -1,0 +1,111 @@
+"""Addresses of one site: how they are spelled, and which belong to it. Pure.
+
+Every address that a site hands us (a sitemap's, a redirect's, a canonical link's) goes through `Site.address` and comes
+out in one spelling, or not at all. What is compared here is what is fetched: no second reader of URLs gets a say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from quoth.errors import Unreadable
+
+_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\]")
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\<>\"^`{|}]")
+_IN_PATH = "/:@!$&'()*+,;=~"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A normal spelling: scheme and host in lower case, no default port, no fragment, everything else quoted."""
+
+    origin: str
+    path: str  # with its leading slash
+    query: str = ""
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{self.query}" if self.query else self.path
+
+    def __str__(self) -> str:
+        return self.origin + self.target
+
+
+def is_url(path: str) -> bool:
+    return re.match(r"https?://", path, re.I) is not None
+
+
+def parse_address(text: str) -> Address:
+    """`Unreadable`, with the reason, when it is no address of the web that may be read."""
+    trimmed = text.strip()
+    if _FORBIDDEN.search(trimmed) or len(trimmed) > 2_048:
+        raise Unreadable(f"{trimmed[:200]!r} is no URL.", hint="Give an http:// or https:// address.")
+    try:
+        parts = urlsplit(trimmed)
+        port, host = parts.port, _host(parts.hostname or "")
+    except ValueError as error:
+        raise Unreadable(f"{trimmed!r} is no URL: {error}.", hint="Give an http:// or https:// address.") from error
+    if parts.scheme not in _PORTS or not host:
+        raise Unreadable(f"{trimmed!r} is no address of the web.", hint="Give an http:// or https:// address.")
+    if "@" in parts.netloc:
+        raise Unreadable("A URL with a user name or password is not read.", hint="Give it without them.")
+    shown_port = "" if port is None or port == _PORTS[parts.scheme] else f":{port}"
+    return Address(
+        origin=f"{parts.scheme}://{host}{shown_port}",
+        path=_quoted(parts.path, _IN_PATH) or "/",
+        query=_quoted(parts.query, _IN_PATH + "?[]"),
+    )
+
+
+def _host(name: str) -> str:
+    host = f"[{name}]" if ":" in name else name
+    if not host.isascii():
+        host = host.encode("idna").decode("ascii")  # UnicodeError is a ValueError
+    host = host.lower()
+    if not _HOST.fullmatch(host):
+        raise ValueError(f"{name!r} is no host name")
+    return host
+
+
+def _quoted(text: str, safe: str) -> str:
+    """Escapes stay as they are, in capitals; a stray `%` is quoted."""
+    pieces = re.split(r"(%[0-9A-Fa-f]{2})", text)
+    return "".join(piece.upper() if number % 2 else quote(piece, safe=safe) for number, piece in enumerate(pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One origin, and the folder of it that is the book."""
+
+    origin: str
+    folder: str = "/"
+
+    def address(self, text: str, base: Address | None = None) -> Address | None:
+        """The address in its normal spelling, or None when it leads elsewhere or nowhere."""
+        try:
+            found = parse_address(urljoin(str(base), text.strip()) if base else text)
+        except (Unreadable, ValueError):
+            return None
+        return found if found.origin == self.origin else None
+
+    def holds(self, address: Address) -> bool:
+        return address.path.startswith(self.folder) or address.path == self.folder.rstrip("/")
+
+
+def origin_of(text: str) -> str:
+    """For a report on an address that is not ours."""
+    try:
+        return parse_address(text).origin
+    except Unreadable:
+        return text.strip()[:60] or "nothing"
+
+
+def source_name(address: Address) -> str:
+    """How a page is called in the book: its path with its query. Escapes are read where nothing is lost by it, so that
+    no two pages share a name."""
+    readable = unquote(address.path, errors="replace")
+    path = readable if _quoted(readable, _IN_PATH) == address.path else address.path
+    return f"{path}?{address.query}" if address.query else path
