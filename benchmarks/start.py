@@ -110,7 +110,8 @@ def main() -> None:
         for name, value in figures.items()
     ]
     (out / "start.md").write_text(
-        "# Start, memory, size\n\nWritten by `make bench-start`. Wanted: cold start < 1.5 s, idle < 350 MB, installed < 600 MB.\n\n"
+        "# Start, memory, size\n\nWritten by `make bench-start`. "
+        "Wanted: cold start < 1.5 s, idle < 350 MB, installed < 600 MB.\n\n"
         "| figure | measured |\n|---|---|\n" + "\n".join(rows) + "\n"
     )
     print((out / "start.md").read_text())

@@ -228,8 +228,8 @@ def test_a_digest_changes_with_everything_that_its_chunks_depend_on(tmp_path: Pa
     before = digests(open_source(root, book_id="b"))
     assert digests(open_source(root, book_id="b")) == before
 
-    def changed(base_url: str = "") -> set[str]:
-        after = digests(open_source(root, book_id="b", base_url=base_url))
+    def changed(base_url: str = "", title: str = "") -> set[str]:
+        after = digests(open_source(root, book_id="b", base_url=base_url, title=title))
         return {name for name in before if after[name] != before[name]}
 
     assert changed(base_url="https://else.where") == {"content/a/x.mdx", "content/b.md"}

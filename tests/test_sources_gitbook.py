@@ -97,7 +97,7 @@ def test_hints_tabs_and_code_tags_are_markup_and_their_titles_are_words(tmp_path
     pages = pages_of(open_source(write(tmp_path, {"SUMMARY.md": "* [P](p.md)\n", "p.md": page}), book_id="b"))
     (chunk,) = split(pages["p.md"], FakeEmbedder().tokens)
     assert embedding_text(chunk).split("\n") == [
-        "P > Page",
+        "Page",
         "Opening words.",
         "Mind the fuse.",
         "Python",
