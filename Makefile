@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-retrieval size clean
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-retrieval bench-ingestion size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -61,6 +61,9 @@ bench-index: $(STAMP) ## search and open at growing sizes
 
 bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA=../shared/data
 	$(BIN)/python benchmarks/retrieval.py $(DATA)
+
+bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: make bench-ingestion BOOK=path/to/book
+	$(BIN)/python benchmarks/ingestion.py $(BOOK) $(BENCH_ARGS)
 
 clean: ## remove what was built, installed and ingested here
 	rm -rf $(VENV) .venv-bench dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

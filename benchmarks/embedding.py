@@ -80,16 +80,17 @@ class Measured(TypedDict, total=False):
     wall: float
     cpu: float
     vectors: list[list[float]]
+    texts: list[str]
 
 
 class Side:
-    """One embedder in a process of its own."""
+    """One of those compared, in a process of its own that answers a line of JSON with a line of JSON."""
 
-    def __init__(self, name: str, python: Path, program: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
         self.name = name
         begun = time.perf_counter()
         self._process = subprocess.Popen(
-            [str(python), "-c", program + LOOP],
+            [str(part) for part in command],
             env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -99,7 +100,7 @@ class Side:
         answer = self._answer()
         self.ready = Measured(wall=time.perf_counter() - begun, cpu=answer["cpu"])
 
-    def ask(self, **command: Sequence[str] | bool) -> Measured:
+    def ask(self, **command: Sequence[str] | bool | int) -> Measured:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
@@ -114,18 +115,19 @@ class Side:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            sys.exit(f"The measured process ended with code {self._process.wait()} instead of answering.")
+            sys.exit(f"The process of {self.name} ended with code {self._process.wait()} instead of answering.")
         answer: Measured = json.loads(line)
         return answer
 
 
 def open_ours() -> Side:
-    return Side("ours", Path(sys.executable), OURS, {"PYTHONPATH": str(ROOT / "src")})
+    return Side("ours", [sys.executable, "-c", OURS + LOOP], {"PYTHONPATH": str(ROOT / "src")})
 
 
 def open_baseline() -> Side:
     python = BASELINE_ENVIRONMENT / "bin" / "python"
-    return Side("baseline", python, BASELINE, {"MODEL_DIR": str(find_model_dir()), "PYTHONPATH": ""})
+    environment = {"MODEL_DIR": str(find_model_dir()), "PYTHONPATH": ""}
+    return Side("baseline", [python, "-c", BASELINE + LOOP], environment)
 
 
 @contextmanager
@@ -138,17 +140,28 @@ def both_sides() -> Iterator[list[Side]]:
             side.close()
 
 
-def install_baseline() -> None:
+def install_baseline(environment: Path = BASELINE_ENVIRONMENT) -> None:
     """Once; the stamp is written when all of it is there."""
-    stamp = BASELINE_ENVIRONMENT / ".installed"
-    if stamp.exists() and stamp.read_text().split() == list(BASELINE_PACKAGES):
+    if stamped(environment, ".installed", BASELINE_PACKAGES):
         return
-    print(f"Installing {' and '.join(BASELINE_PACKAGES)} into {BASELINE_ENVIRONMENT.name} (once, large) …")
-    venv.create(BASELINE_ENVIRONMENT, with_pip=True)
-    pip = [str(BASELINE_ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    print(f"Installing {' and '.join(BASELINE_PACKAGES)} into {environment.name} (once, large) …")
+    venv.create(environment, with_pip=True)
     for package in BASELINE_PACKAGES:
-        subprocess.run([*pip, package], check=True)
-    stamp.write_text("\n".join(BASELINE_PACKAGES))
+        subprocess.run([*pip_install(environment), package], check=True)
+    stamp(environment, ".installed", BASELINE_PACKAGES)
+
+
+def pip_install(environment: Path) -> list[str]:
+    return [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+
+
+def stamped(environment: Path, name: str, packages: Sequence[str]) -> bool:
+    file = environment / name
+    return file.exists() and file.read_text().split() == list(packages)
+
+
+def stamp(environment: Path, name: str, packages: Sequence[str]) -> None:
+    (environment / name).write_text("\n".join(packages))
 
 
 def passages_of_the_book(tokens: WordPieces) -> list[str]:

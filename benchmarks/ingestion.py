@@ -1,0 +1,265 @@
+"""Ingestion against LlamaIndex and LangChain, after edits, and as books grow: `make bench-ingestion BOOK=…`.
+
+Three processes (`ingesting.py`) ingest the same pages in turn with the same MiniLM weights; what counts is the ratio
+within a round, because a busy machine slows all. The pages are those of the book with their includes resolved, so that
+all three read the same text. Then single pages are edited, and each takes the edit over in its own incremental way.
+Beside it: a re-ingest of the whole, unchanged book by the command line, and memory at growing sizes (`memory.py`).
+Each part keeps its last figures in docs/benchmarks/ingestion.json until it is run again; ingestion.md shows them all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import memory
+from embedding import (
+    BASELINE_ENVIRONMENT,
+    REPORTS,
+    ROOT,
+    Side,
+    install_baseline,
+    machine,
+    pip_install,
+    stamp,
+    stamped,
+)
+from ingestion_page import as_page
+from quoth.adapters.minilm import LIMIT, WordPieces, find_model_dir
+from quoth.sources import open_source
+
+SAMPLE = ROOT / "examples" / "robotics-book"
+FRAMEWORKS = (
+    "llama-index-core==0.14.25",
+    "llama-index-embeddings-huggingface==0.8.0",
+    "langchain-core==1.7.2",
+    "langchain-text-splitters==1.1.3",
+)
+# It asks for an older huggingface-hub than sentence-transformers has brought, for functions that are not used here.
+WITHOUT_DEPENDENCIES = ("langchain-huggingface==1.2.3",)
+BATCHES = (8, 16, 32, 64)
+SIZES = (10_000, 50_000, 100_000)
+OURS, *OTHERS = NAMES = ("ours", "llamaindex", "langchain")
+PARTS = ("compare", "unchanged", "memory")
+
+Seconds = dict[str, list[float]]
+
+
+def install_frameworks(environment: Path) -> None:
+    install_baseline(environment)
+    packages = (*FRAMEWORKS, *WITHOUT_DEPENDENCIES)
+    if stamped(environment, ".installed-frameworks", packages):
+        return
+    print(f"Installing {', '.join(packages)} into {environment.name} (once) …")
+    freeze = [str(environment / "bin" / "python"), "-m", "pip", "freeze"]
+    present = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
+        # What the embedding benchmark measures stays as it is, torch first of all.
+        constraints.write(present)
+        constraints.flush()
+        subprocess.run([*pip_install(environment), "-c", constraints.name, *FRAMEWORKS], check=True)
+    subprocess.run([*pip_install(environment), "--no-deps", *WITHOUT_DEPENDENCIES], check=True)
+    stamp(environment, ".installed-frameworks", packages)
+
+
+def stage(book: Path, folder: Path, most: int | None) -> list[Path]:
+    """The first pages of the book as a plain folder: resolved text, no front matter, the same for everyone."""
+    source = open_source(str(book), book_id="staged")
+    pages = []
+    for file in list(source.files())[:most]:
+        page = source.read(file)
+        target = (folder / file.source_file).with_suffix(".md")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page.text[page.body_start :], encoding="utf-8")
+        pages.append(target)
+    return pages
+
+
+@contextmanager
+def all_sides(environment: Path, data_dir: Path) -> Iterator[list[Side]]:
+    program = Path(__file__).with_name("ingesting.py")
+    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "MODEL_DIR": str(find_model_dir())}
+    sides: list[Side] = []
+    try:
+        for name in NAMES:
+            python = Path(sys.executable) if name == OURS else environment / "bin" / "python"
+            where = {"PYTHONPATH": str(ROOT / "src"), "BENCH_DATA_DIR": str(data_dir)} if name == OURS else offline
+            sides.append(Side(name, [python, program, name], where))
+        yield sides
+    finally:
+        for side in sides:
+            side.close()
+
+
+def fastest_batches(sides: Sequence[Side], pages: Sequence[Path], folder: Path) -> dict[str, int]:
+    """What each of the others does best with, tried on a few pages; the first try only warms up."""
+    for page in pages[:: max(1, len(pages) // 6)][:6]:
+        (folder / page.name).write_bytes(page.read_bytes())
+    chosen = {}
+    for side in sides:
+        side.ask(ingest=str(folder), name="warming-up")
+        if side.name == OURS:
+            continue
+        spent = {}
+        for size in BATCHES:
+            side.ask(batch=size)
+            spent[size] = side.ask(ingest=str(folder), name=f"batch-{size}")["cpu"]
+        chosen[side.name] = min(spent, key=lambda size: spent[size])
+        side.ask(batch=chosen[side.name])
+    return chosen
+
+
+def edit(page: Path, number: int) -> None:
+    """One more sentence at the end of a line of prose, near the middle of the page."""
+    lines = page.read_text(encoding="utf-8").split("\n")
+    fenced, prose = False, []
+    for place, line in enumerate(lines):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced and line[:1].isalpha():
+            prose.append(place)
+    chosen = min(prose, key=lambda place: abs(place - len(lines) // 2), default=len(lines) - 1)
+    lines[chosen] += f" This sentence, number {number}, came in with an edit."
+    page.write_text("\n".join(lines), encoding="utf-8")
+
+
+def pages_to_edit(pages: Sequence[Path], count: int) -> list[Path]:
+    """Of all sizes but the smallest and largest quarter."""
+    by_size = sorted(pages, key=lambda page: page.stat().st_size)
+    middle = by_size[len(pages) // 4 : -(len(pages) // 4) or None]
+    return [middle[number * len(middle) // count] for number in range(min(count, len(middle)))]
+
+
+def turns(sides: Sequence[Side], number: int) -> list[Side]:
+    """Everyone goes first, second and last equally often."""
+    start = number % len(sides)
+    return [*sides[start:], *sides[:start]]
+
+
+def compare(book: Path, environment: Path, most: int | None, rounds: int, edits: int) -> dict[str, object]:
+    seconds: dict[str, Seconds] = {
+        what: {f"{name}{kind}": [] for name in NAMES for kind in ("", "_cpu")}
+        for what in ("full", "edit", "unchanged", "ready", "cold")
+    }
+
+    def note(what: str, side: Side, folder: Path, name: str) -> None:
+        measured = side.ask(ingest=str(folder), name=name)
+        seconds[what][side.name].append(measured["wall"])
+        seconds[what][f"{side.name}_cpu"].append(measured["cpu"])
+        print(f"{what} {side.name}: {measured['wall']:.2f} s, {measured['cpu']:.2f} s CPU", file=sys.stderr)
+
+    with tempfile.TemporaryDirectory() as folder:
+        pages_dir, few = Path(folder) / "pages", Path(folder) / "few"
+        few.mkdir()
+        pages = stage(book, pages_dir, most)
+        with all_sides(environment, Path(folder) / "data") as sides:
+            for side in sides:
+                seconds["ready"][side.name].append(side.ready["wall"])
+                seconds["ready"][f"{side.name}_cpu"].append(side.ready["cpu"])
+            batches = fastest_batches(sides, pages, few)
+            for number in range(rounds):
+                for side in turns(sides, number):
+                    note("full", side, pages_dir, f"round-{number}")
+            texts = {side.name: described(side.ask(texts="round-0")["texts"]) for side in sides}
+            for number, page in enumerate(pages_to_edit(pages, edits)):
+                edit(page, number)
+                for side in turns(sides, number):
+                    note("edit", side, pages_dir, "round-0")
+                for side in turns(sides, number):
+                    note("unchanged", side, pages_dir, "round-0")
+    for name in NAMES:
+        seconds["cold"][name] = [seconds["ready"][name][0] + seconds["full"][name][0]]
+        seconds["cold"][f"{name}_cpu"] = [seconds["ready"][f"{name}_cpu"][0] + seconds["full"][f"{name}_cpu"][0]]
+    return {
+        "machine": machine(),
+        "load_after": os.getloadavg()[0],
+        "frameworks": [*FRAMEWORKS, *WITHOUT_DEPENDENCIES],
+        "book": {"name": book.name, "pages": len(pages), "rounds": rounds, "edits": len(seconds["edit"][OURS])},
+        "batch_sizes": batches,
+        "texts": texts,
+        "seconds": seconds,
+        "times_faster": {
+            kind: {other: times_faster(seconds, other, cpu) for other in OTHERS}
+            for kind, cpu in (("wall", ""), ("cpu", "_cpu"))
+        },
+    }
+
+
+def described(texts: Sequence[str]) -> dict[str, int]:
+    counts = WordPieces.load(find_model_dir()).counts(texts)
+    if max(counts) > LIMIT:
+        sys.exit(f"A text of {max(counts)} tokens: the model would cut it at {LIMIT}, and the comparison were unfair.")
+    return {"chunks": len(texts), "tokens": sum(counts), "longest": max(counts), "characters": sum(map(len, texts))}
+
+
+def times_faster(seconds: Mapping[str, Seconds], other: str, cpu: str) -> dict[str, float]:
+    """Medians of the ratios within a round: how many times longer the other one takes."""
+
+    def ratio(theirs: Sequence[float], ours: Sequence[float]) -> float:
+        return statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+
+    found = {what: ratio(of[f"{other}{cpu}"], of[f"{OURS}{cpu}"]) for what, of in seconds.items()}
+    # Whoever uses them without their bookkeeping ingests the book again after an edit.
+    whole = statistics.median(seconds["full"][f"{other}{cpu}"])
+    found["edit_against_all_again"] = statistics.median(whole / ours for ours in seconds["edit"][f"{OURS}{cpu}"])
+    return found
+
+
+def unchanged(book: Path, times: int) -> dict[str, object]:
+    """The command line as a user runs it: a new process each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "quoth", "ingest", str(book), "--book", "unchanged", "--json"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        spent, jobs = [], []
+        for _ in range(times + 1):
+            begun = time.perf_counter()
+            done = subprocess.run(
+                [*command, "--data-dir", folder], check=True, capture_output=True, text=True, env=environment
+            )
+            spent.append(time.perf_counter() - begun)
+            jobs.append(json.loads(done.stdout))
+            print(f"command line: {spent[-1]:.2f} s", file=sys.stderr)
+    return {
+        "machine": machine(),
+        "book": {"name": book.name, "pages": jobs[0]["files_discovered"], "chunks": jobs[0]["chunks_created"]},
+        "first_seconds": spent[0],
+        "again_seconds": spent[1:],
+        "again_median": statistics.median(spent[1:]),
+        "again_embedded": sum(job["chunks_embedded"] for job in jobs[1:]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure ingestion against LlamaIndex and LangChain, and its memory.")
+    parser.add_argument("book", type=Path, nargs="?", default=SAMPLE, help="a book's folder; default: the sample book")
+    parser.add_argument("--pages", type=int, help="compare on the first so many pages; default: all")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--edits", type=int, default=6)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--environment", type=Path, default=BASELINE_ENVIRONMENT, help="where torch is installed")
+    asked = parser.parse_args()
+    file = REPORTS / "ingestion.json"
+    report: dict[str, object] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if "memory" in asked.parts:
+        report["memory"] = {"machine": machine(), **memory.measure(SIZES)}
+    if "unchanged" in asked.parts:
+        report["unchanged"] = unchanged(asked.book, times=7)
+    if "compare" in asked.parts:
+        install_frameworks(asked.environment)
+        report["compare"] = compare(asked.book, asked.environment, asked.pages, asked.rounds, asked.edits)
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (REPORTS / "ingestion.md").write_text(as_page(report), encoding="utf-8")
+    print(as_page(report))
+
+
+if __name__ == "__main__":
+    main()
