@@ -46,7 +46,7 @@ FRAMEWORKS = (
 )
 # It asks for an older huggingface-hub than sentence-transformers has brought, for functions that are not used here.
 WITHOUT_DEPENDENCIES = ("langchain-huggingface==1.2.3",)
-BATCHES = (8, 16, 32, 64)
+BATCHES = (16, 32, 64)
 SIZES = (10_000, 50_000, 100_000)
 OURS, *OTHERS = NAMES = ("ours", "llamaindex", "langchain")
 PARTS = ("compare", "unchanged", "memory")
@@ -102,7 +102,7 @@ def all_sides(environment: Path, data_dir: Path) -> Iterator[list[Side]]:
 
 def fastest_batches(sides: Sequence[Side], pages: Sequence[Path], folder: Path) -> dict[str, int]:
     """What each of the others does best with, tried on a few pages; the first try only warms up."""
-    for page in pages[:: max(1, len(pages) // 6)][:6]:
+    for page in pages[:: max(1, len(pages) // 3)][:3]:
         (folder / page.name).write_bytes(page.read_bytes())
     chosen = {}
     for side in sides:

@@ -82,10 +82,9 @@ async def ingest_once(book: Path, data_dir: Path) -> Peak:
     begun = time.perf_counter()
     async with bootstrap(settings, embedder=ForgetfulEmbedder(dimensions=DIMENSIONS)) as quoth:
         job = await quoth.ingest.run(open_source(str(book), book_id=BOOK_ID))
-        chunks = await quoth.index.count(BOOK_ID)
     return Peak(
         pages=job.files_discovered,
-        chunks=chunks,
+        chunks=job.chunks_created + job.chunks_kept,
         seconds=time.perf_counter() - begun,
         peak_mb=resident("VmHWM"),
         anonymous_mb=resident("RssAnon"),

@@ -246,8 +246,7 @@ class Draft:
             shard.put(chunks)
 
     def drop(self, ids: Sequence[str]) -> None:
-        shard = self._current()
-        known = shard.known(ids) if shard else []
+        known = self._known(ids)
         if known:
             self._next()[1].drop(known)
 
@@ -269,6 +268,10 @@ class Draft:
         finally:
             self._generations.discard(self._live + 1)
 
+    def _known(self, ids: Sequence[str]) -> list[str]:
+        shard = self._current()
+        return shard.known(ids) if shard else []
+
     def _current(self) -> Shard | None:
         """What the writer sees: its own changes, else the live generation, else nothing."""
         if self._writing is not None:
@@ -280,10 +283,11 @@ class Draft:
     def _next(self) -> tuple[Path, Shard]:
         """The generation that may be changed: begun with the first change after each publication."""
         if self._writing is None:
+            # Let go of the live one first: open at the same time, the two would take twice the memory.
+            self._reading = None
             copy_of = None if self._empty else self._live
             building = self._generations.begin(self._live + 1, copy_of=copy_of)
             self._writing = building, self._open_folder(building, new=copy_of is None)
-            self._reading = None
         return self._writing
 
     def _open_folder(self, folder: Path, *, new: bool) -> Shard:
