@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -142,6 +143,33 @@ async def test_the_event_loop_stays_free_while_a_book_is_opened_and_searched(ope
         turns += 1
     assert (await search).total_found == 300
     assert turns > 10
+
+
+@pytest.mark.parametrize("first_change", ["put", "drop"])
+async def test_a_writer_never_holds_two_generations_open(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch, first_change: str
+) -> None:
+    """A large book would take twice its memory at every edit."""
+    index = open_index()
+    await publish(index, 1, 1)
+    open_before: list[int] = []
+    opened: list[weakref.ref[Shard]] = []
+    load = Shard.load
+
+    def watched(path: Path, book_id: str) -> Shard:
+        open_before.append(sum(shard() is not None for shard in opened))
+        shard = load(path, book_id)
+        opened.append(weakref.ref(shard))
+        return shard
+
+    monkeypatch.setattr(Shard, "load", watched)
+    async with index.writer(BOOK) as writer:
+        stored = await writer.stored()
+        if first_change == "put":
+            await writer.put(publication(2)[:1])
+        else:
+            await writer.drop(list(stored)[:1])
+    assert open_before == [0, 0]
 
 
 async def test_a_cancelled_writer_leaves_nothing_behind(data_dir: Path, open_index: OpenIndex) -> None:
