@@ -44,6 +44,11 @@ def compared(data: Mapping[str, Any]) -> list[str]:
         times = [f"{ratios[kind][other][what]:.1f}" for other in list(TITLES)[1:] for kind in ("wall", "cpu")]
         return f"| {label} | {' | '.join(medians)} | {times[0]} ({times[1]}) | {times[2]} ({times[3]}) | {wanted} |"
 
+    def for_each_token(other: str) -> str:
+        ratio = ratios["wall"][other]["full"] * texts["ours"]["tokens"] / texts[other]["tokens"]
+        return f"{ratio:.1f} ({TITLES[other]})"
+
+    per_token = [for_each_token(other) for other in list(TITLES)[1:]]
     again = [f"{ratios['wall'][other]['edit_against_all_again']:.0f} ({TITLES[other]})" for other in list(TITLES)[1:]]
     return [
         "## Against LlamaIndex and LangChain",
@@ -60,6 +65,9 @@ def compared(data: Mapping[str, Any]) -> list[str]:
             f"| {title} | {texts[name]['chunks']} | {texts[name]['tokens']} | {texts[name]['longest']} |"
             for name, title in TITLES.items()
         ),
+        "",
+        "Quoth embeds the words without their markup (tags, comments, link targets, the signs around code), the others",
+        f"what stands in the file. For each token embedded, the others take {' and '.join(per_token)} times as long.",
         "",
         "Medians, and how many times longer the other takes by the clock (by CPU time):",
         "",
