@@ -41,7 +41,7 @@ def best_of(rounds: int, work: Callable[[], object]) -> float:
 def cold_split(pages: Sequence[Page]) -> float:
     """A fresh tokenizer each time: nothing that an earlier round has counted helps this one."""
     tokens = MiniLMEmbedder().tokens
-    chunking._embedding_text.cache_clear()
+    chunking._SAID.clear()
     return best_of(1, lambda: [split(page, tokens) for page in pages])
 
 

@@ -161,6 +161,16 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
         at = end + 1
 
 
+def is_one_fence(text: str) -> bool:
+    """Whether `text` is one fence from its first line to its last: what stands around it says nothing about it."""
+    opening = _opening(text, 0)
+    if opening is None or opening.start():
+        return False
+    quoted = ">" in text[: opening.start(1)]
+    end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
+    return end < len(text) == after
+
+
 def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
     """Where the closing line of a fence starts and ends; the end of the text when it is not closed."""
     while (found := text.find(marks, at)) >= 0:
