@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-retrieval size clean
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -58,6 +58,9 @@ bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, ins
 
 bench-index: $(STAMP) ## search and open at growing sizes
 	$(BIN)/python benchmarks/index.py
+
+bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
+	$(BIN)/python benchmarks/reading.py $(BOOKS)
 
 bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA=../shared/data
 	$(BIN)/python benchmarks/retrieval.py $(DATA)

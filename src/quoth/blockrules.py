@@ -12,8 +12,8 @@ from itertools import accumulate
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_block import ParserBlock
-from markdown_it.rules_block import StateBlock
 from markdown_it.ruler import Ruler
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 Rule = Callable[[StateBlock, int, int, bool], bool]
@@ -60,7 +60,9 @@ class Blocks(ParserBlock):
                 state.line = endLine
                 break
             following = starts[line + 1] + shifts[line + 1]
-            if indents[line] - state.blkIndent >= 4 or (line + 1 < endLine and source[following : following + 1] in _TABLE_LINE):
+            if indents[line] - state.blkIndent >= 4 or (
+                line + 1 < endLine and source[following : following + 1] in _TABLE_LINE
+            ):
                 rules = self._all
             else:
                 rules = self._by_mark.get(source[starts[line] + shifts[line]], self._others)

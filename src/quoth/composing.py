@@ -3,7 +3,7 @@
 `plain` has been run on every leaf when the page was parsed; running it again on every chunk would do the same work
 twice. In comes a page's text and its leaves with their token counts, out goes what `plain` would say of a stretch, and
 its count. Only where that is certain: fences that open and close in their own block, and prose between blank lines
-without anything that could reach across one (comments, scripts, imports). Elsewhere the answer is None, and the
+without anything that could reach across one (open comments, scripts, imports). Elsewhere the answer is None, and the
 caller asks `plain`. It knows nothing of chunks.
 """
 
@@ -15,12 +15,8 @@ from collections.abc import Callable, Sequence
 
 from quoth.blocks import Block
 from quoth.domain import Markup
-from quoth.plaintext import is_one_fence, plain
+from quoth.plaintext import is_one_fence, plain, reaches_on
 
-# What may reach across a blank line, and what is treated differently at the beginning of a text.
-_REACHING = re.compile(
-    r"<!--|\{/\*|(?i:<script|<style)|^[ \t]*(?:import|export)\s|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]", re.M
-)
 # What may reach into the next line: code, links, tags.
 _OPEN = re.compile(r"[`\[<]")
 # Blocks whose `plain` is not what `plain` says of their lines.
@@ -58,7 +54,7 @@ class Composer:
             if leaf.kind == "fence":
                 if not is_one_fence(self._text[leaf.start : leaf.end]):
                     return None
-            elif _REACHING.search(self._text, leaf.start, leaf.end):
+            elif reaches_on(self._text[leaf.start : leaf.end]):
                 return None
             elif index + 1 < behind and not self._parted(leaf, self._leaves[index + 1]):
                 continue

@@ -178,7 +178,8 @@ class WordPieces:
         if words:
             line = self._tokenizer.encode(" ".join([texts[index] for index in words]), add_special_tokens=False)
             for word in line.word_ids:
-                counts[words[word]] += 1
+                if word is not None:  # as it is for special tokens, of which there are none here
+                    counts[words[word]] += 1
         for index, count in zip(others, self._each([texts[index] for index in others]), strict=True):
             counts[index] = count
         return counts
