@@ -30,7 +30,7 @@ test: $(STAMP) ## all tests
 	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow ones
-	$(BIN)/pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

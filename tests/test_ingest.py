@@ -132,6 +132,17 @@ async def test_text_that_moves_to_another_page_is_not_embedded_again(workshop: W
     assert await workshop.chunks() == await fresh_index(workshop)
 
 
+async def test_text_that_moves_to_a_page_that_is_read_much_later_is_not_embedded_again(workshop: Workshop) -> None:
+    await workshop.run()
+    section = "\n## Names\n\nEvery node has a name that is unique.\n"
+    workshop.write("nodes.md", NODES.replace(section, ""))
+    workshop.write("zoo.md", "# Nodes\n\nA node is a process that computes.\n" + section)
+    workshop.options = IngestOptions(batch_chunks=1, publish_seconds=0.0)
+    await workshop.run()
+    assert workshop.embedder.calls == []
+    assert await workshop.chunks() == await fresh_index(workshop)
+
+
 async def test_two_lessons_that_swap_their_numbers_are_both_still_whole(workshop: Workshop) -> None:
     lesson = "---\nmodule: ros2\nchapter: 1\nlesson: {}\nhardware_tier: 1\nproficiency: A1\nlayer: L1\n---\n\n{}"
     same = "# Safety\n\nKeep the emergency stop within reach.\n"

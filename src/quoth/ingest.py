@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -87,6 +88,7 @@ class Run:
     unrecorded: list[PageRecord] = field(default_factory=list)
     by_file: dict[str, set[str]] = field(default_factory=dict)
     embed_hashes: set[str] = field(default_factory=set)
+    dropped: dict[str, array[float]] = field(default_factory=dict)
     published_at: float = 0.0
     saved_at: float = 0.0
 
@@ -249,7 +251,7 @@ class Ingest:
             puts = [indexed(item, vectors[item.embed_hash], run.stored.get(item.chunk.id), now) for item in items]
             if not run.job.dry_run:
                 await run.writer.put(puts)
-                await run.writer.drop(plan.drop)
+                await self._drop(plan.drop, run)
             for item, put in zip(items, puts, strict=True):
                 run.put(StoredChunk(item.chunk.id, file, item.payload_hash, item.embed_hash, put.created_at))
             run.drop(plan.drop)
@@ -263,10 +265,18 @@ class Ingest:
             run.pages_done += 1
             await self._progress(run, file)
 
+    async def _drop(self, ids: Sequence[str], run: Run) -> None:
+        """A dropped text may turn up on a page that is read later: its vector is kept until the run is over."""
+        hashes = {run.stored[id].embed_hash for id in ids}
+        for hash, vector in (await run.writer.vectors(hashes)).items():
+            run.dropped[hash] = array("f", vector)
+        await run.writer.drop(ids)
+
     async def _vectors(self, batch: Sequence[PreparedPage], run: Run) -> dict[str, Vector]:
         """A vector for every text of the batch: from the index where it has one, made otherwise."""
         texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
         vectors = await run.writer.vectors(texts.keys() & run.embed_hashes)
+        vectors |= {hash: tuple(run.dropped[hash]) for hash in texts.keys() - vectors.keys() if hash in run.dropped}
         missing = [hash for hash in texts if hash not in vectors]
         if run.job.dry_run:
             run.count(chunks_embedded=len(missing))
