@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-retrieval bench-ingestion size clean
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-ingestion size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -30,7 +30,7 @@ test: $(STAMP) ## all tests
 	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow ones
-	$(BIN)/pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -58,6 +58,9 @@ bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, ins
 
 bench-index: $(STAMP) ## search and open at growing sizes
 	$(BIN)/python benchmarks/index.py
+
+bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
+	$(BIN)/python benchmarks/reading.py $(BOOKS)
 
 bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA=../shared/data
 	$(BIN)/python benchmarks/retrieval.py $(DATA)

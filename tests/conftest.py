@@ -7,7 +7,15 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The same examples each time, so that a failure is of the change that was made; `--hypothesis-profile=explore` looks
+# for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, deadline=None)
+hypothesis.settings.register_profile("explore", max_examples=500, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL")
 

@@ -35,6 +35,8 @@ from quoth.domain import Filters, Fingerprint, IndexHits
 from quoth.errors import Conflict, IndexUnavailable, UnknownBook
 from quoth.testing.index import MemoryIndex
 
+pytestmark = pytest.mark.slow  # the engine syncs and maps many files: a second for each test
+
 TESTS = Path(__file__).parent
 Start = Callable[..., subprocess.Popen[str]]
 

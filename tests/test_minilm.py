@@ -425,3 +425,9 @@ async def test_half_a_surrogate_pair_counts_as_the_sign_for_unreadable(
 
 def test_nothing_is_cut_or_padded_when_counting(tokens: WordPieces) -> None:
     assert tokens.counts(["", "robot", "robot " * 1000]) == [0, 1, 1000]
+
+
+@given(st.lists(st.one_of(st.text(alphabet="abcxyz019QZ", max_size=9), st.text(max_size=6)), max_size=12))
+def test_words_counted_together_count_as_each_alone(tokens: WordPieces, texts: list[str]) -> None:
+    texts = [*texts, "the", "THE", "unbelievable", "zq" * 60]
+    assert tokens.counts(texts) == [len(tokens.spans(text)) for text in texts]

@@ -6,7 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 # Generating a page takes longer than splitting it, and other work may share the machine: no deadline.
-thorough = settings(deadline=None, max_examples=80)
+# Under `make test-fast` every search is short; the whole suite looks longer.
+thorough = settings(deadline=None, max_examples=min(80, settings().max_examples))
 
 _WORDS = [
     "robot",

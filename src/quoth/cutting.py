@@ -85,9 +85,11 @@ class Words:
             memo.update(zip(words, self._tokens.counts(words), strict=True))
             return
         # Words are many, what they are made of is not: `node.name()` is two atoms that other words share.
-        made_of = {word: _ATOM.findall(word) for word in words}
-        atoms = sorted({atom for parts in made_of.values() for atom in parts if atom not in memo})
-        memo.update(zip(atoms, self._tokens.counts(atoms), strict=True))
+        made_of = {word: _ATOM.findall(word) for word in words if not word.isalnum()}
+        atoms = {word for word in words if word not in made_of}
+        atoms.update(atom for parts in made_of.values() for atom in parts if atom not in memo)
+        asked = sorted(atoms)
+        memo.update(zip(asked, self._tokens.counts(asked), strict=True))
         for word, parts in made_of.items():
             memo[word] = sum(map(memo.__getitem__, parts))
 

@@ -18,6 +18,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
 from quoth.admonitions import indented_rule, template_rule
+from quoth.blockrules import Blocks, block_tokens
 from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
 from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
@@ -64,10 +65,7 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
     lines = Lines(text, start)
     if markup == "text":
         return front + tuple(_Tree(lines, markup).gap(0, lines.count))
-    tokens: list[Token] = []
-    parser = _parser(markup)
-    parser.block.parse(lines.source, parser, {}, tokens)
-    blocks = _Tree(lines, markup).build(tokens)
+    blocks = _Tree(lines, markup).build(block_tokens(_parser(markup), lines.source))
     return front + (tuple(labelled_myst(blocks, text)) if markup == "myst" else blocks)
 
 
@@ -112,6 +110,7 @@ def _parser(markup: Markup) -> MarkdownIt:
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
     parser.block.ruler.before("table", "short_way", paragraph_rule)
     parser.block.ruler.disable(off)
+    parser.block = Blocks(parser.block.ruler)
     return parser
 
 

@@ -162,6 +162,31 @@ class WordPieces:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
 
     def counts(self, texts: Sequence[str]) -> list[int]:
+        """Splitting a page asks for hundreds of single words. One that is in the vocabulary is one piece, and the other
+        ASCII words are encoded as one line, whose words cannot touch each other: an encoding each costs more."""
+        counts = [0] * len(texts)
+        words: list[int] = []
+        others: list[int] = []
+        known = self._tokenizer.token_to_id
+        for index, text in enumerate(texts):
+            if not (text.isascii() and text.isalnum()):
+                others.append(index)
+            elif known(text.lower()) is None:
+                words.append(index)
+            else:
+                counts[index] = 1
+        if words:
+            line = self._tokenizer.encode(" ".join([texts[index] for index in words]), add_special_tokens=False)
+            for word in line.word_ids:
+                if word is not None:  # as it is for special tokens, of which there are none here
+                    counts[words[word]] += 1
+        for index, count in zip(others, self._each([texts[index] for index in others]), strict=True):
+            counts[index] = count
+        return counts
+
+    def _each(self, texts: Sequence[str]) -> list[int]:
+        if not texts:
+            return []
         encodings: list[Encoding] = self._tokenizer.encode_batch_fast(
             [_encodable(text) for text in texts], add_special_tokens=False
         )
