@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import ingesting
+import ingest_process
 from quoth.bootstrap import bootstrap
 from quoth.domain import Chunk
 from quoth.errors import UnknownBook
@@ -50,7 +50,7 @@ def write(folder: Path, pages: Mapping[str, str]) -> None:
 
 
 def start(data: Path, folder: Path) -> subprocess.Popen[str]:
-    script = [sys.executable, ingesting.__file__, str(data), str(folder)]
+    script = [sys.executable, ingest_process.__file__, str(data), str(folder)]
     return subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -73,10 +73,10 @@ def run_and_kill(data: Path, folder: Path, after: float) -> None:
 
 async def stored(data: Path) -> dict[str, list[Chunk]]:
     settings = load_settings(environ={}, directory=data, data_dir=data)
-    async with bootstrap(settings, embedder=FakeEmbedder(dimensions=ingesting.DIMENSIONS)) as quoth:
+    async with bootstrap(settings, embedder=FakeEmbedder(dimensions=ingest_process.DIMENSIONS)) as quoth:
         pages: dict[str, list[Chunk]] = {}
         try:
-            async for chunk in quoth.index.scan(ingesting.BOOK):
+            async for chunk in quoth.index.scan(ingest_process.BOOK):
                 pages.setdefault(chunk.source_file, []).append(chunk)
         except UnknownBook:
             return {}
