@@ -1,7 +1,7 @@
 """A process that ingests a folder with the real index and database and the fake embedder, to be killed by a test.
 
-Usage: python ingest_process.py DATA FOLDER. Publishes after every few chunks, so that a kill falls between publications,
-inside one, and between the index and the library.
+Usage: python ingest_process.py DATA FOLDER. Publishes after every few chunks, so that a kill falls between two
+publications, inside one, and between the index and the library.
 """
 
 from __future__ import annotations
