@@ -6,8 +6,10 @@ says what to do next; a traceback is shown only with --verbose. `main` is the on
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+from typing import NoReturn
 
 import typer
 
@@ -28,7 +30,7 @@ def main() -> None:
         code = app(standalone_mode=False)
         if code == INTERRUPTED:
             raise KeyboardInterrupt
-        sys.exit(code)
+        leave(code)
     except KeyboardInterrupt:
         sys.stderr.write("quoth: interrupted; what was published before is intact.\n")
         sys.exit(1)
@@ -41,6 +43,14 @@ def main() -> None:
         known = as_quoth_error(error)
         report(known, as_json=as_json)
         sys.exit(known.exit_code)
+
+
+def leave(code: int | None) -> NoReturn:
+    """What was opened is closed and what was said is out: the interpreter would only take the model apart in memory,
+    which costs a fifth of a second."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
 
 
 def as_quoth_error(error: Exception) -> QuothError:
