@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -69,6 +70,16 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     assert len(readme().splitlines()) <= 150
     for target in re.findall(r"\]\(([^)#:]+)\)", readme()):
         assert (ROOT / target).exists(), target
+
+
+def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
+    path = ROOT / "scripts" / "figures.py"
+    spec = importlib.util.spec_from_file_location("figures", path)
+    assert spec is not None
+    assert spec.loader is not None
+    figures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(figures)
+    assert figures.filled(readme()) == readme()
 
 
 @pytest.mark.slow
