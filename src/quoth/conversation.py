@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from quoth import confidence, extractive, grounding
 from quoth.confidence import ConfidenceOptions
 from quoth.domain import (
+    REFUSAL_SENTENCE,
     Answer,
     AnswerEvent,
     AnswerMode,
@@ -37,14 +38,13 @@ from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
 from quoth.views import metadata_view, sources_view
 
-REFUSAL = "I don't have information about that in the book content"
 NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    refusal: str = REFUSAL
+    refusal: str = REFUSAL_SENTENCE
     confidence: ConfidenceOptions = ConfidenceOptions()
     extractive: ExtractiveOptions = ExtractiveOptions()
 

@@ -19,6 +19,9 @@ JobStatus = Literal["queued", "running", "completed", "failed"]
 AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
 
+# What a reader is told when the book does not hold the answer; a setting may change it.
+REFUSAL_SENTENCE = "I don't have information about that in the book content"
+
 # How a page is written decides which parser reads it.
 Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes the page decides how its headings become anchors.

@@ -29,13 +29,13 @@ from pydantic import (
     model_validator,
 )
 
+from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"
 # Variables of our own test suite; no setting may start like this.
 TEST_PREFIX = "QUOTH_TEST_"
-REFUSAL_SENTENCE = "I don't have information about that in the book content"
 # The five specifications name these; a `.env` written for them works as it is.
 SPECIFICATION_NAMES = {
     "database_url": "DATABASE_URL",
