@@ -103,7 +103,9 @@ async def bootstrap(
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(Retriever(index, embedder), store, clock, _answer_options(settings, embedder)),
+            conversations=Conversations(
+                Retriever(index, embedder), index, store, clock, _answer_options(settings, embedder)
+            ),
         )
 
 

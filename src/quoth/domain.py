@@ -466,6 +466,41 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source as the reader of an earlier answer saw it: what a later question may point at."""
+
+    index: int  # the n of [n]
+    chunk_id: str = ""  # empty where the source was a selected text
+    title: str = ""
+    section: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
+
+    question: str
+    answer: str = ""
+    searched: str = ""
+    sources: tuple[CitedSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is really searched for a question, and why it differs from its words."""
+
+    text: str
+    rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
+    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    pinned: CitedSource | None = None  # the source that the question points at
+
+    @property
+    def stands_alone(self) -> bool:
+        return not self.rules
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An answer before it is checked: text with [n] markers and what each marker points at."""
 
