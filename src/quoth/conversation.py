@@ -131,10 +131,10 @@ class Conversations:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
         query = await self._query(question)
-        pointed_at = await self._pointed_at(question, query)
-        return pointed_at or await self._retriever.find(
+        found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
+        return replace(found, told=query.told)
 
     async def _query(self, question: Question) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""

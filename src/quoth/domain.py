@@ -381,6 +381,7 @@ class Evidence:
     total_found: int
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
+    told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -494,6 +495,7 @@ class SearchQuery:
     rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     pinned: CitedSource | None = None  # the source that the question points at
+    told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
 
     @property
     def stands_alone(self) -> bool:

@@ -17,12 +17,12 @@ from quoth.terms import ContentTerm, is_exact, query_terms, term_ids
 # Words that ask without saying what about.
 LIGHT = term_ids(
     """
-    add anyone anybody anything answer article aspect ask become begin bit call case change come detail different
+    add answer anybody anyone anything article ask aspect become begin bit call case change come detail different
     discuss do elaborate else end event everything exactly example expand explain fact find first give go good happen
-    help important include information interest interesting kind know last learn like look lot make matter mean mention
-    name need new next notable note occur ok okay old one part people person place point possible problem really say
-    second see show something sort special specific start stuff take talk tell thank thing think third time try two type use
-    want way well word work year
+    help important include information interest interesting kind know last learn like look lot make matter mean
+    mention name need new next notable note occur ok okay old one part people person place point possible problem
+    really say second see show something sort special specific start stuff take talk tell thank thing think third time
+    try two type use want way well word work year
     """
 )
 # Nouns that are of something: alone they name nothing.
@@ -31,8 +31,8 @@ RELATIONAL = term_ids(
     advantage alternative amount argument background benefit cause choice component con consequence cost default
     definition difference disadvantage downside drawback effect equivalent exception feature format function goal
     guarantee impact length limit limitation list maximum meaning method minimum opposite option order origin outcome
-    output parameter performance policy price pro property purpose reaction reason relation requirement response result
-    return risk role rule setting side size solution step syntax tradeoff upside usage value version workaround
+    output parameter performance policy price pro property purpose reaction reason relation requirement response
+    result return risk role rule setting side size solution step syntax tradeoff upside usage value version workaround
     """
 )
 
@@ -157,11 +157,11 @@ def _introduced(before: str, pronoun: str) -> bool:
 
 def _is_fragment(question: str, content: Sequence[ContentTerm]) -> bool:
     """On Windows? Which version? — a phrase that needs the sentence before it. Bare keywords are a search."""
-    if _VERB.search(question) or len(question.split()) > 4:
+    length = len(question.split())
+    if _VERB.search(question):
         return False
-    return bool(
-        _PHRASE.match(question) or (_ASKING.match(question) and not any(_is_name(word.text) for word in content))
-    )
+    named = any(_is_name(word.text) for word in content)
+    return bool((length <= 4 and _PHRASE.match(question)) or (length <= 3 and not named and _ASKING.match(question)))
 
 
 def _continues(question: str, content: Sequence[ContentTerm]) -> bool:
@@ -199,7 +199,7 @@ _BY_ORDINAL = _any(
     rf"\b(?:the|your|its)\s+(?:very\s+)?({'|'.join(_ORDINALS)}|1st|2nd|3rd|[45]th|last|final|only)\s+(?:{_SOURCE}|one)\b"
 )
 _FORMER = _any(r"\bthe\s+(former|latter)\b")
-_THAT_PLACE = _any(rf"\b(?:that|this|the\s+same)\s+(?:{_SOURCE}|{_PLACE})\b")
+_THAT_PLACE = _any(rf"\b(?:that|this|the\s+same)\s+(?:{_SOURCE}|{_PLACE})\b(?!\s+of\b)")
 _GO_ON = _any(
     r"(?:\b(?:please|tell|me|more|about|go|on|continue|elaborate|expand|explain|show|say|what|does|is|in|from|can|could|you"
     r"|further|details?|give|open|read|quote|a|bit|little|and|the|says?|of)\b|\W)+"
