@@ -136,6 +136,10 @@ def test_what_is_missing_excluded_or_would_have_to_run_is_told_once(project: Pat
     assert "missing" in told["TOCTREE_MISSING"]
     assert told["AUTODOC_NOT_RUN"].startswith("1 page has")
     assert [notice.code for notice in source.notices].count("TOCTREE_MISSING") == 1
+    places = {notice.code: (notice.source_file, notice.line) for notice in source.notices}
+    line = INDEX.split("\n").index("   missing") + 1
+    assert places["TOCTREE_MISSING"] == ("docs/index.rst", line)
+    assert places["AUTODOC_NOT_RUN"] == ("docs/conf.py", None)
 
 
 def test_citations_open_at_the_ids_of_sphinx_also_in_myst(project: Path) -> None:

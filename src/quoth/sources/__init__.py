@@ -13,7 +13,7 @@ from typing import Protocol
 
 from quoth.domain import Book, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
+from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
@@ -134,7 +134,7 @@ def _docusaurus(folder: Path, site: Site | None, named: _Named) -> BookSource:
     rules = DocusaurusRules(docs, _part(folder, docs), site, named.base_url)
     published = f"{site.url.rstrip('/')}{site.base_path}" if site and site.url else ""
     book = named.book("docusaurus", site.title if site else "", published)
-    return FolderSource(named.root, book, rules, docs, Includes(project, mdx_partials(project)))
+    return FolderSource(named.root, book, rules, docs, Includes(project, mdx_partials(project)), rules.contents)
 
 
 def _mdbook(folder: Path, named: _Named) -> BookSource | None:
@@ -174,4 +174,5 @@ def _gitbook(folder: Path, named: _Named) -> BookSource | None:
     if found is None:
         return None
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
-    return FolderSource(named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents)
+    book = named.book("gitbook", found.title)
+    return FolderSource(named.root, book, rules, found.docs, Includes(found.root, gitbook_includes), rules.contents)

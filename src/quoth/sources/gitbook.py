@@ -137,8 +137,8 @@ class GitBookRules:
 
     def contents(self) -> Iterator[Notice]:
         if self._book.damage:
-            yield Notice("CONFIG_UNREADABLE", self._book.damage, self._book.config, 1)
-        yield from unwritten(self._summary, self._book.docs, self._read)
+            yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / self._book.config), 1)
+        yield from unwritten(self._summary, self._book.docs / self._book.summary, self._read)
 
 
 def _text(values: Mapping[str, object], key: str) -> str:
