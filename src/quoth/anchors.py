@@ -15,6 +15,7 @@ from quoth.domain import AnchorRule
 from quoth.rstids import docutils_id
 
 _MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
+_SHORTCODE = re.compile(r"(?<![\w:]):[a-z0-9_+-]+:(?![\w:])")  # an emoji or icon, a picture when the id is made
 _ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -73,6 +74,8 @@ class Anchors:
 
 def slug(words: str, rule: AnchorRule) -> str:
     """The id of a heading before duplicates are told apart."""
+    if rule in _MKDOCS and ":" in words:
+        words = _SHORTCODE.sub("", words)
     if rule in ("docusaurus", "github"):
         if words.isascii():
             return _ASCII_MARKS.sub("", words.lower()).replace(" ", "-")
