@@ -68,6 +68,7 @@ def test_the_older_tool_builds_html_files(tmp_path: Path) -> None:
     files = {"book.json": config, "docs/SUMMARY.md": SUMMARY, **{f"docs/{name}": text for name, text in PAGES.items()}}
     source = open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")
     assert source.book.title == "Old"
+    assert {page.anchors for page in pages_of(source).values()} == {"honkit"}
     assert urls_of(source) == {
         "docs/README.md": "https://x.io/",
         "docs/guide/README.md": "https://x.io/guide/",

@@ -28,6 +28,7 @@ Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 AnchorRule = Literal[
     "docusaurus",
     "github",
+    "honkit",
     "html",  # only ids that stand in the text
     "jupyter",
     "mdbook",

@@ -19,6 +19,7 @@ from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.includes import Includes
+from quoth.sources.jupyterbook import find_jupyter_book
 from quoth.sources.mdbook import MdBookRules, find_mdbook
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
@@ -158,7 +159,7 @@ def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
 
 
 def _sphinx(folder: Path, named: _Named) -> BookSource | None:
-    found = find_sphinx(folder)
+    found = find_sphinx(folder) or find_jupyter_book(folder)
     if found is None:
         return None
     rules = SphinxRules(found, _part(folder, found.source), named.base_url)

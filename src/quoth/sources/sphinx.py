@@ -19,7 +19,7 @@ from quoth.domain import AnchorRule, Markup, Notice
 from quoth.markdown import first_heading, leaves, parse
 from quoth.sources.folder import Route
 from quoth.sources.reading import FrontMatter
-from quoth.sources.sphinxconf import SphinxProject
+from quoth.sources.sphinxconf import SphinxProject, Toctree
 from quoth.sources.walking import walk
 
 _TOCTREE = re.compile(r"\s*(?:\.\.[ \t]+toctree::|[`~:]{3,}\{toctree\})[^\n]*\n")
@@ -28,13 +28,6 @@ _OPTION = re.compile(r":(\w+):[ \t]*(.*)$")
 _AUTODOC = re.compile(
     r"^[ \t]*(?:\.\.[ \t]+|`{3,}\{)auto(?:module|class|function|exception|method|data|summary|enum)\b", re.M
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Toctree:
-    entries: tuple[tuple[int, str], ...]  # its line in the file, and the target as written
-    caption: str = ""
-    glob: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,10 @@ class SphinxRules:
         return [path for path in paths if path.is_relative_to(self._read)]
 
     def skips(self, name: str, front: FrontMatter) -> str:
-        return "excluded by exclude_patterns in conf.py" if self._matches(name) else ""
+        if self._matches(name):
+            return f"excluded by exclude_patterns in {self._project.conf}"
+        listed = not self._project.listed_only or self._without_suffix(name) in self._trails
+        return "" if listed else "not in the table of contents"
 
     def route(self, name: str, front: FrontMatter) -> Route:
         docname = self._without_suffix(name)
@@ -100,7 +96,7 @@ class SphinxRules:
                 f"{pages} {'page has' if pages == 1 else 'pages have'} text that autodoc writes from the project's"
                 " code; the code is not run, so that text is not in the book"
             )
-            yield Notice("AUTODOC_NOT_RUN", message, str(self._project.source / "conf.py"))
+            yield Notice("AUTODOC_NOT_RUN", message, str(self._project.source / self._project.conf))
 
     # --- files -------------------------------------------------------------------------------------------------------
 
@@ -129,15 +125,16 @@ class SphinxRules:
     # --- toctrees ----------------------------------------------------------------------------------------------------
 
     def _scanned(self, path: Path) -> _Doc:
+        named = tuple(self._project.toctrees.get(self._docname(path), ()))
         try:
             text = path.read_text("utf-8", "replace")
         except OSError:
-            return _Doc(path, "", (), False)  # told when the page is read
+            return _Doc(path, "", named, False)  # told when the page is read
         if path.suffix == ".ipynb":
-            return _Doc(path, "", (), False)
+            return _Doc(path, "", named, False)
         markup = self.markup(path.name)
         title = first_heading(text, markup=markup)
-        return _Doc(path, title, tuple(toctrees(text, markup)), bool(_AUTODOC.search(text)))
+        return _Doc(path, title, (*named, *toctrees(text, markup)), bool(_AUTODOC.search(text)))
 
     def _follow(self) -> None:
         """Walks the toctrees from the root document on. A page that several name belongs to the first."""
@@ -170,7 +167,8 @@ class SphinxRules:
                 yield name
             elif name not in ("genindex", "modindex", "search", "py-modindex"):
                 message = f"the toctree names {said}, which is no page"
-                self._missing.append(Notice("TOCTREE_MISSING", message, str(self._docs[docname].path), line))
+                file = toctree.file or self._docs[docname].path
+                self._missing.append(Notice("TOCTREE_MISSING", message, str(file), line))
 
 
 def toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
