@@ -70,6 +70,7 @@ class _Reader:
             column = len(line[:at].expandtabs(8)) if "\t" in line[:at] else at
             self.indent.append(column if bare else -1)
         self.styles: list[tuple[str, bool]] = []
+        self.level = 0  # of the section that is open
 
     def page(self, whole: bool) -> tuple[Block, ...]:
         first = 0
@@ -289,11 +290,14 @@ class _Reader:
 
     def _heading(self, title: int, first: int, last: int, mark: str, *, over: bool) -> Block:
         style = (mark, over)
-        if style not in self.styles:
-            self.styles.append(style)
+        level = self.styles.index(style) + 1 if style in self.styles else len(self.styles) + 1
         words = " ".join(inline(self._said(title)).split())
-        start, end = self.lines.span(first, last)
-        return Block("heading", start, end, level=self.styles.index(style) + 1, text=words, plain=words)
+        if level > self.level + 1:  # where a level is skipped, docutils makes no section
+            return self._leaf("paragraph", first, last, words)
+        if level > len(self.styles):
+            self.styles.append(style)
+        self.level = level
+        return Block("heading", *self.lines.span(first, last), level=level, text=words, plain=words)
 
     # --- regions -----------------------------------------------------------------------------------------------------
 
