@@ -134,11 +134,11 @@ def _between(text: str, options: Options) -> str | None:
     first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
     if first is not None or last is not None:
         text = "\n".join(text.split("\n")[first:last])
-    if "start-after" in options:
+    if options.get("start-after"):  # docutils takes one without words for none
         _, found, text = text.partition(options["start-after"])
         if not found:
             return None
-    if "end-before" in options:
+    if options.get("end-before"):
         text, found, _ = text.partition(options["end-before"])
         if not found:
             return None
