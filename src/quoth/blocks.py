@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 BlockKind = Literal[
     "heading",
@@ -30,9 +29,9 @@ BlockKind = Literal[
 NEWLINE = re.compile(r"\r\n?|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A stretch of whole lines, `start` at the beginning of the first and `end` after the last visible character."""
+class Block(NamedTuple):
+    """A stretch of whole lines, `start` at the beginning of the first and `end` after the last visible character.
+    Of these a page has hundreds, and a named tuple is made in a third of the time of a frozen dataclass."""
 
     kind: BlockKind
     start: int

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from threading import Lock
+from typing import NamedTuple
 
 from quoth.anchors import Anchors
 from quoth.composing import Composer
@@ -45,16 +46,14 @@ class ChunkOptions:
     least_characters: int = 10  # S3's minimum; shorter ones join a neighbour where that fits
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(NamedTuple):
     path: tuple[str, ...]
     breadcrumb: tuple[str, ...]
     anchor: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A chunk to be: pieces that stand together under one heading."""
 
     section: _Section

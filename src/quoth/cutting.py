@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from quoth.domain import Markup
 from quoth.markdown import Block, plain
@@ -29,8 +29,7 @@ _PROBE = """The node's --no-deps flag (see tf2_ros::Buffer) costs 3.14 µs.\n\n 
 _LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along between two of its blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of the page that stays together. `tokens` counts its plain text."""
 
     start: int

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
@@ -186,7 +185,7 @@ class _Tree:
             said = plain(self.lines.text[start:end], self.markup)
             return Block(kind if said else "markup", start, end, info=token.info, head_end=head_end, plain=said)
         if kind == "table":
-            return replace(self._leaf(kind, start, end), head_end=self.lines.span(first, min(first + 2, last))[1])
+            return self._leaf(kind, start, end)._replace(head_end=self.lines.span(first, min(first + 2, last))[1])
         if kind == "markup":
             info = "target" if token.type == "myst_target" else ""
             return Block("label" if token.content else kind, start, end, info=info, plain=token.content)
