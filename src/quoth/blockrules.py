@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import mdTrim
@@ -200,12 +201,11 @@ def _state(parser: MarkdownIt, source: str, tokens: list[Token]) -> StateBlock:
     lines = source.split("\n")
     if not lines[-1].strip(" \t"):
         lines.pop()  # nothing behind the last line end
-    lengths = [len(line) for line in lines]
-    starts = [0, *accumulate(length + 1 for length in lengths)]
-    starts.pop()
+    lengths = list(map(len, lines))
+    starts = list(map(add, accumulate(lengths, initial=0), count()))[:-1]
     state.src = source
     state.bMarks = [*starts, len(source)]
-    state.eMarks = [*(start + length for start, length in zip(starts, lengths, strict=True)), len(source)]
+    state.eMarks = [*map(add, starts, lengths), len(source)]
     shifts = [len(line) - len(line.lstrip(" \t")) if line[:1] in " \t" else 0 for line in lines]
     state.tShift = [*shifts, 0]
     state.sCount = [*shifts, 0]

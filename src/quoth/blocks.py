@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, count
+from operator import add
 from typing import Literal, NamedTuple
 
 BlockKind = Literal[
@@ -63,11 +65,8 @@ class Lines:
             self.starts = [start, *(match.end() + start for match in NEWLINE.finditer(body))]
             body = NEWLINE.sub("\n", body)
         else:
-            self.starts = [start]
-            at = body.find("\n")
-            while at >= 0:
-                self.starts.append(start + at + 1)
-                at = body.find("\n", at + 1)
+            lengths = map(len, body.split("\n"))
+            self.starts = list(map(add, accumulate(lengths, initial=start), count()))[:-1]
         self.source = body.replace("\0", "\ufffd")
         self.count = len(self.starts)
         self.starts.append(len(text))

@@ -143,7 +143,8 @@ class _Tree:
         while at < len(tokens) and tokens[at].nesting >= 0:
             token = tokens[at]
             first, end = token.map or [line, line]
-            blocks.extend(self.gap(line, first))
+            if line < first:
+                blocks.extend(self.gap(line, first))
             line = max(line, end)
             if token.type in _CONTAINERS:
                 children, at = self._siblings(tokens, at + 1, first, end)
