@@ -25,7 +25,7 @@ _MARKS = bytes(mark for mark in range(33, 127) if not chr(mark).isalnum())
 _MARKS_TO_SPACES = bytes.maketrans(_MARKS, b" " * len(_MARKS))
 _DROPPED = b"\x0b\x0c"  # white space to Python, nothing at all to tokenizers
 _PROBE = """The node's --no-deps flag (see tf2_ros::Buffer) costs 3.14 µs.\n\n    for i in range(10):\n\treturn  x[i]
-# naïve https://example.com/a?b=c  ```rust  | a | b |  日本語 テスト 🤖  unbelievable Straße 0x68 "quoted"  <br/>  …\x0b"""
+# naïve https://example.com/a?b=c ```rust  | a | b |  日本語 テスト 🤖  unbelievable Straße 0x68 "quoted" <br/> …\x0b"""
 _LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along between two of its blocks
 
 

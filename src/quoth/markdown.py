@@ -94,6 +94,13 @@ def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> 
 
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
+    parser = _rules(markup)
+    parser.block = Blocks(parser.block.ruler)
+    return parser
+
+
+def _rules(markup: Markup) -> MarkdownIt:
+    """markdown-it with our rules beside its own."""
     parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
     # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
     off = ["reference"]
@@ -107,7 +114,6 @@ def _parser(markup: Markup) -> MarkdownIt:
         off += ["code", "html_block"]
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
     parser.block.ruler.disable(off)
-    parser.block = Blocks(parser.block.ruler)
     return parser
 
 

@@ -257,7 +257,7 @@ class _Reader:
             skip = re.match(r"\.\.[ \t]+[^ ]+?[ ]?::[ \t]*", self._said(line))
             rest = [column for column in self.indent[line + 1 : end] if column >= 0]
             self._behind(line, skip.end() if skip else 0, rest, fixed=False)
-            return replace(_holding("admonition", _prefixed(self.body(line, end), SPOKEN[name])), info=name)
+            return _holding("admonition", _prefixed(self.body(line, end), SPOKEN[name]))._replace(info=name)
         label = self._leaf("label", line, head, inline(directive.title()))
         children = [label, *self.body(head, end)]
         if len(children) == 1:
