@@ -94,13 +94,12 @@ def evaluate(
     document = run(settings, work, warm=True)
     if html is not None:
         _write_page(html, document)
+    complaints = _complaints(document, strict=strict)
     if json:
         print_json(document)
     else:
         _print(document)
-    complaints = _complaints(document, strict=strict)
-    for line in complaints if not json else ():
-        sys.stderr.write(f"quoth: {line}\n")
+        sys.stderr.writelines(f"quoth: {line}\n" for line in complaints)
     if complaints:
         raise typer.Exit(1)
 

@@ -26,17 +26,27 @@ def fit_logistic(
     matrix = np.hstack([np.ones((len(rows), 1)), (rows - mean) / deviation]).astype(np.float64)
     scale = weights.astype(np.float64) * len(rows) / weights.sum()
     penalty = np.diag([0.0] + [ridge] * rows.shape[1])
-    start = np.zeros(matrix.shape[1])
+    target = np.zeros(matrix.shape[1])
     if prior is not None:
         before = np.array([prior.weights.get(name, 0.0) for name in names])
-        start = np.concatenate([[prior.bias + float((before * mean).sum())], before * deviation])
-    beta = start.copy()
+        target = np.concatenate([[prior.bias + float((before * mean).sum())], before * deviation])
+
+    def cost(beta: Floats) -> float:
+        logits = matrix @ beta
+        pull = beta - target
+        return float((scale * (np.logaddexp(0, logits) - labels * logits)).sum() + pull @ penalty @ pull / 2)
+
+    # From nothing, not from the prior: where that is far off it is certain of everything, and a step from there leads
+    # anywhere. A step that makes things worse is halved.
+    beta = np.zeros(matrix.shape[1])
     for _ in range(ROUNDS):
         chance = 1 / (1 + np.exp(-np.clip(matrix @ beta, -30, 30)))
-        gradient = matrix.T @ (scale * (labels - chance)) - penalty @ (beta - start)
+        gradient = matrix.T @ (scale * (labels - chance)) - penalty @ (beta - target)
         curvature = (matrix * (scale * chance * (1 - chance))[:, None]).T @ matrix + penalty
-        step = np.linalg.solve(curvature, gradient)
-        beta += step
+        step = np.linalg.solve(curvature + 1e-9 * np.eye(len(beta)), gradient)
+        while cost(beta + step) > cost(beta) + 1e-12 and np.abs(step).max() > 1e-8:
+            step = step / 2
+        beta = beta + step
         if np.abs(step).max() < 1e-8:
             break
     raw = beta[1:] / deviation

@@ -136,10 +136,11 @@ def curve(results: Sequence[Result]) -> list[Point]:
 
 
 def _hit(k: int) -> Metric:
+    where = "as the first one" if k == 1 else f"among the first {k}"
     return Metric(
         f"hit@{k}",
         "higher",
-        f"Share of the answerable questions put to the book with a right passage among the first {k}.",
+        f"Share of the answerable questions put to the book with a right passage {where}.",
         lambda results: mean([hit_at(result.right_ranks, k) for result in ranked(results)]),
     )
 

@@ -27,7 +27,7 @@ td:first-child, th:first-child { text-align: left; } tr + tr { border-top: 1px s
 article { border-top: 1px solid var(--line); padding: .75rem 0; }
 article h3 { font-size: 1rem; margin: 0; } article p { margin: .3rem 0; }
 blockquote { border-left: 3px solid var(--line); margin: .3rem 0; padding-left: .8rem; white-space: pre-wrap; }
-svg { max-width: 100%; height: auto; } svg text { fill: currentColor; font-size: 12px; }
+svg { width: 40rem; max-width: 100%; height: auto; } svg text { fill: currentColor; font-size: 12px; }
 """
 
 
@@ -62,8 +62,9 @@ def _body(document: Document) -> Iterator[str]:
     times = [(stage, f"{of['p50']:.1f}", f"{of['p95']:.1f}") for stage, of in document["latency_ms"].items()]
     yield _table(("stage", "p50", "p95"), times)
     yield "<h2>Risk-coverage</h2>"
-    yield "<p>Answering only the surest questions: how many are answered, and how many of those wrongly.</p>"
-    yield svg_curve({"": document["curve"]})
+    yield "<p>Answering only the surest questions: how many are answered, and how many of those wrongly. "
+    yield "The dot is where the judge stands now.</p>"
+    yield svg_curve({"": document["curve"]}, document["operating_point"])
     if fit := document.get("fit"):
         yield f"<h2>Refitted to this book</h2><p>{escape(fit['verdict'])}</p>"
         figures = [(name, _shown(value), _shown(fit["refitted"][name])) for name, value in fit["shipped"].items()]
@@ -88,7 +89,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: 
     return f"<table><tr>{head}</tr>\n" + "\n".join(lines) + "</table>"
 
 
-def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]], dot: Mapping[str, float] | None = None) -> str:
     """Coverage to the right, risk upwards; the scale of the risk ends at the next tenth above its greatest value."""
     top = max((point["risk"] for points in curves.values() for point in points), default=0.0)
     scale = min(10, int(top * 10) + 1) / 10
@@ -112,6 +113,9 @@ def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
             down = "1.4em" if colour == COLOURS[1] else "-.6em"
             style = f'dy="{down}" text-anchor="end" style="fill:{colour}"'
             parts.append(f'<text x="{x}" y="{y}" {style}>{escape(name)}</text>')
+    if dot is not None:
+        x, y = at(dot["coverage"], dot["risk"]).split(",")
+        parts.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{COLOURS[0]}"/>')
     parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT - 6}" text-anchor="middle">answered</text>')
     parts.append('<text x="4" y="16">wrong</text></svg>')
     return "".join(parts)

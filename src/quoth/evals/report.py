@@ -102,9 +102,18 @@ def report(golden: GoldenSet, run: Run, about: Mapping[str, Any]) -> Document:
             stage: {name: round(spent, 2) for name, spent in times.items()} for stage, times in latency(results).items()
         },
         "curve": [point_view(point) for point in curve(results)],
+        "operating_point": operating_point(results),
         "stale": [asdict(label) for label in run.stale],
         "results": [to_record(result) for result in results],
     }
+
+
+def operating_point(results: Sequence[Result]) -> dict[str, float] | None:
+    """Where on the curve the judge stands with the threshold it uses."""
+    answered = [result.confidence for result in results if result.searches and result.answered]
+    if not answered:
+        return None
+    return next(point_view(point) for point in reversed(curve(results)) if point.threshold >= min(answered))
 
 
 def point_view(point: Point) -> dict[str, float]:

@@ -110,13 +110,15 @@ class Runner:
 
     async def _followed(self, question: Question) -> tuple[Evidence, Answer]:
         evidence: Evidence | None = None
+        answer: Answer | None = None
         async for event in self._conversations.ask(question):
-            match event:
-                case Retrieved(evidence=found):
-                    evidence = evidence or found
-                case Done(answer=answer) if evidence is not None:
-                    return evidence, answer
-        raise AssertionError("the stream of an answer holds what was retrieved and ends with Done")
+            if isinstance(event, Retrieved):
+                evidence = evidence or event.evidence
+            elif isinstance(event, Done):
+                answer = event.answer
+        assert evidence is not None, "the stream of an answer holds what was retrieved"
+        assert answer is not None, "and ends with Done"
+        return evidence, answer
 
     def _question(self, query: str, session: str, case: Case) -> Question:
         return Question(
