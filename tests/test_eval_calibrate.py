@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.confidence import FITTED, UNFITTED
 from quoth.domain import Fingerprint
 from quoth.errors import IndexUnavailable, WrongUsage
-from quoth.evals.calibrate import LEAST_HELD, LEAST_NOT_HELD, Example, examples_of, fold_of, refit
+from quoth.evals.calibrate import FOLDS, LEAST_HELD, LEAST_NOT_HELD, Example, examples_of, fold_of, refit
 from quoth.evals.fitting import fit_logistic
 from quoth.evals.runner import Runner
 from samples import question
@@ -93,6 +94,14 @@ def test_questions_about_one_page_are_never_on_both_sides_of_a_split(drawn: list
     assert folds == fold_of(examples)
     for group in {example.group for example in examples}:
         assert len({fold for fold, example in zip(folds, examples, strict=True) if example.group == group}) == 1
+
+
+def test_the_parts_are_of_one_size_and_each_holds_both_sorts() -> None:
+    examples = made(103, Logistic(0.5), groups=10_000)
+    sorts = Counter(zip(fold_of(examples), (example.held for example in examples), strict=True))
+    for sort in (True, False):
+        sizes = [sorts[fold, sort] for fold in range(FOLDS)]
+        assert max(sizes) - min(sizes) <= 1
 
 
 def test_a_strong_prior_keeps_the_fit_and_a_weak_one_lets_it_go() -> None:
