@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from quoth.adapters.generations import REBUILD_HINT, Generations, Pointer, Stamp, WriterLock, published_books
+from quoth.adapters.generations import Generations, Pointer, Stamp, WriterLock, published_books, writing
+from quoth.adapters.inventory import REBUILD_HINT, Inventory
 from quoth.domain import (
     Chunk,
     Filters,
@@ -103,7 +104,7 @@ class EdgeIndex:
             loop = asyncio.get_running_loop()
             lock = WriterLock(self._data_dir, book_id)
             await loop.run_in_executor(thread, lock.acquire)
-            draft = Draft(generations, self._fingerprint)
+            draft = Draft(generations, self._fingerprint, self._open.keep)
             try:
                 await loop.run_in_executor(thread, lambda: draft.open(recreate=recreate))
                 yield EdgeWriter(draft, thread)
@@ -169,12 +170,12 @@ class OpenShards:
             if (shard := self._known(book_id, stamp := generations.stamp())) is not None:
                 return shard
             stamp, shard = self._load(generations, stamp)
-            with self._lock:
-                self._open[book_id] = (stamp, shard)
-                self._open.move_to_end(book_id)
-                while len(self._open) > self._most:
-                    self._open.popitem(last=False)
+            self._put(book_id, stamp, shard)
             return shard
+
+    def keep(self, generations: Generations, shard: Shard) -> None:
+        """What a writer of this process has just published: nobody has to open it again."""
+        self._put(generations.book_id, generations.stamp(), shard)
 
     def forget(self, book_id: str) -> None:
         with self._lock:
@@ -183,6 +184,13 @@ class OpenShards:
     def clear(self) -> None:
         with self._lock:
             self._open.clear()
+
+    def _put(self, book_id: str, stamp: Stamp, shard: Shard) -> None:
+        with self._lock:
+            self._open[book_id] = (stamp, shard)
+            self._open.move_to_end(book_id)
+            while len(self._open) > self._most:
+                self._open.popitem(last=False)
 
     def _known(self, book_id: str, stamp: Stamp) -> Shard | None:
         with self._lock:
@@ -207,31 +215,41 @@ class OpenShards:
 
 
 class Draft:
-    """The next generation of a book while it is written. Until something changes, the live one is only read."""
+    """The next generation of a book while it is written. What an ingest asks first stands in the inventory, so the
+    engine is opened only when vectors are wanted or something changes, and then on the copy."""
 
-    def __init__(self, generations: Generations, fingerprint: Fingerprint) -> None:
+    def __init__(
+        self, generations: Generations, fingerprint: Fingerprint, keep: Callable[[Generations, Shard], None]
+    ) -> None:
         self._generations = generations
         self._fingerprint = fingerprint
+        self._keep = keep
         self._live = 0  # 0: nothing has been published yet
         self._empty = True  # it starts from nothing rather than from the live generation
-        self._reading: Shard | None = None  # the live generation
-        self._writing: tuple[Path, Shard] | None = None  # the next one, from the first change on
+        self._held: Inventory | None = None
+        self._next: tuple[Path, Shard] | None = None
+        self._changed = False
 
     def open(self, *, recreate: bool) -> None:
         self._live = self._generations.sweep()
         if recreate or self._live == 0:
             return
-        found = self._generations.pointer().fingerprint
-        check_fingerprint(self._generations.book_id, found, self._fingerprint)
+        pointer = self._generations.pointer()
+        check_fingerprint(self._generations.book_id, pointer.fingerprint, self._fingerprint)
+        self._generations.check(pointer.generation)
         self._empty = False
 
     def stored(self) -> dict[str, StoredChunk]:
-        shard = self._current()
-        return shard.stored() if shard else {}
+        return dict(self._inventory().chunks)
 
     def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
-        shard = self._current()
-        return shard.vectors(embed_hashes) if shard else {}
+        holders = {hash: self._inventory().holder(hash) for hash in embed_hashes}
+        wanted = {hash: holder for hash, holder in holders.items() if holder is not None}
+        if not wanted:
+            return {}
+        _, shard = self._shard()
+        found = shard.dense_vectors(wanted.values())
+        return {hash: found[holder] for hash, holder in wanted.items()}
 
     def put(self, chunks: Sequence[IndexedChunk]) -> None:
         _check_dimensions(self._fingerprint, [indexed.dense for indexed in chunks])
@@ -241,61 +259,55 @@ class Draft:
                     f"A chunk of {indexed.chunk.book_id!r} was put into the book {self._generations.book_id!r}."
                 )
         if chunks:
-            _, shard = self._next()
+            inventory, (_, shard) = self._inventory(), self._shard()
             self._generations.reserve(sum(_room_for(indexed) for indexed in chunks))
-            shard.put(chunks)
+            self._changed = True
+            inventory.put(shard.put(chunks))
 
     def drop(self, ids: Sequence[str]) -> None:
-        known = self._known(ids)
+        inventory = self._inventory()
+        known = [id for id in ids if id in inventory.chunks]
         if known:
-            self._next()[1].drop(known)
+            self._changed = True
+            self._shard()[1].drop(known)
+            inventory.drop(known)
 
     def publish(self) -> None:
-        if self._writing is None and not self._empty:
+        if not self._changed and not self._empty:
             return
-        building, shard = self._next()
+        inventory, (folder, shard) = self._inventory(), self._shard()
         pointer = Pointer(generation=self._live + 1, fingerprint=self._fingerprint, chunks=shard.count())
         shard.finish()
-        self._generations.publish(building, pointer)
-        self._live, self._empty = pointer.generation, False
-        self._reading = self._writing = None
+        with writing(folder):
+            inventory.save(folder)
+        self._generations.publish(pointer)
+        self._keep(self._generations, shard)
+        self._live, self._empty, self._next, self._changed = pointer.generation, False, None, False
 
     def discard(self) -> None:
-        writing, self._writing, self._reading = self._writing, None, None
+        begun, self._next = self._next, None
         try:
-            if writing is not None:
-                writing[1].close()
+            if begun is not None:
+                begun[1].close()
         finally:
             self._generations.discard(self._live + 1)
 
-    def _known(self, ids: Sequence[str]) -> list[str]:
-        shard = self._current()
-        return shard.known(ids) if shard else []
+    def _inventory(self) -> Inventory:
+        if self._held is None:
+            self._held = Inventory() if self._empty else Inventory.load(self._generations.folder(self._live))
+        return self._held
 
-    def _current(self) -> Shard | None:
-        """What the writer sees: its own changes, else the live generation, else nothing."""
-        if self._writing is not None:
-            return self._writing[1]
-        if self._reading is None and not self._empty:
-            self._reading = load(self._generations, self._generations.pointer())
-        return self._reading
-
-    def _next(self) -> tuple[Path, Shard]:
-        """The generation that may be changed: begun with the first change after each publication."""
-        if self._writing is None:
-            # Let go of the live one first: open at the same time, the two would take twice the memory.
-            self._reading = None
-            copy_of = None if self._empty else self._live
-            building = self._generations.begin(self._live + 1, copy_of=copy_of)
-            self._writing = building, self._open_folder(building, new=copy_of is None)
-        return self._writing
-
-    def _open_folder(self, folder: Path, *, new: bool) -> Shard:
+    def _shard(self) -> tuple[Path, Shard]:
+        """The generation that may be changed: begun with the first need of it after each publication."""
         from quoth.adapters.edge_shard import Shard
 
-        if not new:
-            return Shard.load(folder, self._generations.book_id)
-        return Shard.create(folder, self._generations.book_id, self._fingerprint.dimensions)
+        if self._next is None:
+            folder = self._generations.begin(self._live + 1, copy_of=None if self._empty else self._live)
+            self._next = (
+                folder,
+                Shard.create(folder, self._fingerprint.dimensions) if self._empty else Shard.load(folder),
+            )
+        return self._next
 
 
 class EdgeWriter:
@@ -331,7 +343,7 @@ def load(generations: Generations, pointer: Pointer) -> Shard:
     from quoth.adapters.edge_shard import Shard
 
     generations.check(pointer.generation)
-    shard = Shard.load(generations.folder(pointer.generation), generations.book_id)
+    shard = Shard.load(generations.folder(pointer.generation))
     if (found := shard.count()) != pointer.chunks:
         raise IndexUnavailable(
             f"The index of {generations.book_id!r} is damaged: it holds {found} chunks instead of {pointer.chunks}.",

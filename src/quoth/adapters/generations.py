@@ -1,8 +1,8 @@
 """Folders that are built beside the live one and published at once: what makes the embedded index safe to share.
 
-A book has a folder; in it `gen-000007` is one generation, `gen-000008.building` the next one under construction, and
-the file CURRENT says which is live, for how many chunks and how it was built. Readers, in any process, follow CURRENT;
-the one writer of the data directory holds `writer.lock`, replaces CURRENT with one rename, and a killed build is simply
+A book has a folder; in it `gen-000007` is one generation, `gen-000008` perhaps the next one under construction: the
+file CURRENT says which is live, for how many chunks and how it was built. Readers, in any process, follow CURRENT; the
+one writer of the data directory holds `writer.lock`, replaces CURRENT with one rename, and a killed build is simply
 never published. This module must not know what is inside a generation: it copies, syncs, names and removes folders.
 """
 
@@ -16,21 +16,21 @@ import shlex
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from quoth.adapters.inventory import REBUILD_HINT
 from quoth.domain import Fingerprint
 from quoth.errors import Conflict, DiskFull, IndexUnavailable, UnknownBook
 from quoth.payload import is_book_id
 
-FORMAT = 1
-REBUILD_HINT = "Build it again: `quoth ingest PATH --mode recreate`."
+FORMAT = 2
 _POINTER = "CURRENT"
-_BUILDING = ".building"
 _REMOVED = ".removed"
 _MANIFEST = "files.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -38,6 +38,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # message but a signal that kills the process.
 _MARGIN = 16 * 2**20
 _BLOCK = 2**18
+_SYNCING = 16
 _ZEROS = bytes(_BLOCK)
 
 Stamp = tuple[int, int, int]
@@ -123,33 +124,32 @@ class Generations:
         return live
 
     def begin(self, generation: int, *, copy_of: int | None) -> Path:
-        """The folder in which the generation is built: a copy of another, or empty."""
-        building = self.folder(generation).with_suffix(_BUILDING)
+        """The folder in which the generation is built, under its name so that it can stay open when it is published:
+        a copy of another, or empty."""
+        folder = self.folder(generation)
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
-            _remove(building)
-            building.mkdir()
+            _remove(folder)
+            folder.mkdir()
             self.reserve(0 if copy_of is None else self.bytes_on_disk(copy_of))
             if copy_of is not None:
-                _copy_tree(self.folder(copy_of), building)
-        return building
+                _copy_tree(self.folder(copy_of), folder)
+        return folder
 
-    def publish(self, building: Path, pointer: Pointer) -> None:
+    def publish(self, pointer: Pointer) -> None:
         """Make the folder durable, then live, at once; keep the one before it for readers that are opening it."""
-        live = self.folder(pointer.generation)
+        folder = self.folder(pointer.generation)
         with writing(self.root):
-            manifest = {str(file.relative_to(building)): file.stat().st_size for file in _files(building)}
+            manifest = {str(file.relative_to(folder)): file.stat().st_size for file in _files(folder)}
             manifest.pop(_MANIFEST, None)
-            (building / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
-            _sync_tree(building)
-            building.rename(live)
-            _sync(self.root)
+            (folder / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
+            _sync_all([*folder.rglob("*"), folder, self.root])
             self._replace_pointer(pointer)
         for path in self._leftovers(keep=(pointer.generation, pointer.generation - 1)):
             _remove(path)
 
     def discard(self, generation: int) -> None:
-        _remove(self.folder(generation).with_suffix(_BUILDING))
+        _remove(self.folder(generation))
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()
 
@@ -336,10 +336,10 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _sync_tree(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        _sync(path)
-    _sync(folder)
+def _sync_all(paths: Sequence[Path]) -> None:
+    """At once, so that the file system writes its journal a few times and not once for each."""
+    with ThreadPoolExecutor(_SYNCING, thread_name_prefix="quoth-sync") as threads:
+        list(threads.map(_sync, paths))
 
 
 def _sync(path: Path) -> None:
