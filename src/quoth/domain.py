@@ -252,7 +252,8 @@ class IndexStatus:
     chunks: int
     generation: int
     fingerprint: Fingerprint
-    bytes_on_disk: int
+    bytes_on_disk: int  # 0 where the index does not know
+    published_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

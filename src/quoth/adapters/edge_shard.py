@@ -13,8 +13,7 @@ equal scores come in any order.
 from __future__ import annotations
 
 import re
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -22,23 +21,28 @@ from typing import cast
 import qdrant_edge as engine
 
 from quoth.adapters.inventory import TermCounts
-from quoth.domain import (
-    Chunk,
-    Filters,
-    IndexedChunk,
-    IndexHit,
-    IndexHits,
-    IndexQuery,
-    StoredChunk,
-    Vector,
-)
+from quoth.domain import Chunk, Filters, IndexedChunk, StoredChunk, TermWeights, Vector
 from quoth.errors import DiskFull, IndexUnavailable
-from quoth.payload import ORDER_FIELDS, Payload, to_chunk, to_payload, to_stored
+from quoth.payload import (
+    ORDER_FIELDS,
+    Condition,
+    Payload,
+    conditions,
+    is_chunk_id,
+    to_chunk,
+    to_indexed,
+    to_payload,
+    to_stored,
+)
 
 _DENSE = "dense"
 _SPARSE = "sparse"
-# A field of ours beside the payload: everything that filters compare for equality or by prefix, as one list of words.
+# A field of ours beside the payload: whatever filters compare for equality or by prefix, as one list of words.
 _MARKS = "marks"
+_MARKED = (
+    *("url", "heading_path", "module", "lesson", "hardware_tier"),
+    *("proficiency_level", "layer", "parent_doc_id"),
+)
 _CHAPTER = "chapter"
 _PAGE = 1024
 # `retrieve` and `update` hold the GIL: small bites keep the event loop breathing.
@@ -52,12 +56,14 @@ _NO_SPACE = re.compile(r"os error (28|122|27)\b|no space left|quota exceeded|fil
 # Written before the engine's own files are changed and replayed at the next opening: nothing but a copy once they are.
 _JOURNAL = "tracker_journal.dat"
 
+Ranked = list[tuple[str, float]]  # ids and scores, best first, ties by id
+
 
 class Shard:
     def __init__(self, shard: engine.EdgeShard, path: Path, terms: TermCounts) -> None:
         self._shard = shard
         self._path = path
-        self._terms = terms
+        self.terms = terms
         self._size: int | None = None
 
     @classmethod
@@ -83,33 +89,26 @@ class Shard:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def search(self, query: IndexQuery) -> IndexHits:
+    def best(
+        self, dense: Vector, terms: dict[int, float], filters: Filters, limit: int, without: Collection[str]
+    ) -> tuple[Ranked, Ranked]:
+        """The best by each vector, terms weighted as given."""
         with _translated("searched", self._path):
-            among = _filter(query.filters)
-            vectors = [engine.Query.Nearest(list(query.dense), using=_DENSE)]
-            rarity = self.idf(query.sparse.ids)
-            if rarity:
-                weighted = zip(query.sparse.ids, query.sparse.weights, strict=True)
-                terms = {term: weight * rarity[term] for term, weight in weighted if term in rarity}
-                vector = engine.SparseVector(list(terms), list(terms.values()))
-                vectors.append(engine.Query.Nearest(vector, using=_SPARSE))
-            first = self._ask(vectors, among, query.limit + 1)
-            lists = [
-                self._settle(hits, query.limit, vector, among) for hits, vector in zip(first, vectors, strict=True)
-            ]
-            # The two lists overlap: each chunk is decoded once.
-            found = {hit.id: hit for hits in lists for hit in hits}
-            chunks = {known: to_chunk(str(known), hit.payload or {}) for known, hit in found.items()}
-            ranked = [tuple(IndexHit(chunk=chunks[hit.id], score=hit.score) for hit in hits) for hits in lists]
-            return IndexHits(dense=ranked[0], sparse=ranked[1] if rarity else (), total_found=self.count(query.filters))
+            among = _filter(filters, without)
+            vectors = [engine.Query.Nearest(list(dense), using=_DENSE)]
+            if terms:
+                sparse = engine.SparseVector(list(terms), list(terms.values()))
+                vectors.append(engine.Query.Nearest(sparse, using=_SPARSE))
+            first = self._ask(vectors, among, limit + 1)
+            near, *worded = (
+                self._settle(hits, limit, vector, among) for hits, vector in zip(first, vectors, strict=True)
+            )
+            return near, worded[0] if worded else []
 
-    def idf(self, term_ids: Iterable[int]) -> dict[int, float]:
-        return self._terms.idf(term_ids, self.count())
-
-    def count(self, filters: Filters = Filters()) -> int:
+    def count(self, filters: Filters = Filters(), without: Collection[str] = ()) -> int:
         with _translated("counted", self._path):
-            if filters != Filters():
-                return self._shard.count(engine.CountRequest(exact=True, filter=_filter(filters)))
+            if (among := _filter(filters, without)) is not None:
+                return self._shard.count(engine.CountRequest(exact=True, filter=among))
             if self._size is None:
                 self._size = self._shard.count(engine.CountRequest(exact=True))
             return self._size
@@ -118,21 +117,30 @@ class Shard:
         records = self._retrieve(ids, with_payload=True, with_vector=False)
         return {str(record.id): to_chunk(str(record.id), record.payload or {}) for record in records}
 
+    def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
+        records = self._retrieve(ids, with_payload=True, with_vector=[_DENSE, _SPARSE])
+        return {
+            str(record.id): to_indexed(str(record.id), record.payload or {}, _dense_of(record), _sparse_of(record))
+            for record in records
+        }
+
     def dense_vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         records = self._retrieve(ids, with_payload=False, with_vector=[_DENSE])
         return {str(record.id): _dense_of(record) for record in records}
 
-    def page(self, parent_doc_id: str) -> list[Chunk]:
-        among = _filter(Filters(parent_doc_id=parent_doc_id))
-        chunks = [to_chunk(str(record.id), record.payload or {}) for record in self._scroll(among, with_payload=True)]
-        return sorted(chunks, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
+    def terms_of(self, ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        records = self._retrieve(ids, with_payload=False, with_vector=[_SPARSE])
+        return {str(record.id): _sparse_of(record).ids for record in records}
 
-    def ids_in_order(self) -> list[str]:
-        keys = []
+    def page(self, parent_doc_id: str) -> list[Chunk]:
+        among = _filter(Filters(parent_doc_id=parent_doc_id), ())
+        return [to_chunk(str(record.id), record.payload or {}) for record in self._scroll(among, with_payload=True)]
+
+    def places(self) -> Iterator[tuple[str, int, str]]:
+        """Source file, position and id of every chunk, in any order."""
         for record in self._scroll(None, with_payload=list(ORDER_FIELDS)):
             payload = record.payload or {}
-            keys.append((payload["source_file"], payload["chunk_index"], str(record.id)))
-        return [chunk_id for *_, chunk_id in sorted(keys)]
+            yield payload["source_file"], payload["chunk_index"], str(record.id)
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -147,19 +155,19 @@ class Shard:
                 points = [_point(last[id], payloads[id]) for id in ids]
                 self._update(engine.UpdateOperation.upsert_points(points))
         for indexed in last.values():
-            self._terms.add(indexed.sparse.ids)
+            self.terms.add(indexed.sparse.ids)
         return [to_stored(id, payload) for id, payload in payloads.items()]
 
     def drop(self, ids: Sequence[str]) -> None:
+        self._count_out(ids)
         known = _uuids(ids)
-        self._count_out(known)
         with _translated("written", self._path):
             for start in range(0, len(known), _PAGE):
                 self._update(engine.UpdateOperation.delete_points(known[start : start + _PAGE]))
 
     def finish(self) -> None:
         """Sweep out what was deleted when it has become much, and write everything down. It stays open, to be read."""
-        self._terms.save(self._path)
+        self.terms.save(self._path)
         with _translated("written", self._path):
             self._shard.optimize()
             self._shard.flush()
@@ -176,31 +184,24 @@ class Shard:
     def _update(self, operation: engine.UpdateOperation) -> None:
         self._shard.update(operation)
 
-    def _ask(
-        self, vectors: Sequence[engine.Query], among: engine.Filter | None, limit: int
-    ) -> list[list[engine.ScoredPoint]]:
-        """Payloads come along: fetching them afterwards would hold the GIL and take a quarter longer."""
-        requests = [
-            engine.QueryRequest(limit=limit, query=vector, filter=among, with_payload=True) for vector in vectors
-        ]
+    def _ask(self, vectors: Sequence[engine.Query], among: engine.Filter | None, limit: int) -> list[Ranked]:
+        requests = [engine.QueryRequest(limit=limit, query=vector, filter=among) for vector in vectors]
         answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
-        return [sorted(hits, key=_rank) for hits in answers]
+        return [sorted(((str(hit.id), hit.score) for hit in hits), key=rank) for hits in answers]
 
-    def _settle(
-        self, hits: list[engine.ScoredPoint], limit: int, vector: engine.Query, among: engine.Filter | None
-    ) -> list[engine.ScoredPoint]:
+    def _settle(self, hits: Ranked, limit: int, vector: engine.Query, among: engine.Filter | None) -> Ranked:
         """The best `limit`, ties by id. The engine cuts among equals at random, so a tie at the cut is asked whole."""
         asked = limit + 1
-        while len(hits) == asked and hits[-1].score == hits[limit - 1].score and asked < _MOST_TIES:
+        while len(hits) == asked and hits[-1][1] == hits[limit - 1][1] and asked < _MOST_TIES:
             asked *= 4
             [hits] = self._ask([vector], among, asked)
         return hits[:limit]
 
-    def _count_out(self, ids: Iterable[engine.PointId]) -> None:
+    def _count_out(self, ids: Iterable[str]) -> None:
         """The terms of chunks that are about to be replaced or deleted."""
         self._size = None
-        for record in self._retrieve(map(str, ids), with_payload=False, with_vector=[_SPARSE]):
-            self._terms.remove(_terms_of(record))
+        for terms in self.terms_of(ids).values():
+            self.terms.remove(terms)
 
     def _retrieve(
         self, ids: Iterable[str], *, with_payload: bool, with_vector: bool | list[str]
@@ -222,86 +223,64 @@ class Shard:
                     return
 
 
-def _filter(filters: Filters) -> engine.Filter | None:
-    conditions = [*_conditions(filters)]
-    return engine.Filter(must=[*conditions]) if conditions else None
+def _filter(filters: Filters, without: Collection[str]) -> engine.Filter | None:
+    wanted = [_condition(condition) for condition in conditions(filters)]
+    if not wanted and not without:
+        return None
+    unwanted = [engine.HasIdCondition({*without})] if without else []
+    return engine.Filter(must=[*wanted], must_not=[*unwanted])
 
 
-def _conditions(filters: Filters) -> Iterator[engine.FieldCondition]:
-    for kind, wanted in _equal_to(filters):
-        yield engine.FieldCondition(_MARKS, match=engine.MatchValue(_mark(kind, wanted)))
-    if filters.source_url_prefix:
-        yield engine.FieldCondition(_MARKS, match=engine.MatchPrefix(_mark("url", filters.source_url_prefix)))
-    if filters.hardware_tier is not None:
-        tiers = [_mark("tier", tier) for tier in range(1, filters.hardware_tier + 1)]
-        yield engine.FieldCondition(_MARKS, match=engine.MatchAny(tiers))
-    if filters.proficiency_levels:
-        levels = [_mark("level", level) for level in filters.proficiency_levels]
-        yield engine.FieldCondition(_MARKS, match=engine.MatchAny(levels))
-    if filters.chapter_min is not None or filters.chapter_max is not None:
-        chapters = engine.RangeFloat(gte=filters.chapter_min, lte=filters.chapter_max)
-        yield engine.FieldCondition(_CHAPTER, range=chapters)
+def _condition(wanted: Condition) -> engine.FieldCondition:
+    if wanted.field == _CHAPTER:
+        return engine.FieldCondition(_CHAPTER, range=engine.RangeFloat(gte=wanted.least, lte=wanted.most))
+    match: engine.MatchPrefix | engine.MatchAny | engine.MatchValue
+    if wanted.prefix is not None:
+        match = engine.MatchPrefix(_mark(wanted.field, wanted.prefix))
+    elif wanted.any_of:
+        match = engine.MatchAny([_mark(wanted.field, value) for value in wanted.any_of])
+    elif wanted.equals is not None:
+        match = engine.MatchValue(_mark(wanted.field, wanted.equals))
+    else:
+        # Tiers are few and counted from one.
+        match = engine.MatchAny([_mark(wanted.field, value) for value in range(1, (wanted.most or 0) + 1)])
+    return engine.FieldCondition(_MARKS, match=match)
 
 
-def _equal_to(filters: Filters) -> Iterator[tuple[str, str | int]]:
-    found = {
-        "section": filters.section,
-        "module": filters.module,
-        "lesson": filters.lesson,
-        "layer": filters.layer,
-        "page": filters.parent_doc_id,
-    }
-    return ((kind, wanted) for kind, wanted in found.items() if wanted is not None)
-
-
-def _marks(chunk: Chunk) -> list[str]:
-    marks = [_mark("section", heading) for heading in dict.fromkeys(chunk.heading_path)]
-    for kind, value in (
-        ("url", chunk.url),
-        ("page", chunk.parent_doc_id),
-        ("module", chunk.module),
-        ("lesson", chunk.lesson),
-        ("tier", chunk.hardware_tier),
-        ("level", chunk.proficiency_level),
-        ("layer", chunk.layer),
-    ):
-        if value is not None:
-            marks.append(_mark(kind, value))
+def _marks(payload: Payload) -> list[str]:
+    marks = []
+    for field in _MARKED:
+        value = payload[field]
+        values = value if isinstance(value, list) else [value]
+        marks.extend(_mark(field, one) for one in values if isinstance(one, str | int))
     return marks
 
 
-def _mark(kind: str, value: str | int) -> str:
-    return f"{kind}:{value}"
+def _mark(field: str, value: str | int) -> str:
+    return f"{field}={value}"
 
 
 def _point(indexed: IndexedChunk, payload: Payload) -> engine.Point:
     sparse = engine.SparseVector(list(indexed.sparse.ids), list(indexed.sparse.weights))
     vectors: dict[str, engine.NamedVector] = {_DENSE: list(indexed.dense), _SPARSE: sparse}
-    return engine.Point(indexed.chunk.id, vectors, {**payload, _MARKS: _marks(indexed.chunk)})
+    return engine.Point(indexed.chunk.id, vectors, {**payload, _MARKS: _marks(payload)})
 
 
 def _dense_of(record: engine.Record) -> Vector:
     return tuple(cast("dict[str, list[float]]", record.vector)[_DENSE])
 
 
-def _terms_of(record: engine.Record) -> list[int]:
-    return cast("dict[str, engine.SparseVector]", record.vector)[_SPARSE].indices
+def _sparse_of(record: engine.Record) -> TermWeights:
+    sparse = cast("dict[str, engine.SparseVector]", record.vector)[_SPARSE]
+    return TermWeights(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
-def _rank(hit: engine.ScoredPoint) -> tuple[float, str]:
-    return -hit.score, str(hit.id)
+def rank(hit: tuple[str, float]) -> tuple[float, str]:
+    return -hit[1], hit[0]
 
 
 def _uuids(ids: Iterable[str]) -> list[engine.PointId]:
-    """The engine refuses a whole call for one id that is no UUID; to us that is simply an unknown id."""
-    return [chunk_id for chunk_id in ids if _is_uuid(chunk_id)]
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False
+    return [chunk_id for chunk_id in ids if is_chunk_id(chunk_id)]
 
 
 @contextmanager

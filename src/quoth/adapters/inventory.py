@@ -9,7 +9,6 @@ them into the folder before it is published. Nothing here knows the engine or wh
 from __future__ import annotations
 
 import json
-import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -106,12 +105,7 @@ class TermCounts:
     def remove(self, terms: Iterable[int]) -> None:
         self._changes.subtract(terms)
 
-    def idf(self, terms: Iterable[int], size: int) -> dict[int, float]:
-        """Of those terms that stand in a chunk."""
-        found = ((term, self._holders(term)) for term in terms)
-        return {term: math.log(1 + (size - holders + 0.5) / (holders + 0.5)) for term, holders in found if holders}
-
-    def _holders(self, term: int) -> int:
+    def holders(self, term: int) -> int:
         place = bisect_left(self._terms, term)
         known = place < len(self._terms) and self._terms[place] == term
         return (self._counts[place] if known else 0) + self._changes[term]
