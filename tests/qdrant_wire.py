@@ -58,6 +58,12 @@ class Wire:
     indexes: dict[str, dict[str, Any]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     released: threading.Event = field(default_factory=threading.Event)
+    heard: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait_for(self, count: int, method: str, path: str) -> None:
+        """Until so many calls of that kind have come."""
+        with self.heard:
+            assert self.heard.wait_for(lambda: len(self.calls(method, path)) >= count, timeout=60)
 
     def calls(self, method: str, path: str) -> list[Asked]:
         return [call for call in self.asked if call.method == method and re.fullmatch(path, call.path)]
@@ -168,8 +174,9 @@ def qdrant_wire(**settings: Any) -> Iterator[Wire]:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else {}
             call = Asked(self.command, where.path, dict(parse_qsl(where.query)), body)
-            with wire.lock:
+            with wire.heard:
                 wire.asked.append(call)
+                wire.heard.notify_all()
             fault = wire.next_fault(call)
             if fault is not None and fault.after:
                 self.carried_out(call)

@@ -8,6 +8,7 @@ which expires when the writer is silent. It must not know what a generation hold
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import time
@@ -28,6 +29,8 @@ FORMAT = 1
 _NAMESPACE = uuid.UUID("5f6f7d0e-6a0c-5c53-9f0e-2f1d3f9a7b11")
 _MANY = 1000
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -46,7 +49,7 @@ class Ledger:
     def __init__(self, server: Server, wall: Callable[[], float] = time.time) -> None:
         self._server = server
         self._name = f"{server.options.collection}-books"
-        self._wall = wall
+        self.wall = wall
         self._ready = False
 
     async def prepare(self) -> None:
@@ -110,21 +113,23 @@ class Ledger:
 
     # --- leases ---------------------------------------------------------------------------------------------------
 
-    async def acquire(self, book_id: str, holder: str) -> None:
-        """Take the lease, or keep it; `Conflict` names who has it."""
-        point, now = _point("lease", book_id), self._wall()
+    async def acquire(self, book_id: str, holder: str) -> float:
+        """Take the lease, or keep it, and say when it ends; `Conflict` names who has it."""
+        point, now = _point("lease", book_id), self.wall()
+        expires = now + self._server.options.lease
         payload = {
             "kind": "lease",
             "book_id": book_id,
             "holder": holder,
             "who": f"pid {os.getpid()} on {socket.gethostname()}",
-            "expires": now + self._server.options.lease,
+            "expires": expires,
         }
         expired = models.FieldCondition(key="expires", range=models.Range(lt=now))
         await self._put(point, payload, only_if=[_is("holder", holder), expired])
         found = await self._read(point)
         if found is None or found["holder"] != holder:
             raise Conflict(_held(book_id, found or {}, now))
+        return expires
 
     async def release(self, book_id: str, holder: str) -> None:
         mine = models.Filter(must=[_is("kind", "lease"), _is("book_id", book_id), _is("holder", holder)])
@@ -166,16 +171,15 @@ class Lease:
         self._book_id = book_id
         self.holder = str(uuid.uuid4())
         self._renew_after = seconds / 4
-        # Another writer may come when the lease is over; until then the last write of ours has to be over too.
-        self._trusted = max(seconds - 2 * attempt, seconds / 2)
-        self._renewed = 0.0
+        # Another writer may come when the lease is over; by then the last write of ours has to be over too.
+        self._margin = min(2 * attempt, seconds / 2)
+        self._expires = 0.0
         self._lost: Conflict | None = None
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Lease:
-        self._renewed = time.monotonic()
-        await self._ledger.acquire(self._book_id, self.holder)
-        self._renewing = asyncio.create_task(self._renew())
+        self._expires = await self._ledger.acquire(self._book_id, self.holder)
+        self._renewing = asyncio.create_task(self._keep())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -189,20 +193,19 @@ class Lease:
         """Before every write."""
         if self._lost is not None:
             raise self._lost
-        if time.monotonic() - self._renewed > self._trusted:
+        if self._ledger.wall() > self._expires - self._margin:
             raise Conflict(f"The right to write the book {self._book_id!r} has run out: Qdrant did not answer.")
 
-    async def _renew(self) -> None:
+    async def _keep(self) -> None:
         while self._lost is None:
             await asyncio.sleep(self._renew_after)
-            asked = time.monotonic()
             try:
-                await self._ledger.acquire(self._book_id, self.holder)
-                self._renewed = asked
+                self._expires = await self._ledger.acquire(self._book_id, self.holder)
             except Conflict as lost:
                 self._lost = lost
-            except Outage:
-                continue  # `check` stops the writer when this has lasted too long
+            except Outage as outage:
+                # `check` stops the writer when this has lasted too long.
+                log.warning("the lease of a book cannot be renewed", extra={"book_id": self._book_id, "fault": outage})
 
 
 def _entry(book_id: str, payload: dict[str, Any]) -> Entry:

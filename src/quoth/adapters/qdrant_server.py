@@ -34,6 +34,8 @@ Call = Callable[[AsyncQdrantClient], Awaitable[T]]
 
 # The first server whose IDF can be limited to one book and which finds addresses by their beginning.
 OLDEST = (1, 19)
+# All that the client raises; an answer without a result is an AssertionError.
+FOREIGN = (ApiException, QdrantException, AioRpcError, ValidationError, json.JSONDecodeError, AssertionError)
 _MOST_WAIT = 5.0
 _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LIKE_HTTP = {
@@ -120,7 +122,7 @@ class Server:
                     return await call(self._client)
             except TimeoutError:
                 fault = _Fault(self._unavailable(f"no answer within {limit:g} s"), again=True)
-            except (ApiException, QdrantException, AioRpcError, ValidationError, json.JSONDecodeError) as error:
+            except FOREIGN as error:
                 fault = self._fault(error)
                 fault.error.__cause__ = error
             if not fault.again or attempt == self.options.attempts:
