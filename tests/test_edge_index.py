@@ -339,7 +339,7 @@ def compare(found: IndexHits, expected: IndexHits) -> None:
         assert len(ours) == len(theirs)
         assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], rel=1e-4, abs=1e-5)
         # Single precision may exchange neighbours whose scores differ in the seventh digit.
-        assert len({hit.chunk.id for hit in ours} ^ {hit.chunk.id for hit in theirs}) <= 2
+        assert len({hit.chunk_id for hit in ours} ^ {hit.chunk_id for hit in theirs}) <= 2
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------

@@ -32,10 +32,9 @@ class EdgeBook:
         if among:
             near = _merged(near, self.changes.near(query.dense, among), query.limit)
             worded = _merged(worded, self.changes.worded(terms, among), query.limit)
-        chunks = self.chunks({id for id, _ in (*near, *worded)})
         return IndexHits(
-            dense=tuple(IndexHit(chunks[id], score) for id, score in near),
-            sparse=tuple(IndexHit(chunks[id], score) for id, score in worded),
+            dense=tuple(IndexHit(id, score) for id, score in near),
+            sparse=tuple(IndexHit(id, score) for id, score in worded),
             total_found=self.count(query.filters),
         )
 
