@@ -29,6 +29,7 @@ class Anchors:
         """Python-Markdown looks for explicit ids on the whole page before it gives any."""
         self._rule = rule
         self._seen: dict[str, int] = {}
+        self._given: dict[str, str] = {}  # the last anchor for these words: counting goes on from there
         if rule in _MKDOCS:
             self._seen.update((anchor, 0) for anchor in explicit if anchor)
 
@@ -64,12 +65,13 @@ class Anchors:
 
     def _numbered(self, base: str) -> str:
         """Python-Markdown counts on from a number that the id ends with: after `step_1`, `step_1` is `step_2`."""
-        anchor = base
+        anchor = self._given.get(base, base)
         while anchor in self._seen or not anchor:
             stem, mark, number = anchor.rpartition("_")
             counted = mark and number.isascii() and number.isdigit()
             anchor = f"{stem}_{int(number) + 1}" if counted else f"{anchor}_1"
         self._seen[anchor] = 0
+        self._given[base] = anchor
         return anchor
 
 

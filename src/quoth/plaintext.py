@@ -58,6 +58,8 @@ _MYST_ROLE = re.compile(
 _MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
+_PREFIX_MARKS = " \t>#*+-"
+_PREFIXED = re.compile(r"\n[ \t>#*+-]")
 _RULER = re.compile(
     r"^[ \t>]*(?:=+|-{2,}|(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}"
     r"|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*$",
@@ -84,9 +86,9 @@ _INLINE = re.compile(
     re.S,
 )
 # What may reach across a blank line, and what is treated differently at the beginning of a text.
-_REACHING = re.compile(
-    r"<!--|\{/\*|(?i:<script|<style)|^[ \t]*(?:import|export)\s|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]", re.M
-)
+# A search for `^` would stop at every line: imports are looked for apart.
+_REACHING = re.compile(r"<!--|\{/\*|<(?i:script|style)|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]")
+_MODULE_CODE = re.compile(r"^[ \t]*(?:import|export)\s", re.M)
 _CLOSED_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.S)
 # Tags that stand inside a word or sentence; all others separate words.
 _WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
@@ -104,7 +106,7 @@ def plain(text: str, markup: Markup = "markdown") -> str:
         return _prose(text)
     parts: list[str] = []
     at = 0
-    while opening := _opening(text, at):
+    while at < len(text) and (opening := _opening(text, at)):
         parts.append(_prose(text[at : opening.start()]))
         quoted = ">" in text[opening.start() : opening.start(1)]
         end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
@@ -157,6 +159,8 @@ def labels(tag: str) -> str:
 
 def _opening(text: str, at: int) -> re.Match[str] | None:
     """The next line that opens a fence. Looks for the marks first: a pattern would stop at every line."""
+    if at == 0 and (match := _FENCE.match(text)):  # as in most blocks that hold a fence
+        return match
     while True:
         found = min((place for place in (text.find("```", at), text.find("~~~", at)) if place >= 0), default=-1)
         if found < 0:
@@ -173,6 +177,8 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
 
 def reaches_on(text: str) -> bool:
     """Whether something in a piece of prose could change what is said of the text behind it, or by it."""
+    if ("import" in text or "export" in text) and _MODULE_CODE.search(text):
+        return True
     found = _REACHING.search(text)
     if found is None:
         return False
@@ -207,8 +213,11 @@ def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
 
 
 def _prose(text: str) -> str:
+    if not text:
+        return text
     text = _without_blocks(text)
-    text = _PREFIX.sub("", text)
+    if text[:1] in _PREFIX_MARKS or _PREFIXED.search(text):
+        text = _PREFIX.sub("", text)
     if "|" in text:
         text = _ROW.sub(_cells, text)
     if _SPECIAL.search(text):
@@ -227,7 +236,8 @@ def _lines(text: str) -> str:
 def _without_blocks(text: str) -> str:
     """Lets go of the marks that fill whole lines. The tests before the patterns are there for speed."""
     if "{" in text:
-        text = HEADING_ID.sub("", text)
+        if "#" in text:
+            text = HEADING_ID.sub("", text)
         if "}`" in text:
             text = _MYST_ROLE.sub(_role_words, text)
     if ")=" in text:

@@ -135,7 +135,7 @@ def _between(text: str, options: Options) -> str | None:
     first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
     if first is not None or last is not None:
         text = "\n".join(text.split("\n")[first:last])
-    if options.get("start-after"):
+    if options.get("start-after"):  # docutils takes one without words for none
         _, found, text = text.partition(options["start-after"])
         if not found:
             return None
