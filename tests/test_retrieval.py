@@ -65,6 +65,34 @@ async def test_the_right_passage_comes_first(query: str, wanted: str) -> None:
     assert evidence.passages[0].chunk.id == wanted
 
 
+IDENTIFIERS = [
+    "--no-deps", "--no-cache", "tf2_ros", "tf2_echo", "E0382", "E0383", "std::collections::HashMap",
+    "std::collections::HashSet", "0x68", "0x69", "v1.2.3", "v1.2.4", "/etc/hosts", "/etc/host.conf", "Content-Type",
+    "Content-Length", "@Input()", "@Output()", "#[derive(Debug)]", "#[derive(Clone)]", ".env", ".env.local", "C++",
+    "C#", "node:fs", "node:path", "--flag=value", "--flag=other", "getUserById", "get_user_by_name", "rclpy.init()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", FITTED])
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+async def test_an_identifier_is_found_among_its_likes_in_any_case(identifier: str, name: str) -> None:
+    texts = {other: f"There is a page that tells how to use `{other}` and when." for other in IDENTIFIERS}
+    for query in (identifier, identifier.lower(), f"What does {identifier} do?"):
+        evidence = await found(query, texts=texts, name=name)
+        assert evidence.passages[0].chunk.id == identifier, query
+
+
+QUERIES_OF_NOTHING = ["the", "what is it", "...", "?!", "🤖🤖", "机器人 传感器", "робот", "a\x00b", "x" * 30_000]
+
+
+@pytest.mark.parametrize("query", QUERIES_OF_NOTHING)
+async def test_a_query_without_a_word_of_the_book_finds_nothing_likely_and_is_no_error(query: str) -> None:
+    evidence = await found(query, name=FITTED)
+    assert len(evidence.passages) == 5
+    assert all(passage.similarity < 0.5 for passage in evidence.passages)
+    assert all(passage.sparse_score is None for passage in evidence.passages)
+
+
 @pytest.mark.parametrize("name", ["", FITTED])
 async def test_passages_are_ordered_by_score_and_by_similarity_alike(name: str) -> None:
     evidence = await found("a camera measures light", name=name)

@@ -33,7 +33,8 @@ class FusionOptions:
     agreement: float = 0.20
     read: int = 40  # candidates whose text is read for pairs
     compared: int = 20  # candidates whose vector is looked at
-    trusted: int = 3  # the best of them that the others are compared with
+    trusted: int = 3  # the best of them that the others are compared with …
+    steepness: float = 12.0  # … each the less the farther it is behind the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +192,19 @@ def with_agreement(
             one = replace(one, dense=cosine, cosine=scale(cosine))
         exact.append(one)
     exact = ordered(exact, options)
-    best = [vectors[one.key] for one in exact if one.key in vectors][: options.trusted]
+    best = [one for one in exact if one.key in vectors][: options.trusted]
     if not best:
         return exact
-    centre = tuple(sum(column) / len(best) for column in zip(*best, strict=True))
+    trust = [math.exp(options.steepness * (one.score - best[0].score)) for one in best]
+    centre = _centre([vectors[one.key] for one in best], trust)
     near = {key: max(0.0, min(1.0, dot(centre, vector))) for key, vector in vectors.items()}
     return ordered([replace(one, agreement=near.get(one.key, 0.0)) for one in exact], options)
 
 
-def dot(one: Vector, other: Vector) -> float:
+def _centre(vectors: Sequence[Vector], trust: Sequence[float]) -> Vector:
+    total = sum(trust)
+    return tuple(dot(trust, column) / total for column in zip(*vectors, strict=True))
+
+
+def dot(one: Sequence[float], other: Sequence[float]) -> float:
     return math.fsum(map(mul, one, other))
