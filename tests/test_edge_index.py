@@ -90,6 +90,14 @@ class TestEdgeIndex(IndexContract):
 # --- this process ----------------------------------------------------------------------------------------------------
 
 
+async def test_a_data_directory_has_one_writer_also_for_another_book(open_index: OpenIndex) -> None:
+    index = open_index()
+    async with index.writer(BOOK):
+        with pytest.raises(Conflict, match=BOOK):
+            async with index.writer("cooking"):
+                pass
+
+
 async def test_a_shard_stays_open_until_another_generation_is_published(data_dir: Path, open_index: OpenIndex) -> None:
     index = open_index()
     await write(index, indexed(a_chunk("one")))

@@ -132,6 +132,9 @@ class ChunkIndex(Protocol):
     def scan(self, book_id: str) -> AsyncIterator[Chunk]:
         """Every chunk of a book, ordered by source file and position."""
 
+    def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
+        """The same with vectors and timestamps, to be put into another index."""
+
     async def books(self) -> list[str]: ...
 
     async def status(self, book_id: str) -> IndexStatus:

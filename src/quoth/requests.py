@@ -68,16 +68,16 @@ class FilterFields(BaseModel):
     layer: Layer | None = None
     parent_doc_id: Name | None = None
 
-    def to_filters(self, book: Book) -> Filters:
+    def to_filters(self, base_url: str = "") -> Filters:
         fields = {name: getattr(self, name) for name in FilterFields.model_fields}
         fields["proficiency_levels"] = tuple(self.proficiency_levels or ())
-        fields["source_url_prefix"] = on_site(self.source_url_prefix, book)
+        fields["source_url_prefix"] = on_site(self.source_url_prefix, base_url)
         return Filters(**fields)
 
 
-def on_site(prefix: str | None, book: Book) -> str | None:
+def on_site(prefix: str | None, base_url: str) -> str | None:
     """S0 writes prefixes as paths; the sources of a published book have whole addresses."""
-    return urljoin(book.base_url, prefix) if prefix and prefix.startswith("/") else prefix
+    return urljoin(base_url, prefix) if prefix and prefix.startswith("/") else prefix
 
 
 class ChatRequest(BaseModel):
@@ -111,7 +111,7 @@ class ChatRequest(BaseModel):
             session_id=self.session_id or str(uuid.uuid4()),
             request_id=request_id,
             selected_text=selection,
-            filters=self.filters.to_filters(book) if self.filters else Filters(),
+            filters=self.filters.to_filters(book.base_url) if self.filters else Filters(),
             top_k=self.top_k or top_k,
             similarity_threshold=self.similarity_threshold,
         )
@@ -152,7 +152,7 @@ class SearchRequest(BaseModel):
 
     def to_search(self, *, book: Book) -> Search:
         filters = Filters(
-            source_url_prefix=on_site(self.source_url_prefix, book),
+            source_url_prefix=on_site(self.source_url_prefix, book.base_url),
             section=self.section,
             module=self.module_filter,
             chapter_min=self.chapter_min,
@@ -174,7 +174,7 @@ class ToolRequest(FilterFields):
 
     def to_search(self, *, book: Book, within: Filters) -> Search | None:
         """None when nothing can pass both the reader's filters and these."""
-        filters = within.narrowed_by(self.to_filters(book))
+        filters = within.narrowed_by(self.to_filters(book.base_url))
         return None if filters is None else Search(self.query, book.book_id, filters, self.limit)
 
 

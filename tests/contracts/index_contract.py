@@ -11,7 +11,7 @@ import math
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -221,6 +221,21 @@ class IndexContract:
         await write(index, indexed(a_chunk("new")), recreate=True)
         seen += [chunk async for chunk in scan]
         assert seen == old
+
+    async def test_points_are_all_that_was_put_in_the_order_of_a_scan(self, index: ChunkIndex) -> None:
+        points = [
+            indexed(a_chunk(f"{n:03}"), unit(1, n, 0, 2), terms={n: 0.5, n + 7: 1.25}, embed_hash=f"e{n}")
+            for n in range(300)
+        ]
+        changed = replace(points[7], updated_at=MADE + timedelta(days=1))
+        bare = indexed(a_chunk("zz"), terms={})
+        await write(index, *reversed(points), bare)
+        await write(index, changed)
+        found = [point async for point in index.points(BOOK)]
+        expected = [*points[:7], changed, *points[8:], bare]
+        assert [replace(point, dense=()) for point in found] == [replace(point, dense=()) for point in expected]
+        for got, wanted in zip(found, expected, strict=True):
+            assert got.dense == pytest.approx(wanted.dense, abs=1e-6)
 
     # --- searching ------------------------------------------------------------------------------------------------
 
@@ -488,14 +503,14 @@ class IndexContract:
         await write(index, indexed(two))
         assert await all_ids(index) == {one.id, two.id}
 
-    async def test_a_second_writer_is_a_conflict_also_for_another_book(self, open_index: OpenIndex) -> None:
+    async def test_a_second_writer_is_a_conflict(self, open_index: OpenIndex) -> None:
         first, second = open_index(), open_index()
         async with first.writer(BOOK):
             with pytest.raises(Conflict, match=BOOK):
                 async with second.writer(BOOK):
                     pass
             with pytest.raises(Conflict, match=BOOK):
-                async with first.writer("cooking"):
+                async with first.writer(BOOK):
                     pass
         async with second.writer(BOOK):
             pass
@@ -594,6 +609,9 @@ class IndexContract:
         assert (status.book_id, status.chunks, status.generation) == (BOOK, 2, 1)
         assert status.fingerprint == FINGERPRINT
         assert status.bytes_on_disk >= 0
+        before = status.published_at
+        await write(index, indexed(a_chunk("three")))
+        assert (await index.status(BOOK)).published_at > before
 
     async def test_a_deleted_book_is_unknown_and_can_be_written_anew(self, open_index: OpenIndex) -> None:
         index, reader = open_index(), open_index()

@@ -30,8 +30,8 @@ from quoth.domain import (
     StoredChunk,
     Vector,
 )
-from quoth.errors import IndexMismatch, IndexUnavailable, InternalError
-from quoth.payload import check_book_id
+from quoth.errors import IndexUnavailable
+from quoth.payload import check_book_id, check_dimensions, check_fingerprint, check_put
 
 if TYPE_CHECKING:
     from quoth.adapters.edge_shard import Shard
@@ -59,7 +59,7 @@ class EdgeIndex:
         return self._fingerprint
 
     async def search(self, query: IndexQuery) -> IndexHits:
-        _check_dimensions(self._fingerprint, [query.dense])
+        check_dimensions(self._fingerprint, [query.dense])
         return await self._read(query.book_id, lambda shard: shard.search(query))
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
@@ -78,15 +78,11 @@ class EdgeIndex:
     async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
         return await self._read(book_id, lambda shard: shard.page(parent_doc_id))
 
-    async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
-        shard = await self._run(lambda: self._open.shard(book_id))
-        ids = await self._run(shard.ids_in_order)
-        step = self._options.scan_page
-        for start in range(0, len(ids), step):
-            page = ids[start : start + step]
-            found = await self._run(lambda page=page: shard.chunks(page))  # type: ignore[misc]
-            for chunk_id in page:
-                yield found[chunk_id]
+    def scan(self, book_id: str) -> AsyncIterator[Chunk]:
+        return self._in_order(book_id, lambda shard, ids: shard.chunks(ids))
+
+    def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
+        return self._in_order(book_id, lambda shard, ids: shard.points(ids))
 
     async def books(self) -> list[str]:
         return await self._run(lambda: published_books(self._data_dir / "index"))
@@ -123,6 +119,16 @@ class EdgeIndex:
     async def _read(self, book_id: str, call: Callable[[Shard], T]) -> T:
         return await self._run(lambda: call(self._open.shard(book_id)))
 
+    async def _in_order(self, book_id: str, read: Callable[[Shard, list[str]], dict[str, T]]) -> AsyncIterator[T]:
+        shard = await self._run(lambda: self._open.shard(book_id))
+        ids = await self._run(shard.ids_in_order)
+        step = self._options.scan_page
+        for start in range(0, len(ids), step):
+            page = ids[start : start + step]
+            found = await self._run(lambda page=page: read(shard, page))  # type: ignore[misc]
+            for chunk_id in page:
+                yield found[chunk_id]
+
     def _status(self, book_id: str) -> IndexStatus:
         generations = Generations(self._data_dir / "index", book_id)
         pointer = generations.pointer()
@@ -132,6 +138,7 @@ class EdgeIndex:
             generation=pointer.generation,
             fingerprint=pointer.fingerprint,
             bytes_on_disk=generations.bytes_on_disk(pointer.generation),
+            published_at=generations.published_at(),
         )
 
     def _delete(self, book_id: str) -> None:
@@ -234,12 +241,7 @@ class Draft:
         return shard.vectors(embed_hashes) if shard else {}
 
     def put(self, chunks: Sequence[IndexedChunk]) -> None:
-        _check_dimensions(self._fingerprint, [indexed.dense for indexed in chunks])
-        for indexed in chunks:
-            if indexed.chunk.book_id != self._generations.book_id:
-                raise InternalError(
-                    f"A chunk of {indexed.chunk.book_id!r} was put into the book {self._generations.book_id!r}."
-                )
+        check_put(self._generations.book_id, self._fingerprint, chunks)
         if chunks:
             _, shard = self._next()
             self._generations.reserve(sum(_room_for(indexed) for indexed in chunks))
@@ -340,25 +342,11 @@ def load(generations: Generations, pointer: Pointer) -> Shard:
     return shard
 
 
-def check_fingerprint(book_id: str, found: Fingerprint, wanted: Fingerprint) -> None:
-    if found != wanted:
-        raise IndexMismatch(
-            f"The index of {book_id!r} was built with {found.as_dict()}, "
-            f"but this process works with {wanted.as_dict()}."
-        )
-
-
 def _leave(draft: Draft, lock: WriterLock) -> None:
     try:
         draft.discard()
     finally:
         lock.release()
-
-
-def _check_dimensions(fingerprint: Fingerprint, vectors: Iterable[Vector]) -> None:
-    for vector in vectors:
-        if len(vector) != fingerprint.dimensions:
-            raise InternalError(f"A vector has {len(vector)} dimensions; the index has {fingerprint.dimensions}.")
 
 
 def _room_for(indexed: IndexedChunk) -> int:

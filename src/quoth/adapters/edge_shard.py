@@ -12,7 +12,6 @@ do not; equal scores come in any order.
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +31,19 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import DiskFull, IndexUnavailable
-from quoth.payload import ORDER_FIELDS, PAYLOAD_INDEXES, STORED_FIELDS, PayloadIndex, to_chunk, to_payload, to_stored
+from quoth.payload import (
+    ORDER_FIELDS,
+    PAYLOAD_INDEXES,
+    STORED_FIELDS,
+    Condition,
+    PayloadIndex,
+    conditions,
+    is_chunk_id,
+    to_chunk,
+    to_indexed,
+    to_payload,
+    to_stored,
+)
 
 _DENSE = "dense"
 _SPARSE = "sparse"
@@ -132,6 +143,13 @@ class Shard:
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
         records = self._retrieve(ids, with_payload=True, with_vector=False)
         return {str(record.id): to_chunk(str(record.id), record.payload or {}) for record in records}
+
+    def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
+        records = self._retrieve(ids, with_payload=True, with_vector=[_DENSE, _SPARSE])
+        return {
+            str(record.id): to_indexed(str(record.id), record.payload or {}, _dense_of(record), _sparse_of(record))
+            for record in records
+        }
 
     def known(self, ids: Iterable[str]) -> list[str]:
         return [str(record.id) for record in self._retrieve(ids, with_payload=False, with_vector=False)]
@@ -248,30 +266,20 @@ class Shard:
                     return
 
     def _filter(self, filters: Filters) -> engine.Filter:
-        return engine.Filter(must=[self._book, *_conditions(filters)])
+        return engine.Filter(must=[self._book, *map(_condition, conditions(filters))])
 
 
-def _conditions(filters: Filters) -> Iterator[engine.FieldCondition]:
-    if filters.source_url_prefix:
-        yield engine.FieldCondition("url", match=engine.MatchPrefix(filters.source_url_prefix))
-    if filters.section is not None:
-        yield engine.FieldCondition("heading_path", match=engine.MatchValue(filters.section))
-    if filters.module is not None:
-        yield engine.FieldCondition("module", match=engine.MatchValue(filters.module))
-    if filters.chapter_min is not None or filters.chapter_max is not None:
-        chapters = engine.RangeFloat(gte=filters.chapter_min, lte=filters.chapter_max)
-        yield engine.FieldCondition("chapter", range=chapters)
-    if filters.lesson is not None:
-        yield engine.FieldCondition("lesson", match=engine.MatchValue(filters.lesson))
-    if filters.hardware_tier is not None:
-        yield engine.FieldCondition("hardware_tier", range=engine.RangeFloat(lte=filters.hardware_tier))
-    if filters.proficiency_levels:
-        levels: list[str] = [*filters.proficiency_levels]
-        yield engine.FieldCondition("proficiency_level", match=engine.MatchAny(levels))
-    if filters.layer is not None:
-        yield engine.FieldCondition("layer", match=engine.MatchValue(filters.layer))
-    if filters.parent_doc_id is not None:
-        yield engine.FieldCondition("parent_doc_id", match=engine.MatchValue(filters.parent_doc_id))
+def _condition(wanted: Condition) -> engine.FieldCondition:
+    match: engine.MatchPrefix | engine.MatchAny | engine.MatchValue
+    if wanted.prefix is not None:
+        match = engine.MatchPrefix(wanted.prefix)
+    elif wanted.any_of:
+        match = engine.MatchAny(list(wanted.any_of))
+    elif wanted.equals is not None:
+        match = engine.MatchValue(wanted.equals)
+    else:
+        return engine.FieldCondition(wanted.field, range=engine.RangeFloat(gte=wanted.least, lte=wanted.most))
+    return engine.FieldCondition(wanted.field, match=match)
 
 
 def _index_params(index: PayloadIndex) -> engine.KeywordIndexParams | engine.IntegerIndexParams:
@@ -290,7 +298,7 @@ def _dense_of(record: engine.Record) -> Vector:
     return tuple(cast("dict[str, list[float]]", record.vector)[_DENSE])
 
 
-def _sparse_of(hit: engine.ScoredPoint) -> TermWeights:
+def _sparse_of(hit: engine.ScoredPoint | engine.Record) -> TermWeights:
     sparse = cast("dict[str, engine.SparseVector]", hit.vector)[_SPARSE]
     return TermWeights(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
@@ -300,15 +308,7 @@ def _rank(hit: engine.ScoredPoint) -> tuple[float, str]:
 
 
 def _uuids(ids: Iterable[str]) -> list[engine.PointId]:
-    """The engine refuses a whole call for one id that is no UUID; to us that is simply an unknown id."""
-    return [chunk_id for chunk_id in ids if _is_uuid(chunk_id)]
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False
+    return [chunk_id for chunk_id in ids if is_chunk_id(chunk_id)]
 
 
 @contextmanager

@@ -72,6 +72,9 @@ class Generations:
             raise unavailable(error, self.root) from error
         return stat.st_mtime_ns, stat.st_ino, stat.st_size
 
+    def published_at(self) -> datetime:
+        return datetime.fromtimestamp(self.stamp()[0] / 1e9, UTC)
+
     def pointer(self) -> Pointer:
         self.stamp()
         try:
