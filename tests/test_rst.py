@@ -258,6 +258,8 @@ def test_ids_that_are_taken_become_numbers_shared_by_the_whole_page() -> None:
         ("snake_case stays, _private too", "snake_case stays, _private too"),
         ("`interpreted`", "interpreted"),
         ("_`here` it is", "here it is"),
+        ("the __init__ of __main__, _own_", "the __init__ of __main__, _own_"),
+        ("(see link_) or two__.", "(see link) or two."),
     ],
 )
 def test_inline_marks_go_and_their_words_stay(written: str, read: str) -> None:

@@ -28,6 +28,7 @@ Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 AnchorRule = Literal[
     "docusaurus",
     "github",
+    "honkit",
     "html",  # only ids that stand in the text
     "jupyter",
     "mdbook",
@@ -252,7 +253,8 @@ class IndexStatus:
     chunks: int
     generation: int
     fingerprint: Fingerprint
-    bytes_on_disk: int
+    bytes_on_disk: int  # 0 where the index does not know
+    published_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +338,9 @@ class IndexQuery:
 
 @dataclass(frozen=True, slots=True)
 class IndexHit:
-    chunk: Chunk
+    """A chunk by its id: of the many that are found only the best few are worth reading."""
+
+    chunk_id: str
     score: float
 
 

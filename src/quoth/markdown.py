@@ -22,7 +22,7 @@ from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
 from quoth.mdx import directive_rule, mdx_rule
 from quoth.myst import myst_rule
-from quoth.plaintext import HEADING_ID, inline_text, plain
+from quoth.plaintext import ANCHOR_TAG, HEADING_ID, inline_text, plain
 from quoth.rst import first_title, parse_rst
 from quoth.rstids import labelled_myst
 
@@ -181,7 +181,7 @@ class _Tree:
         kind = _LEAVES[token.type]
         if kind == "heading":
             content = token.content
-            explicit = HEADING_ID.search(content)
+            explicit = HEADING_ID.search(content) or ANCHOR_TAG.search(content)
             words = inline_text(content[: explicit.start()] if explicit else content)
             leaf = self._leaf(kind, start, end)
             anchor = explicit[1] if explicit else ""

@@ -14,9 +14,12 @@ from collections.abc import Callable
 from quoth.domain import Markup
 from quoth.rst import plain_rst
 from quoth.rstdirectives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
+from quoth.rsttext import NUMBERED
 
 # A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
 HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
+# The anchor that GitBook writes behind a heading; as HTML it is one on any page.
+ANCHOR_TAG = re.compile(r"<a\b[^<>]*\bid=\"([\w.:-]+)\"[^<>]*></a>[ \t]*$")
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?\*/\}", re.S)
 SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
 IMPORT = re.compile(r"^import\s(?:[^'\"`;]{0,2000}?\sfrom\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*$", re.M)
@@ -36,7 +39,7 @@ INDENTED = re.compile(
     r"|===[!+]*[ \t]+\"([^\n]*)\")[ \t]*$",
     re.M,
 )
-TEMPLATE = re.compile(r"^[ \t>]*(?:\{%[^\n]*?%\}[ \t]*)+$", re.M)
+TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
 # Attributes whose value is shown to the reader.
 LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
 TAG = (
@@ -49,7 +52,9 @@ _QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
 _MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*(.*)$")
 _MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?=\n|$)", re.S)
 _MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
-_MYST_ROLE = re.compile(r"\{[A-Za-z][\w:.+-]*\}`+(?:([^`\n]*?)[ \t]*<[^<>`\n]*>|([^`\n]*))`+")
+_MYST_ROLE = re.compile(
+    r"\{([A-Za-z][\w:.+-]*)\}`+(?:((?:[^`\n]|\n(?!\s))*?)[ \t\n]*<[^<>`\n]*>|((?:[^`\n]|\n(?!\s))*))`+"
+)
 _MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
@@ -259,8 +264,12 @@ def _without_blocks(text: str) -> str:
 
 
 def _role_words(match: re.Match[str]) -> str:
-    said = match[1] or match[2] or ""
-    return said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
+    """As code, so that what looks like emphasis in it (`__init__`) is left alone."""
+    said = match[2] or match[3] or ""
+    said = said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
+    if match[2] is None and said[:1].isdigit():
+        said = NUMBERED.get(match[1].lower(), "") + said
+    return f"`{said}`" if said.strip() else said
 
 
 def _directive_title(match: re.Match[str]) -> str:

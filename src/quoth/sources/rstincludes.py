@@ -26,10 +26,11 @@ _RST = re.compile(
 _MYST = re.compile(
     r"^(?P<space>[ \t]*)(?P<fence>`{3,}|~{3,}|:{3,})\{(?P<name>include|literalinclude)\}"
     r"[ \t]+(?P<said>[^\r\n]+?)[ \t]*\r?$"
-    r"(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*)\s*^[ \t]*(?P=fence)[ \t]*\r?$",
+    r"(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*|\n[ \t]*---[ \t]*\r?\n(?:[ \t]*[\w-]+:[^\n]*\n)*?[ \t]*---[ \t]*\r?$)"
+    r"\s*^[ \t]*(?P=fence)[ \t]*\r?$",
     re.M,
 )
-_OPTION = re.compile(r":([\w-]+):[ \t]*([^\r\n]*)")
+_OPTION = re.compile(r"^[ \t]*:?([\w-]+):[ \t]*([^\r\n]*)", re.M)  # MyST also takes a block of YAML
 _LANGUAGES = {
     "py": "python",
     "rs": "rust",
