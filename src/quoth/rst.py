@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import takewhile
-from os.path import commonprefix
 
 from quoth.blocks import Block, BlockKind, Lines, leaves
 from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN, TRANSPARENT, Directive, read_directive, table_words
@@ -51,7 +50,8 @@ def _margin(text: str) -> str:
     said = first.rstrip()
     if not said or not (is_adornment(said) or _SIMPLE.match(said) or _GRID.match(said)):
         return ""
-    return commonprefix([line[: len(line) - len(line.lstrip())] for line in takewhile(str.strip, rest.split("\n"))])
+    below = takewhile(str.strip, rest.split("\n"))
+    return min((line[: len(line) - len(line.lstrip())] for line in below), key=len, default="")
 
 
 def first_title(text: str) -> str:
