@@ -31,11 +31,13 @@ from quoth.adapters.minilm import NAME as EMBEDDER
 from quoth.calibration import Logistic, calibration_for, sigmoid
 from quoth.confidence import FITTED, ConfidenceOptions, features, judge
 from quoth.domain import Chunk, Evidence, Passage, QueryTerm
+from quoth.evals.calibrate import ANSWERABLE_REFUSED
+from quoth.evals.fitting import fit_logistic
+from quoth.evals.metrics import auroc, calibration_error
 from quoth.retrieval import RetrievalOptions, ceiling, completed, fuse, query_term
 
 OPTIONS = RetrievalOptions()
 TARGET = Path(__file__).parent.parent / "src" / "quoth" / "calibration.json"
-ANSWERABLE_REFUSED = 0.05  # the stated risk: at most this share of answerable questions may be refused
 # In the other two sets a passage that is not labelled may answer all the same, so that taking the labelled ones out
 # does not always take the answer out.
 TRUST = {"squad2_dev_half": 3.0}
@@ -171,28 +173,6 @@ def cases(of: EvaluationSet, others: list[EvaluationSet], similarity: Logistic, 
 # --- fitting ---------------------------------------------------------------------------------------------------------
 
 
-def fit_logistic(names: list[str], rows: Floats, labels: Mask, weights: Floats, ridge: float = 1.0) -> Logistic:
-    """Newton's method on standardised features; the weights that leave are those of the raw ones."""
-    mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-9
-    matrix = np.hstack([np.ones((len(rows), 1)), (rows - mean) / deviation]).astype(np.float64)
-    scale = weights.astype(np.float64) * len(rows) / weights.sum()
-    penalty = np.diag([0.0] + [ridge] * rows.shape[1])
-    beta = np.zeros(matrix.shape[1])
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-np.clip(matrix @ beta, -30, 30)))
-        gradient = matrix.T @ (scale * (labels - chance)) - penalty @ beta
-        curvature = (matrix * (scale * chance * (1 - chance))[:, None]).T @ matrix + penalty
-        step = np.linalg.solve(curvature, gradient)
-        beta += step
-        if np.abs(step).max() < 1e-8:
-            break
-    raw = beta[1:] / deviation
-    return Logistic(
-        round(float(beta[0] - (raw * mean).sum()), 4),
-        {name: round(float(weight), 4) for name, weight in zip(names, raw, strict=True)},
-    )
-
-
 def balanced(keys: Sequence[tuple[object, ...]]) -> Floats:
     """Every group of cases counts the same, however many it has."""
     counts: dict[tuple[object, ...], int] = {}
@@ -228,22 +208,6 @@ def fit_judge(known: list[Case]) -> Logistic:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def auroc(scores: Floats, labels: Mask) -> float:
-    order = np.argsort(scores, kind="stable")
-    ranks = np.empty(len(scores))
-    ranks[order] = np.arange(1, len(scores) + 1)
-    for value in np.unique(scores):
-        same = scores == value
-        ranks[same] = ranks[same].mean()
-    positive = labels.sum()
-    return float((ranks[labels].sum() - positive * (positive + 1) / 2) / (positive * (len(labels) - positive)))
-
-
-def calibration_error(scores: Floats, labels: Mask, bins: int = 10) -> float:
-    order = np.array_split(np.argsort(scores), bins)
-    return float(sum(len(part) * abs(scores[part].mean() - labels[part].mean()) for part in order) / len(scores))
-
-
 def measure(known: list[Case], threshold: float) -> dict[str, dict[str, float]]:
     options = ConfidenceOptions(embedder=EMBEDDER)
     report = {}
@@ -254,9 +218,9 @@ def measure(known: list[Case], threshold: float) -> dict[str, dict[str, float]]:
         scores = np.array([judge(case.evidence, options).confidence for case in part])
         cosine = np.array([max(p.dense_score or 0.0 for p in case.evidence.passages) for case in part])
         report[f"{name} · {setting}"] = {
-            "auroc": round(auroc(scores, labels), 4),
-            "auroc of the best cosine": round(auroc(cosine, labels), 4),
-            "calibration error": round(calibration_error(scores, labels), 4),
+            "auroc": round(auroc(scores.tolist(), labels.tolist()) or 0.0, 4),
+            "auroc of the best cosine": round(auroc(cosine.tolist(), labels.tolist()) or 0.0, 4),
+            "calibration error": round(calibration_error(scores.tolist(), labels.tolist()) or 0.0, 4),
             "answerable refused": round(float((scores[labels] < threshold).mean()), 4),
             "unanswerable refused": round(float((scores[~labels] < threshold).mean()), 4),
             "cases": len(part),

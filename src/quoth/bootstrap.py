@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from quoth.confidence import ConfidenceOptions
+from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
@@ -25,6 +25,7 @@ from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
+    from quoth.adapters.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
     from quoth.sources import Documents, Web
     from quoth.sources.visiting import Tell
@@ -46,6 +47,7 @@ class Quoth:
     index: ChunkIndex
     embedder: Embedder
     conversations: Conversations
+    calibrations: CalibrationFiles
 
     @property
     def ingest(self) -> Ingest:
@@ -98,18 +100,25 @@ async def bootstrap(
         closing.push_async_callback(store.close)
         if loading is not None:
             await loading
+        calibrations = _calibrations(settings, fingerprint_of(embedder))
+        options = _answer_options(settings, embedder, calibrations)
         yield Quoth(
             settings=settings,
             clock=clock,
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(Retriever(index, embedder), store, clock, _answer_options(settings, embedder)),
+            conversations=Conversations(Retriever(index, embedder), store, clock, options),
+            calibrations=calibrations,
         )
 
 
-def _answer_options(settings: Settings, embedder: Embedder) -> AnswerOptions:
-    return AnswerOptions(refusal=settings.refusal_sentence, confidence=ConfidenceOptions(embedder=embedder.name))
+def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
+    return AnswerOptions(
+        refusal=settings.refusal_sentence,
+        confidence=ConfidenceOptions(embedder=embedder.name),
+        own_calibration=calibrations,
+    )
 
 
 def documents() -> Documents | None:
@@ -166,6 +175,12 @@ async def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     if settings.qdrant_url:
         return await asyncio.to_thread(cluster_index, settings, fingerprint)
     return embedded_index(settings, fingerprint)
+
+
+def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFiles:
+    from quoth.adapters.calibrations import CalibrationFiles
+
+    return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
 
 def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:

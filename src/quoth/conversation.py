@@ -7,10 +7,11 @@ error it is and stores nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field, replace
 
 from quoth import confidence, extractive, grounding
+from quoth.calibration import Calibration
 from quoth.confidence import ConfidenceOptions
 from quoth.domain import (
     REFUSAL_SENTENCE,
@@ -46,6 +47,7 @@ SUGGESTIONS = 3
 class AnswerOptions:
     refusal: str = REFUSAL_SENTENCE
     confidence: ConfidenceOptions = ConfidenceOptions()
+    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
     extractive: ExtractiveOptions = ExtractiveOptions()
 
 
@@ -84,7 +86,7 @@ class Conversations:
         evidence = await self._retriever.find(
             search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
         )
-        return evidence, confidence.judge(evidence, self._options.confidence)
+        return evidence, confidence.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
         """The same answer as the stream's, without the stream."""
@@ -126,7 +128,10 @@ class Conversations:
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return confidence.judge(evidence, self._options.confidence, question.similarity_threshold)
+        return confidence.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
+
+    def _confidence(self, book_id: str) -> ConfidenceOptions:
+        return replace(self._options.confidence, own=self._options.own_calibration(book_id))
 
     def _pieces(self, question: Question, draft: Draft | None) -> list[str]:
         """The text in the pieces in which it is streamed: joined, they are the answer."""

@@ -28,6 +28,7 @@ Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 AnchorRule = Literal[
     "docusaurus",
     "github",
+    "honkit",
     "html",  # only ids that stand in the text
     "jupyter",
     "mdbook",
@@ -337,7 +338,9 @@ class IndexQuery:
 
 @dataclass(frozen=True, slots=True)
 class IndexHit:
-    chunk: Chunk
+    """A chunk by its id: of the many that are found only the best few are worth reading."""
+
+    chunk_id: str
     score: float
 
 

@@ -18,8 +18,6 @@ from quoth.domain import (
     Chunk,
     Evidence,
     Filters,
-    IndexHit,
-    IndexHits,
     IndexQuery,
     Passage,
     QueryTerm,
@@ -29,6 +27,7 @@ from quoth.domain import (
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
 from quoth.terms import K1, ContentTerm, names_something, query_terms, query_weights
 
+SPARE = 5  # candidates that are read beyond those wanted, because some repeat the text of another
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
 
@@ -76,14 +75,14 @@ class Retriever:
         full = completed(words, rarity, size)
         calibration = calibration_for(self._embedder.name)
         scored = fuse(
-            [(hit.chunk.id, hit.score) for hit in hits.dense],
-            [(hit.chunk.id, hit.score) for hit in hits.sparse],
+            [(hit.chunk_id, hit.score) for hit in hits.dense],
+            [(hit.chunk_id, hit.score) for hit in hits.sparse],
             ceiling=ceiling(sparse, full),
             depth=depth,
             dense_share=self._options.dense_share,
             absolute=calibration is not None,
         )
-        passages = _passages(scored, hits, calibration, limit)
+        passages = _passages(scored, await self._best(book_id, scored, limit), calibration, limit)
         return Evidence(
             query=query,
             passages=passages,
@@ -97,6 +96,19 @@ class Retriever:
             return cut_to_limit(query, self._embedder.tokens), query_weights(query), query_terms(query)
 
         return await asyncio.to_thread(prepare) if len(query) > LONG_QUERY else prepare()
+
+    async def _best(self, book_id: str, scored: Sequence[Scored], limit: int) -> dict[str, Chunk]:
+        """The chunks of the best candidates: as many as it takes for `limit` of different text."""
+        found: dict[str, Chunk] = {}
+        texts: set[str] = set()
+        for start in range(0, len(scored), step := limit + SPARE):
+            ids = [candidate.key for candidate in scored[start : start + step]]
+            for chunk in await self._index.chunks(book_id, ids):
+                found[chunk.id] = chunk
+                texts.add(chunk.content_hash)
+            if len(texts) >= limit:
+                break
+        return found
 
     async def _diversity(self, book_id: str, passages: Sequence[Passage]) -> float:
         if len(passages) < 2:
@@ -202,15 +214,14 @@ def diversity(vectors: Sequence[Vector]) -> float:
 
 
 def _passages(
-    scored: Sequence[Scored], hits: IndexHits, calibration: Calibration | None, limit: int
+    scored: Sequence[Scored], chunks: Mapping[str, Chunk], calibration: Calibration | None, limit: int
 ) -> tuple[Passage, ...]:
-    chunks = _chunks_by_id(hits.dense, hits.sparse)
     model = calibration.similarity if calibration else UNFITTED
     seen: set[str] = set()
     passages: list[Passage] = []
     for candidate in scored:
-        chunk = chunks[candidate.key]
-        if chunk.content_hash in seen:
+        chunk = chunks.get(candidate.key)  # gone, when a publication came between finding and reading it
+        if chunk is None or chunk.content_hash in seen:
             continue
         seen.add(chunk.content_hash)
         passages.append(
@@ -227,10 +238,6 @@ def _passages(
         if len(passages) == limit:
             break
     return tuple(passages)
-
-
-def _chunks_by_id(*lists: Sequence[IndexHit]) -> dict[str, Chunk]:
-    return {hit.chunk.id: hit.chunk for hits in lists for hit in hits}
 
 
 def query_term(word: ContentTerm, rarity: Mapping[int, float], full: Mapping[int, float]) -> QueryTerm:
