@@ -108,7 +108,7 @@ async def bootstrap(
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(Retriever(index, embedder), store, clock, options),
+            conversations=Conversations(Retriever(index, embedder), index, store, clock, options),
             calibrations=calibrations,
         )
 

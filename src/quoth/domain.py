@@ -385,6 +385,7 @@ class Evidence:
     total_found: int
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
+    told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -467,6 +468,42 @@ class Question:
     filters: Filters = Filters()
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source as the reader of an earlier answer saw it: what a later question may point at."""
+
+    index: int  # the n of [n]
+    chunk_id: str = ""  # empty where the source was a selected text
+    title: str = ""
+    section: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
+
+    question: str
+    answer: str = ""
+    searched: str = ""
+    sources: tuple[CitedSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is really searched for a question, and why it differs from its words."""
+
+    text: str
+    rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
+    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    pinned: CitedSource | None = None  # the source that the question points at
+    told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+
+    @property
+    def stands_alone(self) -> bool:
+        return not self.rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from hashlib import blake2s
 from typing import Protocol
@@ -109,8 +109,13 @@ def query_terms(text: str) -> list[ContentTerm]:
     found: dict[int, ContentTerm] = {}
     for token in _TOKEN.findall(_folded(text)):
         ids = _ids(token)
-        if ids and ids[0] not in found:
+        if not ids:
+            continue
+        first = found.get(ids[0])
+        if first is None:
             found[ids[0]] = ContentTerm(token.strip("`"), ids[0], ids[1:])
+        elif not set(ids[1:]) <= set(first.parts):  # hashmap, then HashMap: one word, and the parts of both spellings
+            found[ids[0]] = replace(first, parts=tuple(dict.fromkeys((*first.parts, *ids[1:]))))
     return list(found.values())
 
 

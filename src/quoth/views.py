@@ -148,7 +148,8 @@ def event_view(event: AnswerEvent) -> tuple[str, View]:
         case Status(stage=stage):
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence):
-            return "retrieval", {"results": [passage_view(passage) for passage in evidence.passages]}
+            results = [passage_view(passage) for passage in evidence.passages]
+            return "retrieval", {"searched_query": evidence.query, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):

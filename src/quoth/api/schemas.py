@@ -80,7 +80,9 @@ class ResponseMetadata(Documented):
     low_confidence: bool
     request_id: UUID
     book_id: str
-    searched_query: str
+    searched_query: str = Field(
+        description="What was really searched: for a follow-up, the question and the words of the conversation it means"
+    )
     suggestions: list[Suggestion] = Field(description="The nearest sections, with a refusal")
     missing_terms: list[str] = Field(description="Words of the question that the book never uses, with a refusal")
     stage_ms: dict[str, float]
