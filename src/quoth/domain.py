@@ -7,7 +7,7 @@ stage takes these values in and hands these values out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -326,6 +326,42 @@ class Filters:
     layer: Layer | None = None
     parent_doc_id: str | None = None
 
+    def narrowed_by(self, other: Filters) -> Filters | None:
+        """What passes both, never more; None when nothing can. Two different headings count as nothing: one may stand
+        above the other, but a filter names only one."""
+        narrowed: dict[str, Any] = {}
+        for name in Filters.__slots__:
+            one, two = getattr(self, name), getattr(other, name)
+            if one in (None, ()) or two in (None, ()):
+                narrowed[name] = two if one in (None, ()) else one
+            elif (both := _NARROWER.get(name, _same)(one, two)) is None:
+                return None
+            else:
+                narrowed[name] = both
+        return Filters(**narrowed)
+
+
+def _same(one: Any, two: Any) -> Any:
+    return one if one == two else None
+
+
+def _longer_prefix(one: str, two: str) -> str | None:
+    short, long = sorted((one, two), key=len)
+    return long if long.startswith(short) else None
+
+
+def _shared(one: tuple[ProficiencyLevel, ...], two: tuple[ProficiencyLevel, ...]) -> Any:
+    return tuple(level for level in one if level in two) or None
+
+
+_NARROWER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "source_url_prefix": _longer_prefix,
+    "chapter_min": max,
+    "chapter_max": min,
+    "hardware_tier": min,
+    "proficiency_levels": _shared,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
@@ -364,6 +400,8 @@ class Passage:
     dense_rank: int | None = None
     sparse_score: float | None = None
     sparse_rank: int | None = None
+    pair_share: float = 0.0  # of the query's neighbouring words, those that stand side by side here too, by rarity
+    agreement: float = 0.0  # cosine with the best passages
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,8 @@ def passage_view(passage: Passage, *, explain: bool = False) -> View:
             "dense_rank": passage.dense_rank,
             "sparse_score": passage.sparse_score,
             "sparse_rank": passage.sparse_rank,
+            "pair_share": passage.pair_share,
+            "agreement": passage.agreement,
         }
     return view
 
