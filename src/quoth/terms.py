@@ -104,13 +104,22 @@ def query_weights(text: str) -> TermWeights:
     return TermWeights(ids=tuple(ordered), weights=tuple(weights[term] for term in ordered))
 
 
+def content_ids(text: str) -> list[tuple[int, ...]]:
+    """The ids of every content word in order, the whole first; quicker than `content_terms`."""
+    return [ids for token in _TOKEN.findall(_folded(text)) if (ids := _ids(token))]
+
+
+def content_terms(text: str) -> list[ContentTerm]:
+    """The content words in order, as often as they stand there, identifiers whole."""
+    found = ((token, _ids(token)) for token in _TOKEN.findall(_folded(text)))
+    return [ContentTerm(token.strip("`"), ids[0], ids[1:]) for token, ids in found if ids]
+
+
 def query_terms(text: str) -> list[ContentTerm]:
     """The content words in order, each once, identifiers whole."""
     found: dict[int, ContentTerm] = {}
-    for token in _TOKEN.findall(_folded(text)):
-        ids = _ids(token)
-        if ids and ids[0] not in found:
-            found[ids[0]] = ContentTerm(token.strip("`"), ids[0], ids[1:])
+    for term in content_terms(text):
+        found.setdefault(term.id, term)
     return list(found.values())
 
 
