@@ -108,7 +108,11 @@ async def bootstrap(
 
 
 def _answer_options(settings: Settings, embedder: Embedder) -> AnswerOptions:
-    return AnswerOptions(refusal=settings.refusal_sentence, confidence=ConfidenceOptions(embedder=embedder.name))
+    return AnswerOptions(
+        refusal=settings.refusal_sentence,
+        confidence=ConfidenceOptions(embedder=embedder.name),
+        grounding=settings.grounding,
+    )
 
 
 def documents() -> Documents | None:

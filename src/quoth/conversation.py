@@ -8,7 +8,7 @@ error it is and stores nothing.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quoth import confidence, extractive, grounding
 from quoth.confidence import ConfidenceOptions
@@ -32,11 +32,12 @@ from quoth.domain import (
     Verdict,
 )
 from quoth.extractive import ExtractiveOptions
+from quoth.grounding import GroundingPolicy
 from quoth.ports import Clock, Library
 from quoth.requests import Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
-from quoth.views import metadata_view, sources_view
+from quoth.views import metadata_view, sources_view, unsupported_view
 
 NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
@@ -47,6 +48,7 @@ class AnswerOptions:
     refusal: str = REFUSAL_SENTENCE
     confidence: ConfidenceOptions = ConfidenceOptions()
     extractive: ExtractiveOptions = ExtractiveOptions()
+    grounding: GroundingPolicy = "mark"
 
 
 @dataclass(slots=True)
@@ -106,6 +108,8 @@ class Conversations:
         if verdict.should_answer:
             yield Status("generating")
             draft = extractive.draft(question.query, evidence, self._options.extractive)
+            if self._options.grounding == "strict":  # before a word of it is shown
+                draft = grounding.sieved(draft, question.query)
         for piece in self._pieces(question, draft):
             yield Delta(piece)
         watch.lap("answer")
@@ -141,7 +145,9 @@ class Conversations:
         self, question: Question, evidence: Evidence, verdict: Verdict, draft: Draft | None, watch: Stopwatch
     ) -> Answer:
         given = draft or Draft(self._refusal(question), ())
-        checked = Grounding() if draft is None else grounding.check(draft.text, draft.citations)
+        checked = Grounding()
+        if draft is not None:
+            checked = replace(grounding.check(draft.text, draft.citations, question.query), removed=draft.removed)
         watch.lap("check")
         in_book = question.selected_text is None
         return Answer(
@@ -174,7 +180,7 @@ class Conversations:
                 query=answer.question.query,
                 response=answer.text or "",
                 sources=tuple(sources_view(answer)),
-                metadata=metadata_view(answer),
+                metadata={**metadata_view(answer), "unsupported": unsupported_view(answer.grounding)},
             )
         )
 

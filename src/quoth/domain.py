@@ -483,6 +483,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
+    removed: int = 0  # sentences that were taken out because nothing supports them
 
 
 @dataclass(frozen=True, slots=True)

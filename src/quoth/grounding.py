@@ -12,14 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 from quoth.claims import Claim, claims, is_claim
 from quoth.domain import CheckedSentence, Citation, Draft, Grounding, Passage
-from quoth.markers import Renumbering, without_unfinished
+from quoth.markers import Renumbering, renumbered, without_unfinished
 from quoth.places import end_in_file, start_in_file
 from quoth.sentences import sentences
-from quoth.support import Source, locate, locate_code, read, support, verbatim
+from quoth.support import Source, code_lines, locate, locate_code, read, support, verbatim
 from quoth.terms import content_terms, term_ids
 
 GroundingPolicy = Literal["mark", "strict"]
@@ -34,9 +35,28 @@ _FOREIGN = "this code is not in the source"
 
 
 def check(text: str, citations: Sequence[Citation], question: str = "") -> Grounding:
-    standing = {citation.index: read(citation.chunk) for citation in citations if quote_stands(citation)}
+    if text == NOTHING_SUPPORTED:
+        return Grounding()
+    standing = _standing(citations)
     moved = {citation.index for citation in citations} - set(standing)
     return _checked([claim for claim in claims(text) if is_claim(claim)], standing, question, moved)
+
+
+def sieved(draft: Draft, question: str = "") -> Draft:
+    """Without its unsupported sentences, and without the citations that only those had."""
+    sieve = _Sieve(_standing(draft.citations), question)
+    kept = sieve.feed(draft.text) + sieve.finish()
+    if not sieve.removed:
+        return draft
+    if not kept.strip():
+        return Draft(NOTHING_SUPPORTED, (), sieve.removed)
+    text, order = renumbered(kept.rstrip(), {citation.index for citation in draft.citations})
+    cited = [replace(one, index=order[one.index]) for one in draft.citations if one.index in order]
+    return Draft(text, tuple(sorted(cited, key=lambda citation: citation.index)), sieve.removed)
+
+
+def _standing(citations: Sequence[Citation]) -> dict[int, Source]:
+    return {citation.index: read(citation.chunk) for citation in citations if quote_stands(citation)}
 
 
 def quote_stands(citation: Citation) -> bool:
@@ -102,6 +122,8 @@ def _judged_code(claim: Claim, cited: Mapping[int, Source]) -> CheckedSentence:
         place = locate_code(claim.words, source.chunk.text)
         if place:
             return _at(CheckedSentence(claim.text, True, (number,)), source, place)
+    if not code_lines(claim.words):  # an empty block claims nothing
+        return CheckedSentence(claim.text, True, tuple(n for n in claim.sources if n in cited))
     words = content_terms(claim.words)
     known = sum(any(term.found_in(source.ids) for source in cited.values()) for term in words)
     share = known / len(words) if words else 0.0
@@ -200,7 +222,8 @@ class Writing:
     def __init__(self, passages: Sequence[Passage], question: str = "", policy: GroundingPolicy = "mark") -> None:
         self._passages = passages
         self._question = question
-        self._sieve = _Sieve(passages, question) if policy == "strict" else None
+        sources = {number: read(passage.chunk) for number, passage in enumerate(passages, 1)}
+        self._sieve = _Sieve(sources, question) if policy == "strict" else None
         self._numbering = Renumbering(range(1, len(passages) + 1))
         self._shown: list[str] = []
         self._withheld = False
@@ -219,9 +242,9 @@ class Writing:
         text = "".join(self._shown)
         removed = self._sieve.removed if self._sieve else 0
         if self._withheld:
-            return Draft(text, ()), Grounding(removed=removed)
+            return Draft(text, (), removed), Grounding(removed=removed)
         draft, grounding = settled(text, self._passages, self._numbering.order, self._question)
-        return draft, replace(grounding, removed=removed)
+        return replace(draft, removed=removed), replace(grounding, removed=removed)
 
     def _show(self, text: str) -> str:
         self._shown.append(text)
@@ -231,12 +254,12 @@ class Writing:
 class _Sieve:
     """Lets the supported sentences through. A heading waits for a sentence below it, a row needs its header."""
 
-    def __init__(self, passages: Sequence[Passage], question: str) -> None:
-        self._sources = {number: read(passage.chunk) for number, passage in enumerate(passages, 1)}
+    def __init__(self, sources: Mapping[int, Source], question: str) -> None:
+        self._sources = sources
         self._asked = term_ids(question)
         self._text = ""
         self._at = 0  # up to here all is decided
-        self._waiting = ""  # headings
+        self._waiting: list[tuple[int, str]] = []  # headings, with their levels
         self._headless = False  # the table that is being read has lost its header
         self._passed = ""  # the end of what was let through
         self.removed = 0
@@ -245,29 +268,29 @@ class _Sieve:
         self._text += piece
         if not _ENDS.search(piece):
             return ""
-        settled = without_unfinished(self._text)
-        return self._decided(settled, claims(settled)[:-1])
+        found = claims(without_unfinished(self._text))
+        return "".join(self._decided(claim, after.begin) for claim, after in pairwise(found))  # the last may go on
 
     def finish(self) -> str:
-        return self._decided(self._text, claims(self._text))
+        found = claims(self._text)
+        ends = [*(claim.begin for claim in found[1:]), len(self._text)]
+        return "".join(self._decided(claim, end) for claim, end in zip(found, ends, strict=bool(found)))
 
-    def _decided(self, text: str, complete: Sequence[Claim]) -> str:
-        begins = [claim.begin for claim in claims(text)] + [len(text)]
-        out = ""
-        for position, claim in enumerate(complete):
-            if claim.begin >= self._at:
-                self._at = begins[position + 1]
-                out += self._sifted(claim, text[claim.begin : self._at])
-        return out
+    def _decided(self, claim: Claim, end: int) -> str:
+        if claim.begin < self._at:
+            return ""
+        self._at = end
+        return self._sifted(claim, self._text[claim.begin : end])
 
     def _sifted(self, claim: Claim, segment: str) -> str:
         if not is_claim(claim):
-            self._waiting += segment
+            level = len(claim.text) - len(claim.text.lstrip("#"))
+            self._waiting = [*(one for one in self._waiting if one[0] < level), (level, segment)]
             return ""
         if claim.kind != "row":
             self._headless = False
         if not self._headless and _judged(replace(claim, leans=()), self._sources, self._asked).supported:
-            out, self._waiting = self._waiting + segment, ""
+            out, self._waiting = "".join(heading for _, heading in self._waiting) + segment, []
         else:
             self.removed += 1
             self._headless = self._headless or claim.kind == "header"

@@ -194,9 +194,15 @@ def _signs(text: str) -> frozenset[int]:
 
 
 def verbatim(claim: str, sources: Sequence[Source]) -> Source | None:
-    """The passage in which the sentence stands word for word."""
+    """The passage in which the sentence stands word for word; what is set as code, letter for letter."""
     said = letters(claim)
-    return next((source for source in sources if said.strip() and said in source.letters), None)
+    code = [fold(span) for span in _CODE.findall(claim)]
+    for source in sources:
+        if said.strip() and said in source.letters:
+            folded = fold(source.raw) if code else ""
+            if all(span in folded for span in code):
+                return source
+    return None
 
 
 def support(claim: str, sources: Sequence[Source], asked: frozenset[int] = frozenset()) -> Support:
@@ -224,8 +230,8 @@ def measured(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tu
         "new": len(new) / len(terms) if terms else 0.0,
         "apart": _apart(in_order, sources),
         "scattered": _scattered(terms, sources),
-        "numbers": float(min(len(numbers), 2)),
-        "names": float(min(len(names), 2)),
+        "numbers": 0.0 if no_claim else float(min(len(numbers), 2)),
+        "names": 0.0 if no_claim else float(min(len(names), 2)),
         "no_claim": float(no_claim or not terms),
     }
     return values, missing
@@ -274,7 +280,7 @@ def _missing(
         return f"{numbers[0]} is not in the source"
     raw = "\n".join(source.raw for source in sources)
     for term in _exact_terms(claim, new):
-        if not _stands_exactly(term.text, raw) and not (term.id in asked or term.found_in(asked)):
+        if not term.found_in(asked) and not _stands_exactly(term.text, raw):
             return f"{term.text} is not in the source"
     if any(_misquotes(straight or curved, sources, asked) for straight, curved in _QUOTED.findall(claim)):
         return "the words in quotation marks are not in the source"
@@ -302,7 +308,7 @@ def _looks_like_code(text: str) -> bool:
 
 
 def _stands_exactly(text: str, raw: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", raw) is not None
+    return not text.isascii() or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", raw) is not None
 
 
 def _missing_names(claim: str, new: Sequence[ContentTerm], sources: Sequence[Source]) -> list[str]:
@@ -340,14 +346,10 @@ def locate(words: str, text: str) -> tuple[int, int] | None:
 
 def locate_code(block: str, text: str) -> tuple[int, int] | None:
     """Where a code block stands line by line, indented as a whole or not; its fences do not count."""
-    lines = block.split("\n")
-    if _FENCE.match(lines[0]):
-        fence = lines[0].strip()[:3]
-        lines = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith(fence) else lines[1:]
-    wanted = [_indented(line) for line in lines if line.strip()]
+    wanted = code_lines(block)
     if not wanted:
         return None
-    held = [(*_indented(match.group()), match) for match in _LINE.finditer(text)]
+    held = [(*_indented(match.group()), match) for match in _LINE.finditer(text) if _indented(match.group())[1]]
     for first in range(len(held) - len(wanted) + 1):
         offset = held[first][0] - wanted[0][0]
         run = held[first : first + len(wanted)]
@@ -358,6 +360,15 @@ def locate_code(block: str, text: str) -> tuple[int, int] | None:
         ):
             return run[0][2].end() - len(run[0][1]), run[-1][2].end()
     return locate(wanted[0][1], text) if len(wanted) == 1 else None
+
+
+def code_lines(block: str) -> list[tuple[int, str]]:
+    """Its lines with their indents, without fences and empty ones."""
+    lines = block.split("\n")
+    if _FENCE.match(lines[0]):
+        fence = lines[0].strip()[:3]
+        lines = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith(fence) else lines[1:]
+    return [told for told in map(_indented, lines) if told[1]]
 
 
 def _indented(line: str) -> tuple[int, str]:

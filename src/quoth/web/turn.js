@@ -30,6 +30,7 @@ export class Turn {
     this.number = ++made;
     this.text = "";
     this.sources = [];
+    this.unsupported = [];
     this.drawing = 0;
     this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
     this.progress = element("p", { className: "progress" }, "Looking through the book");
@@ -62,13 +63,18 @@ export class Turn {
   draw() {
     cancelAnimationFrame(this.drawing);
     this.drawing = 0;
-    this.answer.replaceChildren(render(this.text, { cite: (n) => this.marker(n) }));
+    this.answer.replaceChildren(render(this.text, { cite: (n) => this.marker(n), doubts: this.unsupported }));
   }
 
   cite(sources) {
     this.sources = sources;
     this.margin.replaceChildren(...sources.map((source) => this.card(source)));
     for (const quote of this.margin.querySelectorAll(".quote")) lengths.observe(quote);
+    this.draw();
+  }
+
+  ground(grounding) {
+    this.unsupported = grounding.sentences.filter((sentence) => !sentence.supported);
     this.draw();
   }
 
@@ -138,24 +144,26 @@ export class Turn {
   done(body) {
     this.text = body.answer ?? body.fallback_message ?? "";
     this.sources.length || this.cite(body.sources);
+    this.ground(body.grounding);
     this.settle();
     if (body.metadata.mode === "no_results" || !body.should_answer) return this.refuse(body.metadata);
-    const { supported, total, sentences } = body.grounding;
-    const doubtful = sentences.filter((sentence) => !sentence.supported);
+    const { removed, total } = body.grounding;
     this.below.replaceChildren(
       ...[
         body.metadata.low_confidence && element("p", { className: "caution" }, "The book touches on this only loosely. Read the sources before you rely on it."),
-        doubtful.length > 0 && this.doubts(doubtful, supported, total),
+        this.unsupported.length > 0 && this.doubts(total),
+        removed > 0 && element("p", { className: "caution" }, `${removed} ${removed === 1 ? "sentence that" : "sentences that"} no source supports ${removed === 1 ? "was" : "were"} taken out.`),
         this.facts(body),
       ].filter(Boolean),
     );
   }
 
-  doubts(doubtful, supported, total) {
+  doubts(total) {
+    const each = this.unsupported.map(({ text, reason }) => element("li", {}, element("q", {}, text), reason && `: ${reason}`));
     return element(
       "div", { className: "caution" },
-      element("p", {}, `${total - supported} of ${total} sentences could not be confirmed in the sources:`),
-      element("ul", {}, doubtful.map((sentence) => element("li", {}, sentence.text))),
+      element("p", {}, `⚠ ${each.length} of ${total} sentences, underlined above, could not be confirmed in the sources:`),
+      element("ul", {}, each),
     );
   }
 
