@@ -23,11 +23,12 @@ function doubted(text, doubts) {
   for (const { text: sentence, reason } of doubts) {
     const start = text.indexOf(sentence, at);
     if (start < 0) continue;
-    // A row or a block of code must stay the first thing on its line: the mark goes into its text.
-    const inner = /^(\s*(?:`{3,}|~{3,})[^\n]*\n|\|\s*)/.exec(sentence)?.[0].length ?? 0;
-    const end = start + (inner ? sentence.replace(/(?:\s*\||\n\s*(?:`{3,}|~{3,}))?\s*$/, "").length : sentence.length);
-    out += text.slice(at, start + inner) + OPEN + text.slice(start + inner, end) + CLOSE;
-    at = Math.max(end, start + inner);
+    // A row or a block of code must stay the first thing on its line: the mark goes into its first line of text.
+    const inner = /^(?:\s*(?:`{3,}|~{3,})[^\n]*\n|\|)/.exec(sentence)?.[0].length ?? 0;
+    const length = inner ? sentence.slice(inner).split(/\n|\|/)[0].length : sentence.length;
+    const [from, to] = [start + inner, start + inner + length];
+    out += text.slice(at, from) + OPEN + text.slice(from, to) + CLOSE;
+    at = to;
     reasons.push(reason ?? "");
   }
   return [out + text.slice(at), reasons];

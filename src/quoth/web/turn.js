@@ -159,10 +159,10 @@ export class Turn {
   }
 
   doubts(total) {
-    const each = this.unsupported.map(({ text, reason }) => element("li", {}, element("q", {}, text), reason && `: ${reason}`));
+    const each = this.unsupported.map(({ text, reason }) => element("li", {}, named(text), reason && `: ${reason}`));
     return element(
       "div", { className: "caution" },
-      element("p", {}, `⚠ ${each.length} of ${total} sentences, underlined above, could not be confirmed in the sources:`),
+      element("p", {}, `⚠ ${each.length} of ${total} sentences, marked above, could not be confirmed in the sources:`),
       element("ul", {}, each),
     );
   }
@@ -232,6 +232,13 @@ export class Turn {
       ),
     );
   }
+}
+
+// A doubtful sentence as it is named below the answer: without the signs that only its form needs.
+function named(text) {
+  if (/^\s*(?:`{3}|~{3})/.test(text)) return "A block of code";
+  const words = text.startsWith("|") ? text.split("\n")[0].replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()).join(" · ") : text;
+  return element("q", {}, words.replace(/\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g, ""));
 }
 
 function nearest(suggestion) {
