@@ -22,14 +22,15 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora import Floats
+from corpora import chunk_of
 from quoth.calibration import Logistic
 from quoth.claims import claims, is_claim
 from quoth.domain import Citation
+from quoth.evals import metrics
+from quoth.evals.fitting import Floats, Mask, fit_logistic
 from quoth.grounding import check
 from quoth.support import FEATURES, Source, fitted, measured, read, support
 from quoth.terms import TERMS_VERSION, content_terms, term_ids
-from refusal import Mask, auroc, chunk_of, fit_logistic
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "src" / "quoth" / "grounding.json"
@@ -150,6 +151,13 @@ def answer_scores(of: list[Judged], scores: Floats, count: int) -> Floats:
     for one, score in zip(of, scores, strict=True):
         weakest[one.answer].append(float(score))
     return np.array([np.prod(sorted(each)[:2]) for each in weakest])
+
+
+def auroc(doubts: Floats, labels: Mask) -> float:
+    """The chance that what is unsupported is doubted more than what is supported."""
+    found = metrics.auroc(doubts.tolist(), labels.tolist())
+    assert found is not None
+    return found
 
 
 def threshold_for(of: list[Judged], scores: Floats) -> float:
