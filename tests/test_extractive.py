@@ -125,6 +125,11 @@ def test_a_row_of_a_short_table_comes_with_the_whole_table() -> None:
     assert made.citations[0].quote == TABLE
 
 
+def test_a_table_of_which_two_rows_answer_is_quoted_once() -> None:
+    made = answer("Which flag means number of hits, which verbose output?", TABLE)
+    assert made.text == f"{TABLE}\n\n[1]"
+
+
 def test_a_row_of_a_long_table_comes_with_its_header_and_the_quote_is_the_row() -> None:
     made = answer("Which flag means verbose output?", TABLE, options=ExtractiveOptions(longest_table=1))
     assert made.text == "| Flag | Meaning |\n|---|---|\n| `-v` | verbose output |\n\n[1]"

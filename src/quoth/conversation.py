@@ -7,10 +7,11 @@ error it is and stores nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
 
 from quoth import confidence, extractive, grounding, questions
+from quoth.calibration import Calibration
 from quoth.confidence import ConfidenceOptions
 from quoth.domain import (
     REFUSAL_SENTENCE,
@@ -35,12 +36,13 @@ from quoth.domain import (
 )
 from quoth.errors import SessionNotFound
 from quoth.extractive import ExtractiveOptions
+from quoth.grounding import GroundingPolicy
 from quoth.ports import ChunkIndex, Clock, Library
 from quoth.questions import FollowUpOptions
 from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
-from quoth.views import metadata_view, sources_view
+from quoth.views import metadata_view, sources_view, unsupported_view
 
 NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
@@ -50,7 +52,9 @@ SUGGESTIONS = 3
 class AnswerOptions:
     refusal: str = REFUSAL_SENTENCE
     confidence: ConfidenceOptions = ConfidenceOptions()
+    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
     extractive: ExtractiveOptions = ExtractiveOptions()
+    grounding: GroundingPolicy = "mark"
     follow_ups: FollowUpOptions = FollowUpOptions()
 
 
@@ -95,7 +99,7 @@ class Conversations:
         evidence = await self._retriever.find(
             search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
         )
-        return evidence, confidence.judge(evidence, self._options.confidence)
+        return evidence, confidence.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
         """The same answer as the stream's, without the stream."""
@@ -117,6 +121,8 @@ class Conversations:
         if verdict.should_answer:
             yield Status("generating")
             draft = extractive.draft(question.query, evidence, self._options.extractive)
+            if self._options.grounding == "strict":  # before a word of it is shown
+                draft = grounding.sieved(draft, question.query)
         for piece in self._pieces(question, draft):
             yield Delta(piece)
         watch.lap("answer")
@@ -167,7 +173,10 @@ class Conversations:
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return confidence.judge(evidence, self._options.confidence, question.similarity_threshold)
+        return confidence.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
+
+    def _confidence(self, book_id: str) -> ConfidenceOptions:
+        return replace(self._options.confidence, own=self._options.own_calibration(book_id))
 
     def _pieces(self, question: Question, draft: Draft | None) -> list[str]:
         """The text in the pieces in which it is streamed: joined, they are the answer."""
@@ -182,7 +191,9 @@ class Conversations:
         self, question: Question, evidence: Evidence, verdict: Verdict, draft: Draft | None, watch: Stopwatch
     ) -> Answer:
         given = draft or Draft(self._refusal(question), ())
-        checked = Grounding() if draft is None else grounding.check(draft.text, draft.citations)
+        checked = Grounding()
+        if draft is not None:
+            checked = replace(grounding.check(draft.text, draft.citations, question.query), removed=draft.removed)
         watch.lap("check")
         in_book = question.selected_text is None
         return Answer(
@@ -215,7 +226,7 @@ class Conversations:
                 query=answer.question.query,
                 response=answer.text or "",
                 sources=tuple(sources_view(answer)),
-                metadata=metadata_view(answer),
+                metadata={**metadata_view(answer), "unsupported": unsupported_view(answer.grounding)},
             )
         )
 

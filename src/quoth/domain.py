@@ -7,7 +7,8 @@ stage takes these values in and hands these values out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -28,6 +29,7 @@ Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 AnchorRule = Literal[
     "docusaurus",
     "github",
+    "honkit",
     "html",  # only ids that stand in the text
     "jupyter",
     "mdbook",
@@ -252,7 +254,8 @@ class IndexStatus:
     chunks: int
     generation: int
     fingerprint: Fingerprint
-    bytes_on_disk: int
+    bytes_on_disk: int  # 0 where the index does not know
+    published_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +327,42 @@ class Filters:
     layer: Layer | None = None
     parent_doc_id: str | None = None
 
+    def narrowed_by(self, other: Filters) -> Filters | None:
+        """What passes both, never more; None when nothing can. Two different headings count as nothing: one may stand
+        above the other, but a filter names only one."""
+        narrowed: dict[str, Any] = {}
+        for name in Filters.__slots__:
+            one, two = getattr(self, name), getattr(other, name)
+            if one in (None, ()) or two in (None, ()):
+                narrowed[name] = two if one in (None, ()) else one
+            elif (both := _NARROWER.get(name, _same)(one, two)) is None:
+                return None
+            else:
+                narrowed[name] = both
+        return Filters(**narrowed)
+
+
+def _same(one: Any, two: Any) -> Any:
+    return one if one == two else None
+
+
+def _longer_prefix(one: str, two: str) -> str | None:
+    short, long = sorted((one, two), key=len)
+    return long if long.startswith(short) else None
+
+
+def _shared(one: tuple[ProficiencyLevel, ...], two: tuple[ProficiencyLevel, ...]) -> Any:
+    return tuple(level for level in one if level in two) or None
+
+
+_NARROWER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "source_url_prefix": _longer_prefix,
+    "chapter_min": max,
+    "chapter_max": min,
+    "hardware_tier": min,
+    "proficiency_levels": _shared,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
@@ -336,7 +375,9 @@ class IndexQuery:
 
 @dataclass(frozen=True, slots=True)
 class IndexHit:
-    chunk: Chunk
+    """A chunk by its id: of the many that are found only the best few are worth reading."""
+
+    chunk_id: str
     score: float
 
 
@@ -360,6 +401,8 @@ class Passage:
     dense_rank: int | None = None
     sparse_score: float | None = None
     sparse_rank: int | None = None
+    pair_share: float = 0.0  # of the query's neighbouring words, those that stand side by side here too, by rarity
+    agreement: float = 0.0  # cosine with the best passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +469,10 @@ class CheckedSentence:
     text: str
     supported: bool
     sources: tuple[int, ...]
+    score: float = 1.0  # 0–1: the chance that the sources say this
+    reason: str = ""  # why it is not supported, for the reader
+    start: int | None = None  # where it stands word for word in the file of its source
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,6 +480,7 @@ class Grounding:
     """Each sentence of the answer, checked against the passages it cites."""
 
     sentences: tuple[CheckedSentence, ...] = ()
+    removed: int = 0  # sentences that were not supported and are no longer in the answer
 
     @property
     def supported(self) -> int:
@@ -441,6 +489,12 @@ class Grounding:
     @property
     def total(self) -> int:
         return len(self.sentences)
+
+    @property
+    def score(self) -> float:
+        """The chance that the sources say even the two sentences that are least like them."""
+        weakest = sorted(sentence.score for sentence in self.sentences)[:2]
+        return math.prod(weakest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,6 +562,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
+    removed: int = 0  # sentences that were taken out because nothing supports them
 
 
 @dataclass(frozen=True, slots=True)

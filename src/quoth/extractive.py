@@ -287,8 +287,12 @@ def _composed(
     citations: list[Citation] = []
     for rank in sorted(chosen, key=lambda rank: _book_order(passages[rank].chunk)):
         passage = passages[rank]
+        quoted = -1  # up to where
         for run in _runs(passage.chunk.text, units[rank], sorted(chosen[rank])):
             run = _with_table(run, units[rank], options)
+            if run[0].start < quoted:  # another row of a table that stands there already
+                continue
+            quoted = run[-1].end
             citations.append(_citation(len(citations) + 1, passage, run))
             blocks.extend(_blocks(passage.chunk, run, units[rank], len(citations)))
     return Draft(text=_joined(blocks), citations=tuple(citations))
