@@ -9,6 +9,7 @@ when vectors are wanted or a chunk of the base goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quoth.adapters.changes import NOTHING, Changes, Point
@@ -23,12 +24,20 @@ if TYPE_CHECKING:
     from quoth.adapters.open_books import OpenBooks
 
 
+@dataclass(frozen=True, slots=True)
+class DraftOptions:
+    most_changes: int = 512  # chunks that stand beside the base of a book before it is built anew
+    plain_up_to: int = 20_000  # chunks of a book; a larger base is condensed, which takes a while and searches faster
+
+
 class Draft:
-    def __init__(self, generations: Generations, fingerprint: Fingerprint, books: OpenBooks, most_changes: int) -> None:
+    def __init__(
+        self, generations: Generations, fingerprint: Fingerprint, books: OpenBooks, options: DraftOptions
+    ) -> None:
         self._generations = generations
         self._fingerprint = fingerprint
         self._books = books
-        self._most_changes = most_changes
+        self._options = options
         self._live: Pointer | None = None  # what it starts from; None: nothing
         self._number = 0  # of the generation that is live, also where it starts from nothing
         self._held: Inventory | None = None
@@ -63,7 +72,9 @@ class Draft:
         if not chunks:
             return
         self._changed = True
-        if self._building is None and (self._live is None or len(self._changes) + len(chunks) > self._most_changes):
+        if self._building is None and (
+            self._live is None or len(self._changes) + len(chunks) > self._options.most_changes
+        ):
             self._build()
         if self._building is not None:
             self._generations.reserve(sum(_room_for(indexed) for indexed in chunks))
@@ -80,7 +91,7 @@ class Draft:
         if not known:
             return
         self._changed = True
-        if self._building is None and len(self._changes) + len(known) > self._most_changes:
+        if self._building is None and len(self._changes) + len(known) > self._options.most_changes:
             self._build()
         if self._building is not None:
             self._building.drop(known)
@@ -148,7 +159,7 @@ class Draft:
         number = self._number + 1
         if self._live is None:
             folder = self._generations.begin(number, copy_of=None)
-            self._building = Shard.create(folder, self._fingerprint.dimensions)
+            self._building = Shard.create(folder, self._fingerprint.dimensions, self._options.plain_up_to)
             return
         # Let go of the live one first: open at the same time, the two would take twice the memory.
         self._books.forget(self._generations.book_id)
