@@ -218,6 +218,18 @@ async def test_an_edit_opens_a_base_once_and_readers_here_not_again(
     assert open_before == [0] * opens
 
 
+async def test_a_new_page_does_not_open_the_engine_at_all(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(open_index(), 1, 1)
+    index = open_index()
+    monkeypatch.delattr(Shard, "load")
+    await write(index, indexed(a_chunk("new")))
+    assert (await index.status(BOOK)).chunks == 22
+    monkeypatch.undo()
+    assert a_chunk("new").id in await all_ids(index)
+
+
 async def test_a_reader_keeps_the_base_open_when_only_changes_are_published(
     data_dir: Path, open_index: OpenIndex
 ) -> None:
