@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -199,3 +200,10 @@ def test_every_answer_is_verbatim_and_its_markers_are_its_citations(one: str, tw
     assert list(dict.fromkeys(numbers)) == sorted(set(numbers))
     assert all(citation.quote in citation.chunk.text for citation in made.citations)
     assert all(fold(citation.quote) for citation in made.citations)
+
+
+def test_a_reader_who_asks_for_more_is_not_told_the_same_again() -> None:
+    told = "The sensor profile has a depth of 5."
+    found = evidence("sensor profile depth", chunk(f"{told} The sensor profile is best effort."))
+    assert draft("Tell me more", found).text.startswith(told)
+    assert draft("Tell me more", replace(found, told=(told,))).text == "The sensor profile is best effort. [1]"

@@ -108,7 +108,7 @@ async def bootstrap(
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(Retriever(index, embedder), store, clock, options),
+            conversations=Conversations(Retriever(index, embedder), index, store, clock, options),
             calibrations=calibrations,
         )
 
@@ -118,6 +118,7 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
         refusal=settings.refusal_sentence,
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
+        grounding=settings.grounding,
     )
 
 

@@ -7,6 +7,7 @@ stage takes these values in and hands these values out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -374,7 +375,9 @@ class IndexQuery:
 
 @dataclass(frozen=True, slots=True)
 class IndexHit:
-    chunk: Chunk
+    """A chunk by its id: of the many that are found only the best few are worth reading."""
+
+    chunk_id: str
     score: float
 
 
@@ -421,6 +424,7 @@ class Evidence:
     total_found: int
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
+    told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -465,6 +469,10 @@ class CheckedSentence:
     text: str
     supported: bool
     sources: tuple[int, ...]
+    score: float = 1.0  # 0–1: the chance that the sources say this
+    reason: str = ""  # why it is not supported, for the reader
+    start: int | None = None  # where it stands word for word in the file of its source
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,6 +480,7 @@ class Grounding:
     """Each sentence of the answer, checked against the passages it cites."""
 
     sentences: tuple[CheckedSentence, ...] = ()
+    removed: int = 0  # sentences that were not supported and are no longer in the answer
 
     @property
     def supported(self) -> int:
@@ -480,6 +489,12 @@ class Grounding:
     @property
     def total(self) -> int:
         return len(self.sentences)
+
+    @property
+    def score(self) -> float:
+        """The chance that the sources say even the two sentences that are least like them."""
+        weakest = sorted(sentence.score for sentence in self.sentences)[:2]
+        return math.prod(weakest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,11 +521,48 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source as the reader of an earlier answer saw it: what a later question may point at."""
+
+    index: int  # the n of [n]
+    chunk_id: str = ""  # empty where the source was a selected text
+    title: str = ""
+    section: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
+
+    question: str
+    answer: str = ""
+    searched: str = ""
+    sources: tuple[CitedSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is really searched for a question, and why it differs from its words."""
+
+    text: str
+    rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
+    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    pinned: CitedSource | None = None  # the source that the question points at
+    told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+
+    @property
+    def stands_alone(self) -> bool:
+        return not self.rules
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An answer before it is checked: text with [n] markers and what each marker points at."""
 
     text: str
     citations: tuple[Citation, ...]
+    removed: int = 0  # sentences that were taken out because nothing supports them
 
 
 @dataclass(frozen=True, slots=True)

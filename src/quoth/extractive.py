@@ -83,7 +83,8 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
         sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
     ]
     asked = _asked(question, evidence)
-    candidates = sorted(_candidates(passages, units, asked), key=lambda c: (-c.score, c.passage, c.unit))
+    found = [c for c in _candidates(passages, units, asked) if not _told(passages[c.passage], units, c, evidence.told)]
+    candidates = sorted(found, key=lambda c: (-c.score, c.passage, c.unit))
     chosen = _chosen(candidates, passages, units, options)
     if asked.code:
         _add_code(chosen, units)
@@ -125,6 +126,11 @@ def _candidates(passages: Sequence[Passage], units: Sequence[list[Sentence]], as
             before = ids
             if _readable(text):
                 yield _Candidate(score, rank, position, ids)
+
+
+def _told(passage: Passage, units: Sequence[list[Sentence]], candidate: _Candidate, told: Sequence[str]) -> bool:
+    unit = units[candidate.passage][candidate.unit]
+    return any(passage.chunk.text[unit.start : unit.end] in quote for quote in told)
 
 
 def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int]) -> float:

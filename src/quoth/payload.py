@@ -95,6 +95,22 @@ def conditions(filters: Filters) -> Iterator[Condition]:
         yield Condition("parent_doc_id", equals=filters.parent_doc_id)
 
 
+def holds(wanted: Condition, payload: Mapping[str, Any]) -> bool:
+    """Of a payload at hand; a list holds what one of its values does."""
+    found = payload[wanted.field]
+    return any(_meets(wanted, value) for value in (found if isinstance(found, list) else [found]))
+
+
+def _meets(wanted: Condition, value: Any) -> bool:
+    if value is None:
+        return False
+    if wanted.prefix is not None:
+        return str(value).startswith(wanted.prefix)
+    if wanted.any_of or wanted.equals is not None:
+        return value in (wanted.any_of or (wanted.equals,))
+    return (wanted.least is None or value >= wanted.least) and (wanted.most is None or value <= wanted.most)
+
+
 # A book id names a folder and a tenant, so it is the same thing on every file system and needs no quoting.
 _BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 

@@ -23,6 +23,7 @@ from quoth.domain import (
     TermWeights,
     Vector,
 )
+from quoth.errors import IndexUnavailable
 from quoth.fusion import (
     FusionOptions,
     Scored,
@@ -38,6 +39,7 @@ from quoth.fusion import (
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
 from quoth.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
+ATTEMPTS = 3  # where a book is published between finding and reading
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
 
@@ -72,6 +74,10 @@ def prepare(query: str, tokens: TokenCounter) -> Prepared:
     return Prepared(readable, query_weights(query), query_terms(query), query_pairs(readable))
 
 
+class _Vanished(Exception):
+    """A chunk that was found is not there any more."""
+
+
 class Retriever:
     def __init__(self, index: ChunkIndex, embedder: Embedder, options: RetrievalOptions = RetrievalOptions()) -> None:
         self._index = index
@@ -81,6 +87,16 @@ class Retriever:
     async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
         asked = await self._prepared(query)
         vector = await self._embedder.embed_query(asked.readable)
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
+            except _Vanished:
+                continue  # what was found belonged to the publication before
+        raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
+
+    async def _look(
+        self, query: str, asked: Prepared, vector: Vector, *, book_id: str, filters: Filters, limit: int
+    ) -> Evidence:
         depth = max(self._options.depth, limit)
         hits, rarity = await asyncio.gather(
             self._index.search(IndexQuery(book_id, vector, asked.sparse, filters, depth)),
@@ -88,13 +104,13 @@ class Retriever:
         )
         size = hits.total_found if filters == Filters() else await self._index.count(book_id)
         full = completed(asked.words, rarity, size)
-        chunks = {hit.chunk.id: hit.chunk for hit in (*hits.dense, *hits.sparse)}
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
         calibration = calibration_for(self._embedder.name)
         scale = scale_of(dense, absolute=calibration is not None)
         options = self._options.fusion
 
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale, options=options)
+        chunks = await self._read(book_id, scored, max(options.compared, limit))
         pairs = weighed(asked.pairs, full, size)
         near = with_pairs(unique(scored, chunks), pairs, lambda key: chunks[key].shown, options)
         near = near[: max(options.compared, limit)]
@@ -107,6 +123,20 @@ class Retriever:
             terms=tuple(query_term(word, rarity, full) for word in asked.words),
             diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
         )
+
+    async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
+        """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
+        found: dict[str, Chunk] = {}
+        step = self._options.fusion.read
+        for start in range(0, len(scored), step):
+            ids = [one.key for one in scored[start : start + step]]
+            chunks = await self._index.chunks(book_id, ids)
+            if len(chunks) < len(ids):
+                raise _Vanished
+            found.update((chunk.id, chunk) for chunk in chunks)
+            if len({chunk.content_hash for chunk in found.values()}) >= wanted:
+                break
+        return found
 
     async def _prepared(self, query: str) -> Prepared:
         tokens = self._embedder.tokens
@@ -135,7 +165,8 @@ def cut_to_limit(query: str, tokens: TokenCounter) -> str:
 def unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored]:
     """The best one of each text; of equally good ones that which a reader of the book meets first."""
     best: dict[str, Scored] = {}
-    for one in sorted(scored, key=lambda one: (-one.score, *_place(chunks[one.key]))):
+    read = (one for one in scored if one.key in chunks)
+    for one in sorted(read, key=lambda one: (-one.score, *_place(chunks[one.key]))):
         best.setdefault(chunks[one.key].content_hash, one)
     return list(best.values())
 
@@ -153,7 +184,7 @@ def diversity(vectors: Sequence[Vector]) -> float:
 
 
 def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
-    return [(hit.chunk.id, hit.score) for hit in hits]
+    return [(hit.chunk_id, hit.score) for hit in hits]
 
 
 def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:

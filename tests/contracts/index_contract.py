@@ -248,7 +248,7 @@ class IndexContract:
             indexed(near, (1.0, 0.0, 0.0, 0.0)),
         )
         hits = await index.search(a_query((1.0, 0.0, 0.0, 0.0)))
-        assert [hit.chunk for hit in hits.dense] == [near, far, opposite]
+        assert [hit.chunk_id for hit in hits.dense] == [near.id, far.id, opposite.id]
         assert [hit.score for hit in hits.dense] == pytest.approx([1.0, math.sqrt(0.5), -1.0], abs=1e-5)
 
     async def test_sparse_hits_are_weighted_by_the_idf_of_the_book(self, index: ChunkIndex) -> None:
@@ -263,7 +263,7 @@ class IndexContract:
         )
         hits = await index.search(a_query(terms={7: 2.0, 8: 1.0}, limit=3))
         seven, eight = hand_idf(8, 2), hand_idf(8, 7)
-        assert [hit.chunk for hit in hits.sparse] == [rare, both, common]
+        assert [hit.chunk_id for hit in hits.sparse] == [rare.id, both.id, common.id]
         expected = [2.0 * 1.5 * seven, 2.0 * 0.5 * seven + 0.75 * eight, 1.25 * eight]
         assert [hit.score for hit in hits.sparse] == pytest.approx(expected, rel=1e-4)
 
@@ -271,8 +271,8 @@ class IndexContract:
         one, two = a_chunk("one"), a_chunk("two")
         await write(index, indexed(one, terms={5: 1.0}), indexed(two, terms={}))
         hits = await index.search(a_query(terms={5: 1.0, 6: 1.0}))
-        assert [hit.chunk for hit in hits.sparse] == [one]
-        assert {hit.chunk.id for hit in hits.dense} == {one.id, two.id}
+        assert [hit.chunk_id for hit in hits.sparse] == [one.id]
+        assert {hit.chunk_id for hit in hits.dense} == {one.id, two.id}
         assert (await index.search(a_query(terms={}))).sparse == ()
 
     async def test_each_list_has_at_most_limit_hits_and_the_total_is_exact(self, index: ChunkIndex) -> None:
@@ -287,8 +287,8 @@ class IndexContract:
         await write(index, *(indexed(chunk, unit(1, 1, 0, 0)) for chunk in chunks), indexed(best, terms={1: 9.0}))
         hits = await index.search(a_query(limit=5))
         expected = [best.id, *sorted(chunk.id for chunk in chunks)[:4]]
-        assert [hit.chunk.id for hit in hits.dense] == expected
-        assert [hit.chunk.id for hit in hits.sparse] == expected
+        assert [hit.chunk_id for hit in hits.dense] == expected
+        assert [hit.chunk_id for hit in hits.sparse] == expected
 
     async def test_an_empty_book_finds_nothing(self, index: ChunkIndex) -> None:
         await write(index)
@@ -354,8 +354,8 @@ class IndexContract:
         found = []
         for filters, _ in FILTER_CASES:
             hits = await index.search(a_query(filters=filters))
-            dense = "".join(sorted(names[hit.chunk.id] for hit in hits.dense))
-            sparse = "".join(sorted(names[hit.chunk.id] for hit in hits.sparse))
+            dense = "".join(sorted(names[hit.chunk_id] for hit in hits.dense))
+            sparse = "".join(sorted(names[hit.chunk_id] for hit in hits.sparse))
             found.append((filters, dense, sparse, hits.total_found, await index.count(BOOK, filters)))
         assert found == [(filters, want, want, len(want), len(want)) for filters, want in FILTER_CASES]
 
@@ -374,8 +374,8 @@ class IndexContract:
         await write(index, indexed(mine))
         await write(index, indexed(yours), *(indexed(chunk) for chunk in others), book_id="cooking")
         hits = await index.search(a_query())
-        assert [hit.chunk for hit in hits.dense] == [mine]
-        assert [hit.chunk for hit in hits.sparse] == [mine]
+        assert [hit.chunk_id for hit in hits.dense] == [mine.id]
+        assert [hit.chunk_id for hit in hits.sparse] == [mine.id]
         assert hits.sparse[0].score == pytest.approx(hand_idf(1, 1), rel=1e-4)
         assert await index.idf(BOOK, [1]) == pytest.approx({1: hand_idf(1, 1)}, rel=1e-4)
         assert (await index.count(BOOK), await index.count("cooking")) == (1, 6)

@@ -117,8 +117,7 @@ class Points:
         if query.sparse.ids:
             scorings.append((_sparse(query.sparse), SPARSE, _idf_of(view)))
         lists, total = await asyncio.gather(self._best(scorings, among, query.limit), self.count(view, query.filters))
-        chunks = {hit.id: chunk_of(hit) for hits in lists for hit in hits}
-        ranked = [tuple(IndexHit(chunk=chunks[hit.id], score=hit.score) for hit in hits) for hits in lists]
+        ranked = [tuple(IndexHit(_id(hit), hit.score) for hit in hits) for hits in lists]
         return IndexHits(dense=ranked[0], sparse=ranked[1] if query.sparse.ids else (), total_found=total)
 
     async def idf(self, view: View, term_ids: Sequence[int]) -> dict[int, float]:
@@ -292,7 +291,9 @@ class Points:
         self, scorings: Sequence[Scoring], among: models.Filter, limit: int
     ) -> list[list[models.ScoredPoint]]:
         requests = [
-            models.QueryRequest(query=query, using=using, params=params, filter=among, limit=limit, with_payload=True)
+            models.QueryRequest(
+                query=query, using=using, params=params, filter=among, limit=limit, with_payload=[CHUNK_ID]
+            )
             for query, using, params in scorings
         ]
         answers = await self._server.ask(lambda client: client.query_batch_points(self._name, requests))

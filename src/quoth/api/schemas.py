@@ -80,7 +80,9 @@ class ResponseMetadata(Documented):
     low_confidence: bool
     request_id: UUID
     book_id: str
-    searched_query: str
+    searched_query: str = Field(
+        description="What was really searched: for a follow-up, the question and the words of the conversation it means"
+    )
     suggestions: list[Suggestion] = Field(description="The nearest sections, with a refusal")
     missing_terms: list[str] = Field(description="Words of the question that the book never uses, with a refusal")
     stage_ms: dict[str, float]
@@ -90,11 +92,17 @@ class CheckedSentence(Documented):
     text: str
     supported: bool
     sources: list[int]
+    score: float = Field(ge=0, le=1, description="The chance that the sources say this")
+    reason: str | None = Field(description="Why it is not supported")
+    start: int | None = Field(description="Where it stands word for word in the file of its source")
+    end: int | None
 
 
 class GroundingReport(Documented):
     supported: int
     total: int
+    score: float = Field(ge=0, le=1, description="The chance that the sources say even the two weakest sentences")
+    removed: int = Field(description="Unsupported sentences that were taken out (QUOTH_GROUNDING=strict)")
     sentences: list[CheckedSentence]
 
 
@@ -192,11 +200,17 @@ class LessonResponse(Documented):
     chunks: list[ChunkFields]
 
 
+class UnsupportedSentence(Documented):
+    text: str
+    reason: str
+
+
 class HistoryEntry(Documented):
     timestamp: datetime
     query: str
     response: str
     sources: list[SourceCitation | SelectedTextCitation]
+    unsupported: list[UnsupportedSentence] = Field(description="Sentences of the response that its sources do not say")
 
 
 class HistoryResponse(Documented):

@@ -260,4 +260,4 @@ def _idf(points: Iterable[IndexedChunk], term_ids: Sequence[int]) -> dict[int, f
 
 def _best(scored: list[tuple[float, Chunk]], limit: int) -> tuple[IndexHit, ...]:
     ranked = sorted(scored, key=lambda hit: (-hit[0], hit[1].id))
-    return tuple(IndexHit(chunk=chunk, score=score) for score, chunk in ranked[:limit])
+    return tuple(IndexHit(chunk.id, score) for score, chunk in ranked[:limit])
