@@ -26,19 +26,20 @@ def maybe(values: Any) -> Any:
     return st.none() | st.sampled_from(values)
 
 
-filters = st.builds(
-    Filters,
-    source_url_prefix=maybe(URLS),
-    section=maybe(HEADINGS),
-    module=maybe(["ros2", "isaac"]),
-    chapter_min=maybe([0, 1, 2]),
-    chapter_max=maybe([0, 1, 2]),
-    lesson=maybe([0, 1]),
-    hardware_tier=maybe([1, 2, 4]),
-    proficiency_levels=st.lists(st.sampled_from(LEVELS), max_size=3, unique=True).map(tuple),
-    layer=maybe(get_args(Layer)),
-    parent_doc_id=maybe(["p", "q"]),
-)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "source_url_prefix": st.sampled_from(URLS),
+    "section": st.sampled_from(HEADINGS),
+    "module": st.sampled_from(["ros2", "isaac"]),
+    "chapter_min": st.integers(0, 2),
+    "chapter_max": st.integers(0, 2),
+    "lesson": st.integers(0, 1),
+    "hardware_tier": st.integers(1, 4),
+    "proficiency_levels": st.lists(st.sampled_from(LEVELS[:3]), min_size=1, max_size=2, unique=True).map(tuple),
+    "layer": st.sampled_from(get_args(Layer)),
+    "parent_doc_id": st.sampled_from(["p", "q"]),
+}
+assert set(FIELDS) == set(Filters.__dataclass_fields__)
+filters = st.fixed_dictionaries({}, optional=FIELDS).map(lambda fields: Filters(**fields))
 chunks = st.builds(
     chunk,
     st.just("Nodes keep the last message."),
@@ -48,20 +49,32 @@ chunks = st.builds(
     chapter=maybe([0, 1, 2]),
     lesson=maybe([0, 1]),
     hardware_tier=st.sampled_from([1, 2, 3, 4]),
-    proficiency_level=st.sampled_from(LEVELS),
+    proficiency_level=st.sampled_from(LEVELS[:3]),
     layer=st.sampled_from(get_args(Layer)),
     parent_doc_id=st.sampled_from(["p", "q"]),
 )
 
 
-@given(filters, filters, chunks)
-def test_what_passes_narrowed_filters_passes_both(one: Filters, other: Filters, tried: Chunk) -> None:
+def check_narrowing(one: Filters, other: Filters, tried: list[Chunk]) -> None:
     narrowed = one.narrowed_by(other)
-    passed = narrowed is not None and passes(tried, narrowed)
-    both = passes(tried, one) and passes(tried, other)
-    assert passed <= both
-    two_headings = one.section is not None and other.section is not None and one.section != other.section
-    assert two_headings or passed == both
+    passed = [chunk for chunk in tried if narrowed is not None and passes(chunk, narrowed)]
+    both = [chunk for chunk in tried if passes(chunk, one) and passes(chunk, other)]
+    two_headings = None not in (one.section, other.section) and one.section != other.section
+    assert passed == ([] if two_headings else both)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@given(st.data())
+def test_what_passes_narrowed_filters_passes_both(field: str, data: st.DataObject) -> None:
+    one, other = (Filters(**{field: data.draw(FIELDS[field])}) for _ in range(2))
+    check_narrowing(one, other, data.draw(st.lists(chunks, min_size=1, max_size=8)))
+
+
+@given(filters, filters, st.lists(chunks, max_size=8))
+def test_filters_of_several_fields_are_narrowed_field_by_field(
+    one: Filters, other: Filters, tried: list[Chunk]
+) -> None:
+    check_narrowing(one, other, tried)
 
 
 @given(filters)
