@@ -148,9 +148,7 @@ class OpenAIChat:
                     if block is None:
                         break
         except TimeoutError:
-            raise _Passing(
-                f"no {'end' if limit > self._options.first_token else 'answer'} within {limit:.0f} seconds"
-            ) from None
+            raise _Passing(f"no {late} within {limit:g} seconds") from None
         except (Malformed, ReportedFault) as error:
             raise _Passing(str(error)) from error
         except httpx2.TransportError as error:
