@@ -84,9 +84,7 @@ READ_SECTION = Tool(
 TOOLS = (SEARCH_BOOK, READ_SECTION)
 
 
-def opening(
-    question: Question, passages: Sequence[Passage], history: Sequence[Turn], *, refusal: str
-) -> list[Message]:
+def opening(question: Question, passages: Sequence[Passage], history: Sequence[Turn], *, refusal: str) -> list[Message]:
     """The messages of the first call. A selection is alone with its question: nothing of the book may leak into it."""
     if question.selected_text is not None:
         rules, before, label = _SELECTION_RULES, [], "Selected text"
