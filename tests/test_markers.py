@@ -33,6 +33,7 @@ def through(*pieces: str, known: int = 5) -> tuple[str, list[int]]:
         ("An open ` tick\n\nends with its paragraph [3].", "An open ` tick\n\nends with its paragraph [1].", [3]),
         ("Ends in a bracket [", "Ends in a bracket [", []),
         ("Ends in half a marker [1", "Ends in half a marker [1", []),
+        ("An odd one [1-2-3].", "An odd one [1][2][3].", [1, 2, 3]),
         ("Range too wide [1-900].", "Range too wide [1][2][3][4][5].", [1, 2, 3, 4, 5]),
     ],
 )

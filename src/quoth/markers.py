@@ -15,7 +15,7 @@ from collections.abc import Callable
 _MARKER = re.compile(r"[\[【]\^?(\d{1,3}(?: ?[,;–-] ?\d{1,3}){0,11})(?:†[^\]】]{0,20})?[\]】]")
 _PERHAPS = re.compile(r"[\[【]\^?[\d ,;–-]{0,75}(?:†[^\]】]{0,20})?\Z")
 _STOP = re.compile(r"[\[【`\n]")
-_RANGE = re.compile(r"(\d+) ?[–-] ?(\d+)")
+_ENDS = re.compile(r"\d+")
 _TICKS = re.compile(r"`+")
 WIDEST_RANGE = 10
 
@@ -88,9 +88,8 @@ class Markers:
     def _renumbered(self, written: str) -> str:
         numbers: list[int] = []
         for part in re.split(r" ?[,;] ?", written):
-            span = _RANGE.fullmatch(part)
-            first, last = (int(span[1]), int(span[2])) if span else (int(part), int(part))
-            numbers += range(first, min(last, first + WIDEST_RANGE) + 1)
+            first, *_, last = _ENDS.findall(part) * 2  # alone, a number is a range of one
+            numbers += range(int(first), min(int(last), int(first) + WIDEST_RANGE) + 1)
         marks = []
         for number in dict.fromkeys(numbers):
             if self._exists(number):
