@@ -76,8 +76,8 @@ READ_SECTION = Tool(
     "Read the passages before and after one that you were given.",
     {
         "type": "object",
-        "properties": {"passage": {"type": "integer", "minimum": 1, "description": "The number of the passage."}},
-        "required": ["passage"],
+        "properties": {"chunk_id": {"type": "string", "description": "The number of the passage, for example 2."}},
+        "required": ["chunk_id"],
         "additionalProperties": False,
     },
 )
