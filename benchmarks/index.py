@@ -141,7 +141,7 @@ async def recall(index: EdgeIndex, dice: Dice, vectors: np.ndarray, rounds: int 
         query = dice.vector()
         best = {chunk(int(n)).id for n in np.argsort(-(vectors @ np.array(query)))[:50]}
         hits = await index.search(IndexQuery(BOOK, query, TermWeights((), ())))
-        found += len(best & {hit.chunk.id for hit in hits.dense})
+        found += len(best & {hit.chunk_id for hit in hits.dense})
     return found / (rounds * 50)
 
 

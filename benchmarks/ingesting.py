@@ -1,11 +1,13 @@
 """One side of `benchmarks/ingestion.py`: a process that ingests a folder of Markdown when told to, and is timed.
 
     python benchmarks/ingesting.py ours|llamaindex|langchain
+    python benchmarks/ingesting.py llamaindex|langchain FOLDER STORE    once: from what was stored to what is stored
 
 It reads a line of JSON for each command and answers with one. Quoth runs in the project's environment, the others in
 .venv-bench, so nothing is imported before the side is known. From the beginning of reading to the first search that
 finds something: loading, splitting, embedding, storing. Every side keeps what it needs to take over an edit later,
-in the way its own documentation describes; the others keep it in memory, Quoth on disk.
+in the way its own documentation describes; the others keep it in memory, Quoth on disk. Run once, as a command, they
+load what they had persisted, take the edit over and persist it again; Quoth's command is `quoth ingest`.
 
 What the others get, for their best: pages read with nothing but read_text where their own loader is slower, chunks of
 up to 254 tokens of the model's own tokenizer (so nothing is cut off), no overlap, no metadata in the embedded text,
@@ -34,6 +36,10 @@ class Ingesting(Protocol):
     def texts(self, name: str) -> list[str]: ...
 
     def set_batch(self, size: int) -> None: ...
+
+    def save(self, name: str, store: Path) -> None: ...
+
+    def restore(self, name: str, store: Path) -> None: ...
 
 
 class Ours:
@@ -73,6 +79,12 @@ class Ours:
 
     def set_batch(self, size: int) -> None:
         raise NotImplementedError("Quoth chooses its batches itself.")
+
+    def save(self, name: str, store: Path) -> None:
+        """It is on disk already."""
+
+    def restore(self, name: str, store: Path) -> None:
+        raise NotImplementedError("Its command is `quoth ingest`.")
 
 
 class LlamaIndex:
@@ -124,6 +136,18 @@ class LlamaIndex:
     def set_batch(self, size: int) -> None:
         self._embedder.embed_batch_size = size
 
+    def save(self, name: str, store: Path) -> None:
+        pipeline = self._pipelines[name]
+        pipeline.persist(str(store))
+        pipeline.vector_store.persist(str(store / "vectors.json"))
+
+    def restore(self, name: str, store: Path) -> None:
+        from llama_index.core.vector_stores import SimpleVectorStore
+
+        pipeline = self._pipelines[name] = self._pipeline()
+        pipeline.load(str(store))
+        pipeline.vector_store = SimpleVectorStore.from_persist_path(str(store / "vectors.json"))
+
 
 class LangChain:
     """The indexing API with a record manager, cleanup incremental."""
@@ -172,6 +196,21 @@ class LangChain:
     def set_batch(self, size: int) -> None:
         self._embedder.encode_kwargs["batch_size"] = size
 
+    def save(self, name: str, store: Path) -> None:
+        """The record manager that keeps itself needs a database; a file of its records costs less."""
+        manager, vectors = self._stores[name]
+        store.mkdir(exist_ok=True)
+        vectors.dump(str(store / "vectors.json"))
+        (store / "records.json").write_text(json.dumps(manager.records), encoding="utf-8")
+
+    def restore(self, name: str, store: Path) -> None:
+        from langchain_core.indexing import InMemoryRecordManager
+        from langchain_core.vectorstores import InMemoryVectorStore
+
+        manager = InMemoryRecordManager(namespace=name)
+        manager.records = json.loads((store / "records.json").read_text(encoding="utf-8"))
+        self._stores[name] = manager, InMemoryVectorStore.load(str(store / "vectors.json"), self._embedder)
+
 
 def model_tokenizer() -> Any:
     from transformers import AutoTokenizer
@@ -188,6 +227,12 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
     kinds: dict[str, type[Ingesting]] = {"ours": Ours, "llamaindex": LlamaIndex, "langchain": LangChain}
     side = kinds[sys.argv[1]]()
+    if sys.argv[2:]:
+        folder, store = map(Path, sys.argv[2:])
+        side.restore("once", store)
+        side.ingest(folder, "once")
+        side.save("once", store)
+        return
     print(json.dumps({"cpu": cpu()}), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)
@@ -197,6 +242,8 @@ def main() -> None:
             side.set_batch(command["batch"])
         elif "ingest" in command:
             side.ingest(Path(command["ingest"]), command["name"])
+        elif "save" in command:
+            side.save(command["name"], Path(command["save"]))
         else:
             answer["texts"] = side.texts(command["texts"])
         answer |= {"wall": time.perf_counter() - wall, "cpu": cpu() - busy}

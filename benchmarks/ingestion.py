@@ -2,7 +2,8 @@
 
 Three processes (`ingesting.py`) ingest the same pages in turn with the same MiniLM weights; what counts is the ratio
 within a round, because a busy machine slows all. The pages are those of the book with their includes resolved, so that
-all three read the same text. Then single pages are edited, and each takes the edit over in its own incremental way.
+all three read the same text. Then single pages are edited, and each takes the edit over in its own incremental way:
+first inside the running process, then as a command, from its start until all is stored.
 Beside it: a re-ingest of the whole, unchanged book by the command line, and memory at growing sizes (`memory.py`).
 Each part keeps its last figures in docs/benchmarks/ingestion.json until it is run again; ingestion.md shows them all.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -20,12 +22,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import memory
 from embedding import (
     BASELINE_ENVIRONMENT,
     REPORTS,
     ROOT,
+    Measured,
     Side,
     install_baseline,
     machine,
@@ -49,9 +53,12 @@ WITHOUT_DEPENDENCIES = ("langchain-huggingface==1.2.3",)
 BATCHES = (16, 32, 64)
 SIZES = (10_000, 50_000, 100_000)
 OURS, *OTHERS = NAMES = ("ours", "llamaindex", "langchain")
+EDITED = "round-0"  # what was ingested in the first round
+PROGRAM = Path(__file__).with_name("ingesting.py")
 PARTS = ("compare", "unchanged", "memory")
 
 Seconds = dict[str, list[float]]
+T = TypeVar("T")
 
 
 def install_frameworks(environment: Path) -> None:
@@ -84,16 +91,39 @@ def stage(book: Path, folder: Path, most: int | None) -> list[Path]:
     return pages
 
 
+def python_of(name: str, environment: Path) -> Path:
+    return Path(sys.executable) if name == OURS else environment / "bin" / "python"
+
+
+def variables(name: str, data_dir: Path) -> dict[str, str]:
+    if name == OURS:
+        return {"PYTHONPATH": str(ROOT / "src"), "BENCH_DATA_DIR": str(data_dir)}
+    return {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "MODEL_DIR": str(find_model_dir())}
+
+
+def as_command(name: str, environment: Path, pages: Path, data_dir: Path) -> Measured:
+    """From the start of a process that knows nothing to its end, when everything is stored."""
+    command = [python_of(name, environment), PROGRAM, name, pages, data_dir.parent / name]
+    if name == OURS:
+        command = [python_of(name, environment), "-m", "quoth", "ingest", pages]
+        command += ["--book", EDITED, "--data-dir", data_dir, "--json"]
+    before, begun = children_cpu(), time.perf_counter()
+    environ = {**os.environ, **variables(name, data_dir)}
+    subprocess.run([str(part) for part in command], check=True, capture_output=True, env=environ)
+    return Measured(wall=time.perf_counter() - begun, cpu=children_cpu() - before)
+
+
+def children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 @contextmanager
 def all_sides(environment: Path, data_dir: Path) -> Iterator[list[Side]]:
-    program = Path(__file__).with_name("ingesting.py")
-    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "MODEL_DIR": str(find_model_dir())}
     sides: list[Side] = []
     try:
         for name in NAMES:
-            python = Path(sys.executable) if name == OURS else environment / "bin" / "python"
-            where = {"PYTHONPATH": str(ROOT / "src"), "BENCH_DATA_DIR": str(data_dir)} if name == OURS else offline
-            sides.append(Side(name, [python, program, name], where))
+            sides.append(Side(name, [python_of(name, environment), PROGRAM, name], variables(name, data_dir)))
         yield sides
     finally:
         for side in sides:
@@ -138,7 +168,7 @@ def pages_to_edit(pages: Sequence[Path], count: int) -> list[Path]:
     return [middle[number * len(middle) // count] for number in range(min(count, len(middle)))]
 
 
-def turns(sides: Sequence[Side], number: int) -> list[Side]:
+def turns(sides: Sequence[T], number: int) -> list[T]:
     """Everyone goes first, second and last equally often."""
     start = number % len(sides)
     return [*sides[start:], *sides[:start]]
@@ -147,37 +177,43 @@ def turns(sides: Sequence[Side], number: int) -> list[Side]:
 def compare(book: Path, environment: Path, most: int | None, rounds: int, edits: int) -> dict[str, object]:
     seconds: dict[str, Seconds] = {
         what: {f"{name}{kind}": [] for name in NAMES for kind in ("", "_cpu")}
-        for what in ("full", "edit", "unchanged", "ready", "cold")
+        for what in ("full", "edit", "command", "unchanged", "ready", "cold")
     }
 
-    def note(what: str, side: Side, folder: Path, name: str) -> None:
-        measured = side.ask(ingest=str(folder), name=name)
-        seconds[what][side.name].append(measured["wall"])
-        seconds[what][f"{side.name}_cpu"].append(measured["cpu"])
-        print(f"{what} {side.name}: {measured['wall']:.2f} s, {measured['cpu']:.2f} s CPU", file=sys.stderr)
+    def note(what: str, name: str, measured: Measured) -> None:
+        seconds[what][name].append(measured["wall"])
+        seconds[what][f"{name}_cpu"].append(measured["cpu"])
+        print(f"{what} {name}: {measured['wall']:.2f} s, {measured['cpu']:.2f} s CPU", file=sys.stderr)
 
     with tempfile.TemporaryDirectory() as folder:
-        pages_dir, few = Path(folder) / "pages", Path(folder) / "few"
+        pages_dir, few, data_dir = Path(folder) / "pages", Path(folder) / "few", Path(folder) / "data"
         few.mkdir()
         pages = stage(book, pages_dir, most)
-        with all_sides(environment, Path(folder) / "data") as sides:
+        with all_sides(environment, data_dir) as sides:
             for side in sides:
-                seconds["ready"][side.name].append(side.ready["wall"])
-                seconds["ready"][f"{side.name}_cpu"].append(side.ready["cpu"])
+                note("ready", side.name, side.ready)
             batches = fastest_batches(sides, pages, few)
             for number in range(rounds):
                 for side in turns(sides, number):
-                    note("full", side, pages_dir, f"round-{number}")
-            texts = {side.name: described(side.ask(texts="round-0")["texts"]) for side in sides}
-            for number, page in enumerate(pages_to_edit(pages, edits)):
+                    note("full", side.name, side.ask(ingest=str(pages_dir), name=f"round-{number}"))
+            texts = {side.name: described(side.ask(texts=EDITED)["texts"]) for side in sides}
+            chosen = pages_to_edit(pages, 2 * edits)
+            for number, page in enumerate(chosen[::2]):
                 edit(page, number)
-                for side in turns(sides, number):
-                    note("edit", side, pages_dir, "round-0")
-                for side in turns(sides, number):
-                    note("unchanged", side, pages_dir, "round-0")
+                for what in ("edit", "unchanged"):
+                    for side in turns(sides, number):
+                        note(what, side.name, side.ask(ingest=str(pages_dir), name=EDITED))
+            for side in sides:
+                side.ask(save=str(Path(folder) / side.name), name=EDITED)
+        for number, page in enumerate(chosen[1::2]):
+            edit(page, number)
+            for name in turns(NAMES, number):
+                note("command", name, as_command(name, environment, pages_dir, data_dir))
     for name in NAMES:
-        seconds["cold"][name] = [seconds["ready"][name][0] + seconds["full"][name][0]]
-        seconds["cold"][f"{name}_cpu"] = [seconds["ready"][f"{name}_cpu"][0] + seconds["full"][f"{name}_cpu"][0]]
+        for kind in ("", "_cpu"):
+            seconds["cold"][f"{name}{kind}"] = [
+                seconds["ready"][f"{name}{kind}"][0] + seconds["full"][f"{name}{kind}"][0]
+            ]
     return {
         "machine": machine(),
         "load_after": os.getloadavg()[0],
@@ -208,8 +244,10 @@ def times_faster(seconds: Mapping[str, Seconds], other: str, cpu: str) -> dict[s
 
     found = {what: ratio(of[f"{other}{cpu}"], of[f"{OURS}{cpu}"]) for what, of in seconds.items()}
     # Whoever uses them without their bookkeeping ingests the book again after an edit.
-    whole = statistics.median(seconds["full"][f"{other}{cpu}"])
-    found["edit_against_all_again"] = statistics.median(whole / ours for ours in seconds["edit"][f"{OURS}{cpu}"])
+    for edited, whole in (("edit", "full"), ("command", "cold")):
+        again = statistics.median(seconds[whole][f"{other}{cpu}"])
+        ours = statistics.median(seconds[edited][f"{OURS}{cpu}"])
+        found[f"{edited}_against_all_again"] = again / ours
     return found
 
 

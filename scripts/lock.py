@@ -1,4 +1,5 @@
-"""Resolve pyproject.toml into requirements/run.lock and requirements/dev.lock: complete, hashed, for every platform.
+"""Resolve pyproject.toml into requirements/*.lock, each complete and hashed, for every platform: `run` is the default
+install, `cluster` is what the container holds, `dev` is everything.
 
 Needs `uv`. What requirements/exclude.txt names is left out on purpose; no index host is written.
 """
@@ -11,20 +12,23 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = {"run.lock": ["weights"], "dev.lock": ["weights", "dev"]}
+LOCKS = {
+    "run.lock": ["--group", "weights"],
+    "cluster.lock": ["--group", "weights", "--extra", "cluster"],
+    "dev.lock": ["--group", "weights", "--group", "dev"],
+}
 
 
 def main() -> None:
     uv = shutil.which("uv")
     if uv is None:
         sys.exit("uv is not on the PATH: pip install uv, in any environment, and run this again.")
-    for name, groups in LOCKS.items():
+    for name, parts in LOCKS.items():
         command = [uv, "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11"]
         command += ["--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet", "--upgrade"]
         command += ["--excludes", "requirements/exclude.txt", "-o", f"requirements/{name}"]
-        for group in groups:
-            command += ["--group", group]
-        if name == "dev.lock":
+        command += parts
+        if name != "run.lock":
             command += ["--constraints", "requirements/run.lock"]
         subprocess.run(command, cwd=ROOT, check=True)
 

@@ -1,7 +1,7 @@
 """A process that ingests a folder with the real index and database and the fake embedder, to be killed by a test.
 
 Usage: python ingest_process.py DATA FOLDER. Publishes after every few chunks, so that a kill falls between two
-publications, inside one, and between the index and the library.
+publications, inside one, and between the index and the library; now changes over a base, now a new base.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from quoth.adapters.edge import EdgeIndex, EdgeOptions
 from quoth.bootstrap import bootstrap
 from quoth.ingest import Ingest, IngestOptions
 from quoth.settings import load_settings
@@ -24,9 +25,11 @@ async def main(data: Path, folder: Path) -> None:
     settings = load_settings(environ={}, directory=folder, data_dir=data)
     async with bootstrap(settings, embedder=FakeEmbedder(dimensions=DIMENSIONS)) as quoth:
         options = IngestOptions(batch_chunks=4, publish_seconds=0.0)
-        ingest = Ingest(quoth.index, quoth.library, quoth.embedder, quoth.clock, options)
+        index = EdgeIndex(data, quoth.index.fingerprint, EdgeOptions(most_changes=8))
+        ingest = Ingest(index, quoth.library, quoth.embedder, quoth.clock, options)
         print("ready", flush=True)
         await ingest.run(open_source(folder, book_id=BOOK))
+        await index.close()
 
 
 if __name__ == "__main__":

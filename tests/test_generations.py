@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.index_contract import BOOK, FINGERPRINT
-from quoth.adapters.generations import Generations, Pointer, WriterLock, copy_sparse, published_books
+from quoth.adapters.generations import Generations, Pointer, copy_sparse, published_books
+from quoth.adapters.writer_lock import WriterLock
 from quoth.errors import Conflict, DiskFull, IndexUnavailable, UnknownBook
 
 
@@ -24,7 +25,7 @@ def publish(generations: Generations, number: int, text: str = "content") -> Non
     building = generations.begin(number, copy_of=None)
     (building / "deep").mkdir()
     (building / "deep" / "file").write_text(text)
-    generations.publish(building, Pointer(number, FINGERPRINT, 3))
+    generations.publish(Pointer(number, number, FINGERPRINT, 3))
 
 
 def names(generations: Generations) -> list[str]:
@@ -36,10 +37,36 @@ def test_a_publication_moves_the_pointer_and_keeps_only_the_one_before(generatio
     for number in (1, 2, 3):
         publish(generations, number)
         stamps.add(generations.stamp())
-        assert generations.pointer() == Pointer(number, FINGERPRINT, 3)
-        generations.check(number)
+        assert generations.pointer() == Pointer(number, number, FINGERPRINT, 3)
+        generations.check(generations.pointer())
     assert len(stamps) == 3
     assert names(generations) == ["CURRENT", "gen-000002", "gen-000003"]
+
+
+def test_changes_are_published_over_their_base_and_the_one_before_is_kept(generations: Generations) -> None:
+    publish(generations, 1)
+    for number in (2, 3, 4):
+        pointer = Pointer(number, 1, FINGERPRINT, 3)
+        generations.publish(pointer, f"changes {number}".encode())
+        assert generations.pointer() == pointer
+        assert generations.changes(pointer) == f"changes {number}".encode()
+    assert names(generations) == ["CURRENT", "gen-000001", "gen-000003.json", "gen-000004.json"]
+    publish(generations, 5)
+    assert names(generations) == ["CURRENT", "gen-000001", "gen-000004.json", "gen-000005"]
+    publish(generations, 6)
+    assert names(generations) == ["CURRENT", "gen-000005", "gen-000006"]
+
+
+def test_changes_that_were_never_published_are_swept(generations: Generations) -> None:
+    publish(generations, 1)
+    generations.publish(Pointer(2, 1, FINGERPRINT, 3), b"changes")
+    (generations.root / "gen-000003.json").write_text("killed before the pointer was replaced")
+    assert generations.sweep() == 2
+    assert names(generations) == ["CURRENT", "gen-000001", "gen-000002.json"]
+    generations.changes(generations.pointer())
+    (generations.root / "gen-000002.json").unlink()
+    with pytest.raises(IndexUnavailable, match=r"gen-000002.json is missing.*recreate"):
+        generations.changes(generations.pointer())
 
 
 def test_nothing_published_is_an_unknown_book(generations: Generations) -> None:
@@ -63,7 +90,7 @@ def test_a_build_begins_as_a_copy_that_leaves_the_original_alone(generations: Ge
     building = generations.begin(2, copy_of=1)
     (building / "deep" / "file").write_text("new")
     assert (generations.folder(1) / "deep" / "file").read_text() == "old"
-    generations.publish(building, Pointer(2, FINGERPRINT, 4))
+    generations.publish(Pointer(2, 2, FINGERPRINT, 4))
     assert (generations.folder(2) / "deep" / "file").read_text() == "new"
 
 
@@ -71,8 +98,6 @@ def test_what_killed_writers_left_is_swept_and_the_live_one_kept(generations: Ge
     for number in (1, 2, 3):
         publish(generations, number)
     generations.begin(4, copy_of=3)
-    # Killed between the rename of the folder and that of the pointer.
-    generations.folder(5).mkdir()
     assert generations.sweep() == 3
     assert names(generations) == ["CURRENT", "gen-000002", "gen-000003"]
 
@@ -109,10 +134,10 @@ def test_a_file_that_is_gone_or_short_is_found_before_it_is_mapped(generations: 
     file = generations.folder(1) / "deep" / "file"
     file.write_text("cont")
     with pytest.raises(IndexUnavailable, match=r"file has 4 bytes instead of 7.*recreate"):
-        generations.check(1)
+        generations.check(generations.pointer())
     file.unlink()
     with pytest.raises(IndexUnavailable, match=r"file is missing.*recreate"):
-        generations.check(1)
+        generations.check(generations.pointer())
 
 
 def test_room_that_is_not_there_is_a_full_disk(generations: Generations) -> None:

@@ -187,6 +187,14 @@ def test_levels_follow_the_order_in_which_adornments_appear() -> None:
     ]
 
 
+def test_a_title_that_skips_a_level_is_a_paragraph_and_takes_no_id() -> None:
+    text = "A\n=\n\nB\n-\n\nC\n~\n\nD\n=\n\nC\n~\n\nWords.\n\nE\n^\n\nF\n-\n\nC\n~\n"
+    assert [(words, anchor) for _, words, anchor in headings(text)] == [
+        *(("A", "a"), ("B", "b"), ("C", "c"), ("D", "d"), ("F", "f"), ("C", "id1")),
+    ]
+    assert "C" in plain(text, "rst").split("\n")
+
+
 def test_a_short_underline_makes_no_heading_and_a_transition_is_markup() -> None:
     assert headings("A long title\n--\n") == []
     assert [leaf.kind for leaf in leaves(blocks_of("Before.\n\n------\n\nAfter.\n"))] == [
@@ -245,6 +253,8 @@ def test_ids_that_are_taken_become_numbers_shared_by_the_whole_page() -> None:
         ("snake_case stays, _private too", "snake_case stays, _private too"),
         ("`interpreted`", "interpreted"),
         ("_`here` it is", "here it is"),
+        ("the __init__ of __main__, _own_", "the __init__ of __main__, _own_"),
+        ("(see link_) or two__.", "(see link) or two."),
     ],
 )
 def test_inline_marks_go_and_their_words_stay(written: str, read: str) -> None:

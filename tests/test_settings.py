@@ -72,7 +72,7 @@ def test_an_unknown_override_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_every_name_of_the_specifications_is_read(tmp_path: Path, name: str) -> None:
     [field] = [field for field in Settings.model_fields if name in variables_of(field)]
-    value = "1" if name.startswith("AGENT_") else "https://example.org/x"
+    value = {"QDRANT_COLLECTION_NAME": "books"}.get(name, "1" if name.startswith("AGENT_") else "https://example.org/x")
     for settings in (load(tmp_path, **{name: value}), load_from_dotenv(tmp_path, f"{name}={value}")):
         stored = getattr(settings, field)
         assert stored.get_secret_value() == value if isinstance(stored, SecretStr) else str(stored) in (value, "1.0")
@@ -209,6 +209,19 @@ def test_a_bad_value_of_a_secret_is_not_repeated(tmp_path: Path) -> None:
         load(tmp_path)
     assert "987654321" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_an_address_with_a_password_in_it_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    with pytest.raises(BadConfiguration, match="QDRANT_URL") as caught:
+        load(tmp_path, QDRANT_URL="https://reader:hunter2@cluster.example:6333")
+    assert "QDRANT_API_KEY" in caught.value.hint
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "x:y", "ä", "-", "x" * 201])
+def test_a_collection_name_that_qdrant_does_not_take_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadConfiguration, match="collection-name"):
+        load_settings(environ={}, directory=tmp_path, qdrant_collection_name=name)
 
 
 # --- the object and its document ---

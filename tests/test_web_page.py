@@ -113,6 +113,14 @@ async def test_a_source_can_be_read_in_its_surroundings(page: Page) -> None:
     await expect(reader).to_be_hidden()
 
 
+async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:
+    await ask(page, ASKED)
+    await expect(page.locator(".searched")).to_have_count(0)
+    await ask(page, "Why does it?")
+    await expect(page.locator(".searched")).to_contain_text("Searched for: Why does it? ")
+    await expect(page.locator(".searched")).to_contain_text("durability")
+
+
 async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Page) -> None:
     await ask(page, UNKNOWN)
     turn = page.locator(".turn.refused")

@@ -12,18 +12,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from quoth.confidence import ConfidenceOptions
+from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
-from quoth.errors import UnknownBook, WrongUsage
+from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.ports import ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.retrieval import Retriever
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
+    from quoth.adapters.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
     from quoth.sources import Documents, Web
     from quoth.sources.visiting import Tell
@@ -45,6 +47,7 @@ class Quoth:
     index: ChunkIndex
     embedder: Embedder
     conversations: Conversations
+    calibrations: CalibrationFiles
 
     @property
     def ingest(self) -> Ingest:
@@ -87,28 +90,35 @@ async def bootstrap(
 ) -> AsyncIterator[Quoth]:
     clock = clock or SystemClock()
     embedder = embedder or _embedder(settings)
-    index = index or _index(settings, fingerprint_of(embedder))
     async with AsyncExitStack() as closing:
         closing.push_async_callback(embedder.close)
-        closing.push_async_callback(index.close)
-        # When a question is about to come, the model is read while the database is opened.
+        # When a question is about to come, the model is read while index and database are opened.
         loading = asyncio.create_task(embedder.load()) if warm else None
+        index = index or await _index(settings, fingerprint_of(embedder))
+        closing.push_async_callback(index.close)
         store = library or await _library(settings, clock)
         closing.push_async_callback(store.close)
         if loading is not None:
             await loading
+        calibrations = _calibrations(settings, fingerprint_of(embedder))
+        options = _answer_options(settings, embedder, calibrations)
         yield Quoth(
             settings=settings,
             clock=clock,
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(Retriever(index, embedder), store, clock, _answer_options(settings, embedder)),
+            conversations=Conversations(Retriever(index, embedder), index, store, clock, options),
+            calibrations=calibrations,
         )
 
 
-def _answer_options(settings: Settings, embedder: Embedder) -> AnswerOptions:
-    return AnswerOptions(refusal=settings.refusal_sentence, confidence=ConfidenceOptions(embedder=embedder.name))
+def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
+    return AnswerOptions(
+        refusal=settings.refusal_sentence,
+        confidence=ConfidenceOptions(embedder=embedder.name),
+        own_calibration=calibrations,
+    )
 
 
 def documents() -> Documents | None:
@@ -127,10 +137,50 @@ def _embedder(settings: Settings) -> Embedder:
     return MiniLMEmbedder(settings.model_dir)
 
 
-def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
+def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     from quoth.adapters.edge import EdgeIndex
 
     return EdgeIndex(settings.data_dir, fingerprint)
+
+
+def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
+    """The one on a Qdrant server. Its client takes a second to import."""
+    if not settings.qdrant_url:
+        raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
+    if find_spec("qdrant_client") is None:
+        raise BadConfiguration(
+            "QDRANT_URL is set, but the client for Qdrant is not installed.",
+            hint="Install it: pip install 'quoth[cluster]'. Without QDRANT_URL the index is in files.",
+        )
+    from quoth.adapters.qdrant import QdrantIndex
+    from quoth.adapters.qdrant_server import QdrantOptions
+
+    key = settings.qdrant_api_key
+    options = QdrantOptions(
+        url=settings.qdrant_url,
+        api_key=key.get_secret_value() if key else None,
+        collection=settings.qdrant_collection_name,
+        replicas=settings.qdrant_replication_factor,
+        shards=settings.qdrant_shard_number,
+        write_consistency=settings.qdrant_write_consistency,
+        prefer_grpc=settings.qdrant_prefer_grpc,
+        grpc_port=settings.qdrant_grpc_port,
+        batch=settings.qdrant_batch_size,
+        timeout=settings.qdrant_timeout,
+    )
+    return QdrantIndex(options, fingerprint)
+
+
+async def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
+    if settings.qdrant_url:
+        return await asyncio.to_thread(cluster_index, settings, fingerprint)
+    return embedded_index(settings, fingerprint)
+
+
+def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFiles:
+    from quoth.adapters.calibrations import CalibrationFiles
+
+    return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
 
 def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:

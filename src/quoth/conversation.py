@@ -7,10 +7,11 @@ error it is and stores nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field, replace
 
-from quoth import confidence, extractive, grounding
+from quoth import confidence, extractive, grounding, questions
+from quoth.calibration import Calibration
 from quoth.confidence import ConfidenceOptions
 from quoth.domain import (
     REFUSAL_SENTENCE,
@@ -21,19 +22,23 @@ from quoth.domain import (
     Done,
     Draft,
     Evidence,
+    Exchange,
     Grounded,
     Grounding,
     Question,
     Retrieved,
+    SearchQuery,
     Sourced,
     Status,
     Suggestion,
     Turn,
     Verdict,
 )
+from quoth.errors import SessionNotFound
 from quoth.extractive import ExtractiveOptions
-from quoth.ports import Clock, Library
-from quoth.requests import Search
+from quoth.ports import ChunkIndex, Clock, Library
+from quoth.questions import FollowUpOptions
+from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
 from quoth.views import metadata_view, sources_view
@@ -46,7 +51,9 @@ SUGGESTIONS = 3
 class AnswerOptions:
     refusal: str = REFUSAL_SENTENCE
     confidence: ConfidenceOptions = ConfidenceOptions()
+    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
     extractive: ExtractiveOptions = ExtractiveOptions()
+    follow_ups: FollowUpOptions = FollowUpOptions()
 
 
 @dataclass(slots=True)
@@ -72,9 +79,15 @@ class Stopwatch:
 
 class Conversations:
     def __init__(
-        self, retriever: Retriever, library: Library, clock: Clock, options: AnswerOptions = AnswerOptions()
+        self,
+        retriever: Retriever,
+        index: ChunkIndex,
+        library: Library,
+        clock: Clock,
+        options: AnswerOptions = AnswerOptions(),
     ) -> None:
         self._retriever = retriever
+        self._index = index
         self._library = library
         self._clock = clock
         self._options = options
@@ -84,7 +97,7 @@ class Conversations:
         evidence = await self._retriever.find(
             search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
         )
-        return evidence, confidence.judge(evidence, self._options.confidence)
+        return evidence, confidence.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
         """The same answer as the stream's, without the stream."""
@@ -119,14 +132,47 @@ class Conversations:
     async def _find(self, question: Question) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        return await self._retriever.find(
-            question.query, book_id=question.book_id, filters=question.filters, limit=question.top_k
+        query = await self._query(question)
+        found = await self._pointed_at(question, query) or await self._retriever.find(
+            query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
+        return replace(found, told=query.told)
+
+    async def _query(self, question: Question) -> SearchQuery:
+        """What to search: a follow-up is joined with the words of the conversation that it means."""
+        options = self._options.follow_ups
+        history = await self._history(question, options.exchanges)
+        ids = questions.terms_for(question.query, history)
+        rarity = await self._index.idf(question.book_id, ids) if ids else {}
+        return questions.rewrite(question.query, history, rarity, options)
+
+    async def _history(self, question: Question, exchanges: int) -> list[Exchange]:
+        """The last exchanges of this session about this book."""
+        try:
+            turns, _ = await self._library.turns(question.session_id, limit=exchanges)
+        except SessionNotFound:  # its first question
+            return []
+        return [questions.exchange_of(turn) for turn in turns if turn.metadata.get("book_id") == question.book_id]
+
+    async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
+        """The source that the question points at and what stands around it. The index is asked for them with all
+        filters, so that one which they leave out, or which is gone, is not used."""
+        if query.pinned is None:
+            return None
+        for chunk in await self._index.chunks(question.book_id, [query.pinned.chunk_id]):
+            if question.filters.parent_doc_id in (None, chunk.parent_doc_id):
+                page = replace(question.filters, parent_doc_id=chunk.parent_doc_id)
+                found = await self._retriever.find(query.text, book_id=question.book_id, filters=page, limit=MAX_TOP_K)
+                return questions.pinned_first(found, chunk, question.top_k)
+        return None
 
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return confidence.judge(evidence, self._options.confidence, question.similarity_threshold)
+        return confidence.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
+
+    def _confidence(self, book_id: str) -> ConfidenceOptions:
+        return replace(self._options.confidence, own=self._options.own_calibration(book_id))
 
     def _pieces(self, question: Question, draft: Draft | None) -> list[str]:
         """The text in the pieces in which it is streamed: joined, they are the answer."""

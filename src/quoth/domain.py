@@ -7,7 +7,7 @@ stage takes these values in and hands these values out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -28,6 +28,7 @@ Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 AnchorRule = Literal[
     "docusaurus",
     "github",
+    "honkit",
     "html",  # only ids that stand in the text
     "jupyter",
     "mdbook",
@@ -252,7 +253,8 @@ class IndexStatus:
     chunks: int
     generation: int
     fingerprint: Fingerprint
-    bytes_on_disk: int
+    bytes_on_disk: int  # 0 where the index does not know
+    published_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +326,42 @@ class Filters:
     layer: Layer | None = None
     parent_doc_id: str | None = None
 
+    def narrowed_by(self, other: Filters) -> Filters | None:
+        """What passes both, never more; None when nothing can. Two different headings count as nothing: one may stand
+        above the other, but a filter names only one."""
+        narrowed: dict[str, Any] = {}
+        for name in Filters.__slots__:
+            one, two = getattr(self, name), getattr(other, name)
+            if one in (None, ()) or two in (None, ()):
+                narrowed[name] = two if one in (None, ()) else one
+            elif (both := _NARROWER.get(name, _same)(one, two)) is None:
+                return None
+            else:
+                narrowed[name] = both
+        return Filters(**narrowed)
+
+
+def _same(one: Any, two: Any) -> Any:
+    return one if one == two else None
+
+
+def _longer_prefix(one: str, two: str) -> str | None:
+    short, long = sorted((one, two), key=len)
+    return long if long.startswith(short) else None
+
+
+def _shared(one: tuple[ProficiencyLevel, ...], two: tuple[ProficiencyLevel, ...]) -> Any:
+    return tuple(level for level in one if level in two) or None
+
+
+_NARROWER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "source_url_prefix": _longer_prefix,
+    "chapter_min": max,
+    "chapter_max": min,
+    "hardware_tier": min,
+    "proficiency_levels": _shared,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
@@ -336,7 +374,9 @@ class IndexQuery:
 
 @dataclass(frozen=True, slots=True)
 class IndexHit:
-    chunk: Chunk
+    """A chunk by its id: of the many that are found only the best few are worth reading."""
+
+    chunk_id: str
     score: float
 
 
@@ -360,6 +400,8 @@ class Passage:
     dense_rank: int | None = None
     sparse_score: float | None = None
     sparse_rank: int | None = None
+    pair_share: float = 0.0  # of the query's neighbouring words, those that stand side by side here too, by rarity
+    agreement: float = 0.0  # cosine with the best passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +423,7 @@ class Evidence:
     total_found: int
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
+    told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -463,6 +506,42 @@ class Question:
     filters: Filters = Filters()
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source as the reader of an earlier answer saw it: what a later question may point at."""
+
+    index: int  # the n of [n]
+    chunk_id: str = ""  # empty where the source was a selected text
+    title: str = ""
+    section: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
+
+    question: str
+    answer: str = ""
+    searched: str = ""
+    sources: tuple[CitedSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is really searched for a question, and why it differs from its words."""
+
+    text: str
+    rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
+    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    pinned: CitedSource | None = None  # the source that the question points at
+    told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+
+    @property
+    def stands_alone(self) -> bool:
+        return not self.rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,12 +275,12 @@ class Ingest:
     async def _vectors(self, batch: Sequence[PreparedPage], run: Run) -> dict[str, Vector]:
         """A vector for every text of the batch: from the index where it has one, made otherwise."""
         texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
+        if run.job.dry_run:
+            run.count(chunks_embedded=len(texts.keys() - run.embed_hashes))
+            return dict.fromkeys(texts, ())
         vectors = await run.writer.vectors(texts.keys() & run.embed_hashes)
         vectors |= {hash: tuple(run.dropped[hash]) for hash in texts.keys() - vectors.keys() if hash in run.dropped}
         missing = [hash for hash in texts if hash not in vectors]
-        if run.job.dry_run:
-            run.count(chunks_embedded=len(missing))
-            return vectors | dict.fromkeys(missing, ())
         for start in range(0, len(missing), self._options.embed_slice):
             hashes = missing[start : start + self._options.embed_slice]
             made = await self._embedder.embed_passages([embedding_text(texts[hash]) for hash in hashes])

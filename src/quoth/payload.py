@@ -2,8 +2,9 @@
 
 Pure, and shared by the embedded index and the cluster, so that both hold the same points. In comes an IndexedChunk,
 out goes a dict of JSON values (the id is that of the point, so it is not repeated); in comes such a dict, out goes
-the same Chunk. This module must not know an engine: which fields are worth an index is a table here, how one is
-made is the adapter's business.
+the same Chunk. This module must not know an engine: which fields are worth an index is a table here and which
+conditions a filter means is a list of plain values; how an engine says either is the adapter's business. What every
+index refuses to take, in the same words, stands here too.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from quoth.domain import Chunk, IndexedChunk, Insert, StoredChunk, TermWeights, Vector
-from quoth.errors import IndexUnavailable, WrongUsage
+from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, Insert, StoredChunk, TermWeights, Vector
+from quoth.errors import IndexMismatch, IndexUnavailable, InternalError, WrongUsage
 from quoth.places import end_in_file, start_in_file
 
 # S3's `version`. Part of the hash: a payload of another layout is rewritten by the next ingest.
@@ -59,6 +61,56 @@ STORED_FIELDS: tuple[str, ...] = ("source_file", "payload_hash", "embed_hash", "
 ORDER_FIELDS: tuple[str, ...] = ("source_file", "chunk_index")
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of one field: it equals, is one of, begins with, or lies between (both ends included)."""
+
+    field: str
+    equals: str | int | None = None
+    any_of: tuple[str, ...] = ()
+    prefix: str | None = None
+    least: int | None = None
+    most: int | None = None
+
+
+def conditions(filters: Filters) -> Iterator[Condition]:
+    """All of them must hold. None at all for filters that let everything pass."""
+    if filters.source_url_prefix:
+        yield Condition("url", prefix=filters.source_url_prefix)
+    if filters.section is not None:
+        yield Condition("heading_path", equals=filters.section)
+    if filters.module is not None:
+        yield Condition("module", equals=filters.module)
+    if filters.chapter_min is not None or filters.chapter_max is not None:
+        yield Condition("chapter", least=filters.chapter_min, most=filters.chapter_max)
+    if filters.lesson is not None:
+        yield Condition("lesson", equals=filters.lesson)
+    if filters.hardware_tier is not None:
+        yield Condition("hardware_tier", most=filters.hardware_tier)
+    if filters.proficiency_levels:
+        yield Condition("proficiency_level", any_of=filters.proficiency_levels)
+    if filters.layer is not None:
+        yield Condition("layer", equals=filters.layer)
+    if filters.parent_doc_id is not None:
+        yield Condition("parent_doc_id", equals=filters.parent_doc_id)
+
+
+def holds(wanted: Condition, payload: Mapping[str, Any]) -> bool:
+    """Of a payload at hand; a list holds what one of its values does."""
+    found = payload[wanted.field]
+    return any(_meets(wanted, value) for value in (found if isinstance(found, list) else [found]))
+
+
+def _meets(wanted: Condition, value: Any) -> bool:
+    if value is None:
+        return False
+    if wanted.prefix is not None:
+        return str(value).startswith(wanted.prefix)
+    if wanted.any_of or wanted.equals is not None:
+        return value in (wanted.any_of or (wanted.equals,))
+    return (wanted.least is None or value >= wanted.least) and (wanted.most is None or value <= wanted.most)
+
+
 # A book id names a folder and a tenant, so it is the same thing on every file system and needs no quoting.
 _BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -73,6 +125,35 @@ def check_book_id(book_id: str) -> None:
             f"{book_id!r} cannot be the id of a book.",
             hint="Use 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or a digit.",
         )
+
+
+def is_chunk_id(text: str) -> bool:
+    """An engine refuses a whole call for one id that is no UUID; to us that is simply an unknown id."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def check_fingerprint(book_id: str, found: Fingerprint, wanted: Fingerprint) -> None:
+    if found != wanted:
+        raise IndexMismatch(
+            f"The index of {book_id!r} was built with {found.as_dict()}, "
+            f"but this process works with {wanted.as_dict()}."
+        )
+
+
+def check_dimensions(fingerprint: Fingerprint, vectors: Iterable[Vector]) -> None:
+    for vector in vectors:
+        if len(vector) != fingerprint.dimensions:
+            raise InternalError(f"A vector has {len(vector)} dimensions; the index has {fingerprint.dimensions}.")
+
+
+def check_put(book_id: str, fingerprint: Fingerprint, chunks: Sequence[IndexedChunk]) -> None:
+    check_dimensions(fingerprint, [indexed.dense for indexed in chunks])
+    for indexed in chunks:
+        if indexed.chunk.book_id != book_id:
+            raise InternalError(f"A chunk of {indexed.chunk.book_id!r} was put into the book {book_id!r}.")
 
 
 def to_payload(indexed: IndexedChunk) -> Payload:

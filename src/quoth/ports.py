@@ -116,7 +116,8 @@ class ChunkIndex(Protocol):
 
     async def search(self, query: IndexQuery) -> IndexHits:
         """The best `limit` chunks by each vector among those that pass the filters, best first; ties by id.
-        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone."""
+        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone. The chunks
+        themselves are had from `chunks`."""
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
         """ln(1 + (N - n + 0.5) / (n + 0.5)) over the chunks of the book; terms that no chunk holds are left out."""
@@ -134,6 +135,9 @@ class ChunkIndex(Protocol):
 
     def scan(self, book_id: str) -> AsyncIterator[Chunk]:
         """Every chunk of a book, ordered by source file and position."""
+
+    def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
+        """The same with vectors and timestamps, to be put into another index."""
 
     async def books(self) -> list[str]: ...
 

@@ -54,6 +54,8 @@ _BLOCK_TAG = re.compile(
     r"|img|li|main|nav|ol|p|picture|pre|script|section|source|span|style|sub|summary|sup|svg|table|tbody|td|th|thead|tr"
     r"|ul|video)\b|</?>"
 )
+# What mdBook's listings and figures of MDX say below what they show.
+_CAPTION = re.compile(r"(?<![\w-])caption=\{?([\"'`])(.*?)\1", re.DOTALL)
 # The inside of code, of a link's target and of a bare URL can hold a full stop that ends nothing.
 _WHOLE = re.compile(
     r"(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|<[^>\s][^>\n]*>|\bhttps?://\S*[^\s.,;:!?)]", re.DOTALL
@@ -124,6 +126,8 @@ def _units(text: str, lead: str) -> Iterator[Sentence]:
         elif _BLOCK_TAG.match(line.text):
             loose = False
             position = _tag_end(lines, position)
+            for caption in _CAPTION.finditer(text, line.at, lines[position - 1].end):
+                yield from split(text, *caption.span(2))
         elif _HEADING.match(line.text):
             loose = True
             yield Sentence(line.at, line.at + len(line.text), "heading")

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -72,6 +73,12 @@ def _lower(value: object) -> object:
 def _each_of(value: object) -> object:
     """A variable is text; folders are written in it as in PATH."""
     return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+
+def _server(value: str) -> str:
+    if not re.fullmatch(r"https?://[^/@\s]+(/\S*)?", value):
+        raise ValueError("Write http://host:port or https://host:port; a key goes into QDRANT_API_KEY")
+    return value
 
 
 Folder = Annotated[Path, BeforeValidator(_absolute)]
@@ -136,9 +143,30 @@ class Settings(BaseModel):
     gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
     cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")
     cohere_model: str | None = Field(default=None, description="Embedding model of Cohere.")
-    qdrant_url: str | None = Field(default=None, description="A Qdrant server or cluster.")
+    qdrant_url: Annotated[str, AfterValidator(_server)] | None = Field(
+        default=None,
+        repr=False,
+        description="A Qdrant server or cluster that holds the index; default: files in data_dir.",
+    )
     qdrant_api_key: SecretStr | None = Field(default=None, description="Key for Qdrant.")
-    qdrant_collection_name: str | None = Field(default=None, description="Collection on the Qdrant server.")
+    qdrant_collection_name: str = Field(
+        default="quoth",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$",
+        description="Collection on the Qdrant server; a small one beside it ends in -books.",
+    )
+    qdrant_replication_factor: int = Field(
+        default=1, ge=1, le=64, description="Copies of a new collection in a Qdrant cluster."
+    )
+    qdrant_shard_number: int = Field(
+        default=1, ge=1, le=1024, description="Parts of a new collection in a Qdrant cluster."
+    )
+    qdrant_write_consistency: int | None = Field(
+        default=None, ge=1, le=64, description="Copies that must have a write before it counts; default: all."
+    )
+    qdrant_prefer_grpc: bool = Field(default=False, description="Talk gRPC to Qdrant instead of REST?")
+    qdrant_grpc_port: int = Field(default=6334, ge=1, le=65535, description="Port of Qdrant for gRPC.")
+    qdrant_batch_size: int = Field(default=128, ge=1, le=10_000, description="Chunks in one write to Qdrant.")
+    qdrant_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds for one call to Qdrant.")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
 
@@ -312,7 +340,7 @@ def _bad_value(fault: ValidationError, found: Mapping[str, _Found]) -> BadConfig
     shown = "" if _is_secret(field) else f" {str(item.value)!r}"
     return BadConfiguration(
         f"{item.name} ({item.origin}) has a value that is not allowed{':' if shown else ''}{shown}.",
-        hint=f"{problem['msg']}{_range(field)}.",
+        hint=f"{problem['msg'].removeprefix('Value error, ')}{_range(field)}.",
     )
 
 
@@ -330,7 +358,7 @@ def _did_you_mean(name: str, known: Mapping[str, object] | set[str]) -> str:
 
 
 def _is_secret(name: str) -> bool:
-    return name == "database_url" or "SecretStr" in str(Settings.model_fields[name].annotation)
+    return name in ("database_url", "qdrant_url") or "SecretStr" in str(Settings.model_fields[name].annotation)
 
 
 def _shown(name: str, value: object) -> str:

@@ -15,9 +15,10 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from hashlib import blake2s
+from itertools import pairwise
 from typing import Protocol
 
 from quoth.domain import TermWeights
@@ -78,6 +79,14 @@ class ContentTerm:
         return self.id in ids or (bool(self.parts) and all(part in ids for part in self.parts))
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two words of a query that stand side by side, as `side_by_side` writes them, and the ids of its content words."""
+
+    text: bytes
+    ids: tuple[int, ...]
+
+
 def passage_weights(text: str) -> TermWeights:
     counts: dict[int, int] = {}
     length = 0
@@ -109,9 +118,39 @@ def query_terms(text: str) -> list[ContentTerm]:
     found: dict[int, ContentTerm] = {}
     for token in _TOKEN.findall(_folded(text)):
         ids = _ids(token)
-        if ids and ids[0] not in found:
+        if not ids:
+            continue
+        first = found.get(ids[0])
+        if first is None:
             found[ids[0]] = ContentTerm(token.strip("`"), ids[0], ids[1:])
+        elif not set(ids[1:]) <= set(first.parts):  # hashmap, then HashMap: one word, and the parts of both spellings
+            found[ids[0]] = replace(first, parts=tuple(dict.fromkeys((*first.parts, *ids[1:]))))
     return list(found.values())
+
+
+def query_pairs(text: str) -> list[Pair]:
+    """The neighbours in a query of which one at least is a content word, each once."""
+    words = side_by_side(text).split()
+    pairs = dict.fromkeys(pairwise(words))
+    found = []
+    for one, other in pairs:
+        ids = tuple(ids[0] for word in (one, other) if (ids := _ids(word.decode("utf-8"))))
+        if ids:
+            found.append(Pair(b" %b %b " % (one, other), ids))
+    return found
+
+
+# Bytes, because a text of any language is folded in one pass: what is not a letter or a digit of ASCII or part of
+# another letter becomes a space, capitals become small.
+_SIDE_BY_SIDE = bytes(
+    at if at > 127 or chr(at).isdigit() or chr(at) == "_" else ord(chr(at).lower()) if chr(at).isalpha() else 32
+    for at in range(256)
+)
+
+
+def side_by_side(text: str) -> bytes:
+    """The words of a text with one space around each: two that stand side by side are found by a plain search."""
+    return b" %b " % b" ".join(text.encode("utf-8").translate(_SIDE_BY_SIDE).split())
 
 
 def term_ids(text: str) -> frozenset[int]:

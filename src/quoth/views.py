@@ -148,7 +148,8 @@ def event_view(event: AnswerEvent) -> tuple[str, View]:
         case Status(stage=stage):
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence):
-            return "retrieval", {"results": [passage_view(passage) for passage in evidence.passages]}
+            results = [passage_view(passage) for passage in evidence.passages]
+            return "retrieval", {"searched_query": evidence.query, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
@@ -198,6 +199,8 @@ def passage_view(passage: Passage, *, explain: bool = False) -> View:
             "dense_rank": passage.dense_rank,
             "sparse_score": passage.sparse_score,
             "sparse_rank": passage.sparse_rank,
+            "pair_share": passage.pair_share,
+            "agreement": passage.agreement,
         }
     return view
 

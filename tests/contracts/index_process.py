@@ -12,12 +12,14 @@ import sys
 from pathlib import Path
 
 from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, indexed
-from quoth.adapters.edge import EdgeIndex
+from quoth.adapters.edge import EdgeIndex, EdgeOptions
 from quoth.domain import IndexedChunk
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex
 
 SHARED = 20
+# So that publications are now changes over a base, now a new base.
+OPTIONS = EdgeOptions(most_changes=30)
 
 
 def publication(version: int) -> list[IndexedChunk]:
@@ -45,7 +47,7 @@ async def seen(index: ChunkIndex) -> int:
     assert len(titles) == SHARED + 1, titles
     assert len(set(titles)) == 1, titles
     hits = await index.search(a_query(limit=100))
-    assert len({hit.chunk.title for hit in (*hits.dense, *hits.sparse)}) == 1
+    assert {hit.chunk_id for hit in hits.dense} == {hit.chunk_id for hit in hits.sparse}
     assert len(hits.dense) == len(hits.sparse) == hits.total_found == SHARED + 1
     return int(titles[0])
 
@@ -65,10 +67,14 @@ async def hold(index: ChunkIndex) -> None:
         await asyncio.to_thread(sys.stdin.read)
 
 
-async def full(index: ChunkIndex, recreate: bool) -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+async def full(data_dir: Path, mode: str) -> None:
+    """The disk is full when changes are written, when a base is copied, when a new one is begun."""
+    index = EdgeIndex(data_dir, FINGERPRINT, OPTIONS if mode == "changes" else EdgeOptions(most_changes=0))
+    await seen(index)
+    limit = 2**12 if mode == "changes" else 2**20
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
-        async with index.writer(BOOK, recreate=recreate) as writer:
+        async with index.writer(BOOK, recreate=mode == "recreate") as writer:
             await writer.put(publication(99))
             await writer.publish()
     except QuothError as error:
@@ -80,7 +86,7 @@ def say(line: str) -> None:
 
 
 async def main(command: str, data_dir: str, *arguments: str) -> None:
-    index = EdgeIndex(Path(data_dir), FINGERPRINT)
+    index = EdgeIndex(Path(data_dir), FINGERPRINT, OPTIONS)
     match command:
         case "publish":
             await publish(index, int(arguments[0]), int(arguments[1]))
@@ -91,7 +97,7 @@ async def main(command: str, data_dir: str, *arguments: str) -> None:
         case "hold":
             await hold(index)
         case "full":
-            await full(index, arguments[0] == "recreate")
+            await full(Path(data_dir), arguments[0])
         case _:
             raise SystemExit(f"unknown command {command}")
     await index.close()

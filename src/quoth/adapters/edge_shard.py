@@ -3,39 +3,47 @@
 Synchronous and blocking; `adapters/edge.py` calls it from threads. In come domain values, out come domain values;
 every failure of the engine leaves as an error of ours. It must not know where generations live or which one is live.
 
-What was seen of the engine and shapes this file: an exact scan of 10,000 chunks takes 2 ms, a graph takes half of it,
-loses up to a third of the best 50 and takes 14 s to build, so there is none; deleted points still count in the
-engine's own IDF, so every sparse query names the book as its IDF corpus; `retrieve` holds the GIL, queries and scrolls
-do not; equal scores come in any order.
+What was seen of the engine and shapes this file: opening it costs milliseconds for every payload index, so there are
+two, one of which holds all that filters compare for equality; deleted points still count in the engine's own IDF, so
+IDF is ours and comes with the query; an exact scan of 10,000 chunks takes 2 ms, a graph takes half of it, loses up to a
+third of the best 50 and takes 14 s to build, so there is none; `retrieve` holds the GIL, queries and scrolls do not;
+equal scores come in any order.
 """
 
 from __future__ import annotations
 
 import re
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
 import qdrant_edge as engine
 
-from quoth.domain import (
-    Chunk,
-    Filters,
-    IndexedChunk,
-    IndexHit,
-    IndexHits,
-    IndexQuery,
-    StoredChunk,
-    TermWeights,
-    Vector,
-)
+from quoth.adapters.inventory import TermCounts
+from quoth.domain import Chunk, Filters, IndexedChunk, StoredChunk, TermWeights, Vector
 from quoth.errors import DiskFull, IndexUnavailable
-from quoth.payload import ORDER_FIELDS, PAYLOAD_INDEXES, STORED_FIELDS, PayloadIndex, to_chunk, to_payload, to_stored
+from quoth.payload import (
+    ORDER_FIELDS,
+    Condition,
+    Payload,
+    conditions,
+    is_chunk_id,
+    to_chunk,
+    to_indexed,
+    to_payload,
+    to_stored,
+)
 
 _DENSE = "dense"
 _SPARSE = "sparse"
+# A field of ours beside the payload: whatever filters compare for equality or by prefix, as one list of words.
+_MARKS = "marks"
+_MARKED = (
+    *("url", "heading_path", "module", "lesson", "hardware_tier"),
+    *("proficiency_level", "layer", "parent_doc_id"),
+)
+_CHAPTER = "chapter"
 _PAGE = 1024
 # `retrieve` and `update` hold the GIL: small bites keep the event loop breathing.
 _BITE = 128
@@ -45,156 +53,127 @@ _NO_GRAPH = 2**40
 _MOST_TIES = 8192
 _NO_SPACE = re.compile(r"os error (28|122|27)\b|no space left|quota exceeded|file too large", re.IGNORECASE)
 
-Scoring = tuple[engine.Query, engine.SearchParams | None]
+# Written before the engine's own files are changed and replayed at the next opening: nothing but a copy once they are.
+_JOURNAL = "tracker_journal.dat"
+
+Ranked = list[tuple[str, float]]  # ids and scores, best first, ties by id
 
 
 class Shard:
-    def __init__(self, shard: engine.EdgeShard, path: Path, book_id: str) -> None:
+    def __init__(self, shard: engine.EdgeShard, path: Path, terms: TermCounts) -> None:
         self._shard = shard
         self._path = path
-        self._book = engine.FieldCondition("book_id", match=engine.MatchValue(book_id))
-        self._whole_book = engine.Filter(must=[self._book])
-        self._idf_of_book = engine.SearchParams(idf=engine.IdfParams(corpus=self._whole_book))
+        self.terms = terms
         self._size: int | None = None
 
     @classmethod
-    def create(cls, path: Path, book_id: str, dimensions: int) -> Shard:
+    def create(cls, path: Path, dimensions: int) -> Shard:
         config = engine.EdgeConfig(
             vectors={_DENSE: engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)},
-            sparse_vectors={_SPARSE: engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)},
+            sparse_vectors={_SPARSE: engine.EdgeSparseVectorParams()},
             optimizers=engine.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH, default_segment_number=1),
             wal_enabled=False,
         )
         with _translated("created", path):
-            shard = cls(engine.EdgeShard.create(str(path), config), path, book_id)
-            for index in PAYLOAD_INDEXES:
-                shard._update(engine.UpdateOperation.create_field_index(index.field, _index_params(index)))
+            shard = cls(engine.EdgeShard.create(str(path), config), path, TermCounts())
+            words, numbers = engine.KeywordIndexParams(prefix=True), engine.IntegerIndexParams(lookup=False, range=True)
+            shard._update(engine.UpdateOperation.create_field_index(_MARKS, words))
+            shard._update(engine.UpdateOperation.create_field_index(_CHAPTER, numbers))
         return shard
 
     @classmethod
-    def load(cls, path: Path, book_id: str) -> Shard:
+    def load(cls, path: Path) -> Shard:
+        terms = TermCounts.load(path)
         with _translated("opened", path):
-            return cls(engine.EdgeShard.load(str(path)), path, book_id)
+            return cls(engine.EdgeShard.load(str(path)), path, terms)
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def search(self, query: IndexQuery) -> IndexHits:
+    def best(
+        self, dense: Vector, terms: dict[int, float], filters: Filters, limit: int, without: Collection[str]
+    ) -> tuple[Ranked, Ranked]:
+        """The best by each vector, terms weighted as given."""
         with _translated("searched", self._path):
-            among = self._filter(query.filters)
-            scorings: list[Scoring] = [(engine.Query.Nearest(list(query.dense), using=_DENSE), None)]
-            if query.sparse.ids:
-                terms = engine.SparseVector(list(query.sparse.ids), list(query.sparse.weights))
-                scorings.append((engine.Query.Nearest(terms, using=_SPARSE), self._idf_of_book))
-            first = self._ask(scorings, among, query.limit + 1)
-            lists = [
-                self._settle(hits, query.limit, scoring, among) for hits, scoring in zip(first, scorings, strict=True)
-            ]
-            # The two lists overlap: each chunk is decoded once.
-            found = {hit.id: hit for hits in lists for hit in hits}
-            chunks = {known: to_chunk(str(known), hit.payload or {}) for known, hit in found.items()}
-            ranked = [tuple(IndexHit(chunk=chunks[hit.id], score=hit.score) for hit in hits) for hits in lists]
-            sparse = ranked[1] if query.sparse.ids else ()
-            return IndexHits(dense=ranked[0], sparse=sparse, total_found=self.count(query.filters))
-
-    def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
-        """The engine tells no document frequency, but the score of a single term is idf × its weight in the hit."""
-        terms = list(dict.fromkeys(term_ids))
-        with _translated("searched", self._path):
-            answers = self._shard.query_batch(
-                engine.QueryBatchRequest(
-                    [
-                        engine.QueryRequest(
-                            limit=1,
-                            query=engine.Query.Nearest(engine.SparseVector([term], [1.0]), using=_SPARSE),
-                            filter=self._whole_book,
-                            params=self._idf_of_book,
-                            with_vector=[_SPARSE],
-                        )
-                        for term in terms
-                    ]
-                )
+            among = _filter(filters, without)
+            vectors = [engine.Query.Nearest(list(dense), using=_DENSE)]
+            if terms:
+                sparse = engine.SparseVector(list(terms), list(terms.values()))
+                vectors.append(engine.Query.Nearest(sparse, using=_SPARSE))
+            first = self._ask(vectors, among, limit + 1)
+            near, *worded = (
+                self._settle(hits, limit, vector, among) for hits, vector in zip(first, vectors, strict=True)
             )
-        found = {}
-        for term, hits in zip(terms, answers, strict=True):
-            for hit in hits:
-                weights = _sparse_of(hit)
-                found[term] = hit.score / weights.weights[weights.ids.index(term)]
-        return found
+            return near, worded[0] if worded else []
 
-    def count(self, filters: Filters = Filters()) -> int:
+    def count(self, filters: Filters = Filters(), without: Collection[str] = ()) -> int:
         with _translated("counted", self._path):
-            if filters != Filters():
-                return self._shard.count(engine.CountRequest(exact=True, filter=self._filter(filters)))
+            if (among := _filter(filters, without)) is not None:
+                return self._shard.count(engine.CountRequest(exact=True, filter=among))
             if self._size is None:
-                self._size = self._shard.count(engine.CountRequest(exact=True, filter=self._whole_book))
+                self._size = self._shard.count(engine.CountRequest(exact=True))
             return self._size
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
         records = self._retrieve(ids, with_payload=True, with_vector=False)
         return {str(record.id): to_chunk(str(record.id), record.payload or {}) for record in records}
 
-    def known(self, ids: Iterable[str]) -> list[str]:
-        return [str(record.id) for record in self._retrieve(ids, with_payload=False, with_vector=False)]
+    def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
+        records = self._retrieve(ids, with_payload=True, with_vector=[_DENSE, _SPARSE])
+        return {
+            str(record.id): to_indexed(str(record.id), record.payload or {}, _dense_of(record), _sparse_of(record))
+            for record in records
+        }
 
     def dense_vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         records = self._retrieve(ids, with_payload=False, with_vector=[_DENSE])
         return {str(record.id): _dense_of(record) for record in records}
 
+    def terms_of(self, ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        records = self._retrieve(ids, with_payload=False, with_vector=[_SPARSE])
+        return {str(record.id): _sparse_of(record).ids for record in records}
+
     def page(self, parent_doc_id: str) -> list[Chunk]:
-        among = self._filter(Filters(parent_doc_id=parent_doc_id))
-        chunks = [to_chunk(str(record.id), record.payload or {}) for record in self._scroll(among, with_payload=True)]
-        return sorted(chunks, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
+        among = _filter(Filters(parent_doc_id=parent_doc_id), ())
+        return [to_chunk(str(record.id), record.payload or {}) for record in self._scroll(among, with_payload=True)]
 
-    def ids_in_order(self) -> list[str]:
-        keys = []
-        for record in self._scroll(self._whole_book, with_payload=list(ORDER_FIELDS)):
+    def places(self) -> Iterator[tuple[str, int, str]]:
+        """Source file, position and id of every chunk, in any order."""
+        for record in self._scroll(None, with_payload=list(ORDER_FIELDS)):
             payload = record.payload or {}
-            keys.append((payload["source_file"], payload["chunk_index"], str(record.id)))
-        return [chunk_id for *_, chunk_id in sorted(keys)]
-
-    def stored(self) -> dict[str, StoredChunk]:
-        records = self._scroll(self._whole_book, with_payload=list(STORED_FIELDS))
-        return {str(record.id): to_stored(str(record.id), record.payload or {}) for record in records}
-
-    def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
-        wanted = list(dict.fromkeys(embed_hashes))
-        found = {}
-        for start in range(0, len(wanted), _PAGE):
-            match = engine.MatchAny(wanted[start : start + _PAGE])
-            among = engine.Filter(must=[self._book, engine.FieldCondition("embed_hash", match=match)])
-            for record in self._scroll(among, with_payload=["embed_hash"], with_vector=[_DENSE]):
-                found[(record.payload or {})["embed_hash"]] = _dense_of(record)
-        return found
+            yield payload["source_file"], payload["chunk_index"], str(record.id)
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def put(self, chunks: Sequence[IndexedChunk]) -> None:
-        self._size = None
+    def put(self, chunks: Sequence[IndexedChunk]) -> list[StoredChunk]:
+        """Returns what an ingest will want to know of them."""
+        last = {indexed.chunk.id: indexed for indexed in chunks}
+        payloads = {id: to_payload(indexed) for id, indexed in last.items()}
+        self._count_out(last)
         with _translated("written", self._path):
-            for start in range(0, len(chunks), _BITE):
-                points = [_point(indexed) for indexed in chunks[start : start + _BITE]]
+            for start in range(0, len(last), _BITE):
+                ids = list(last)[start : start + _BITE]
+                points = [_point(last[id], payloads[id]) for id in ids]
                 self._update(engine.UpdateOperation.upsert_points(points))
+        for indexed in last.values():
+            self.terms.add(indexed.sparse.ids)
+        return [to_stored(id, payload) for id, payload in payloads.items()]
 
     def drop(self, ids: Sequence[str]) -> None:
-        self._size = None
+        self._count_out(ids)
         known = _uuids(ids)
         with _translated("written", self._path):
             for start in range(0, len(known), _PAGE):
                 self._update(engine.UpdateOperation.delete_points(known[start : start + _PAGE]))
 
     def finish(self) -> None:
-        """Sweep out what was deleted when it has become much, write everything down, and close.
-
-        The engine leaves journals that the next opening folds in and removes. That opening has to be ours: readers
-        in several processes would do it all at once.
-        """
+        """Sweep out what was deleted when it has become much, and write everything down. It stays open, to be read."""
+        self.terms.save(self._path)
         with _translated("written", self._path):
             self._shard.optimize()
             self._shard.flush()
-            self._shard.close()
-            again = engine.EdgeShard.load(str(self._path))
-            again.flush()
-            again.close()
+        # The next opening would replay and remove them, and readers in several processes would do it all at once.
+        for journal in self._path.rglob(_JOURNAL):
+            journal.unlink()
 
     def close(self) -> None:
         with _translated("closed", self._path):
@@ -205,24 +184,24 @@ class Shard:
     def _update(self, operation: engine.UpdateOperation) -> None:
         self._shard.update(operation)
 
-    def _ask(self, scorings: Sequence[Scoring], among: engine.Filter, limit: int) -> list[list[engine.ScoredPoint]]:
-        """Payloads come along: fetching them afterwards would hold the GIL and take a quarter longer."""
-        requests = [
-            engine.QueryRequest(limit=limit, query=query, filter=among, params=params, with_payload=True)
-            for query, params in scorings
-        ]
+    def _ask(self, vectors: Sequence[engine.Query], among: engine.Filter | None, limit: int) -> list[Ranked]:
+        requests = [engine.QueryRequest(limit=limit, query=vector, filter=among) for vector in vectors]
         answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
-        return [sorted(hits, key=_rank) for hits in answers]
+        return [sorted(((str(hit.id), hit.score) for hit in hits), key=rank) for hits in answers]
 
-    def _settle(
-        self, hits: list[engine.ScoredPoint], limit: int, scoring: Scoring, among: engine.Filter
-    ) -> list[engine.ScoredPoint]:
+    def _settle(self, hits: Ranked, limit: int, vector: engine.Query, among: engine.Filter | None) -> Ranked:
         """The best `limit`, ties by id. The engine cuts among equals at random, so a tie at the cut is asked whole."""
         asked = limit + 1
-        while len(hits) == asked and hits[-1].score == hits[limit - 1].score and asked < _MOST_TIES:
+        while len(hits) == asked and hits[-1][1] == hits[limit - 1][1] and asked < _MOST_TIES:
             asked *= 4
-            [hits] = self._ask([scoring], among, asked)
+            [hits] = self._ask([vector], among, asked)
         return hits[:limit]
+
+    def _count_out(self, ids: Iterable[str]) -> None:
+        """The terms of chunks that are about to be replaced or deleted."""
+        self._size = None
+        for terms in self.terms_of(ids).values():
+            self.terms.remove(terms)
 
     def _retrieve(
         self, ids: Iterable[str], *, with_payload: bool, with_vector: bool | list[str]
@@ -232,83 +211,76 @@ class Shard:
             for start in range(0, len(known), _BITE):
                 yield from self._shard.retrieve(known[start : start + _BITE], with_payload, with_vector)
 
-    def _scroll(
-        self, among: engine.Filter, *, with_payload: bool | list[str], with_vector: bool | list[str] = False
-    ) -> Iterator[engine.Record]:
+    def _scroll(self, among: engine.Filter | None, *, with_payload: bool | list[str]) -> Iterator[engine.Record]:
         offset = None
         with _translated("read", self._path):
             while True:
                 records, offset = self._shard.scroll(
-                    engine.ScrollRequest(
-                        offset=offset, limit=_PAGE, filter=among, with_payload=with_payload, with_vector=with_vector
-                    )
+                    engine.ScrollRequest(offset=offset, limit=_PAGE, filter=among, with_payload=with_payload)
                 )
                 yield from records
                 if offset is None:
                     return
 
-    def _filter(self, filters: Filters) -> engine.Filter:
-        return engine.Filter(must=[self._book, *_conditions(filters)])
+
+def _filter(filters: Filters, without: Collection[str]) -> engine.Filter | None:
+    wanted = [_condition(condition) for condition in conditions(filters)]
+    if not wanted and not without:
+        return None
+    unwanted = [engine.HasIdCondition({*without})] if without else []
+    return engine.Filter(must=[*wanted], must_not=[*unwanted])
 
 
-def _conditions(filters: Filters) -> Iterator[engine.FieldCondition]:
-    if filters.source_url_prefix:
-        yield engine.FieldCondition("url", match=engine.MatchPrefix(filters.source_url_prefix))
-    if filters.section is not None:
-        yield engine.FieldCondition("heading_path", match=engine.MatchValue(filters.section))
-    if filters.module is not None:
-        yield engine.FieldCondition("module", match=engine.MatchValue(filters.module))
-    if filters.chapter_min is not None or filters.chapter_max is not None:
-        chapters = engine.RangeFloat(gte=filters.chapter_min, lte=filters.chapter_max)
-        yield engine.FieldCondition("chapter", range=chapters)
-    if filters.lesson is not None:
-        yield engine.FieldCondition("lesson", match=engine.MatchValue(filters.lesson))
-    if filters.hardware_tier is not None:
-        yield engine.FieldCondition("hardware_tier", range=engine.RangeFloat(lte=filters.hardware_tier))
-    if filters.proficiency_levels:
-        levels: list[str] = [*filters.proficiency_levels]
-        yield engine.FieldCondition("proficiency_level", match=engine.MatchAny(levels))
-    if filters.layer is not None:
-        yield engine.FieldCondition("layer", match=engine.MatchValue(filters.layer))
-    if filters.parent_doc_id is not None:
-        yield engine.FieldCondition("parent_doc_id", match=engine.MatchValue(filters.parent_doc_id))
+def _condition(wanted: Condition) -> engine.FieldCondition:
+    if wanted.field == _CHAPTER:
+        return engine.FieldCondition(_CHAPTER, range=engine.RangeFloat(gte=wanted.least, lte=wanted.most))
+    match: engine.MatchPrefix | engine.MatchAny | engine.MatchValue
+    if wanted.prefix is not None:
+        match = engine.MatchPrefix(_mark(wanted.field, wanted.prefix))
+    elif wanted.any_of:
+        match = engine.MatchAny([_mark(wanted.field, value) for value in wanted.any_of])
+    elif wanted.equals is not None:
+        match = engine.MatchValue(_mark(wanted.field, wanted.equals))
+    else:
+        # Tiers are few and counted from one.
+        match = engine.MatchAny([_mark(wanted.field, value) for value in range(1, (wanted.most or 0) + 1)])
+    return engine.FieldCondition(_MARKS, match=match)
 
 
-def _index_params(index: PayloadIndex) -> engine.KeywordIndexParams | engine.IntegerIndexParams:
-    if index.kind == "integer":
-        return engine.IntegerIndexParams(lookup=True, range=True)
-    return engine.KeywordIndexParams(is_tenant=index.tenant or None, prefix=index.prefix or None)
+def _marks(payload: Payload) -> list[str]:
+    marks = []
+    for field in _MARKED:
+        value = payload[field]
+        values = value if isinstance(value, list) else [value]
+        marks.extend(_mark(field, one) for one in values if isinstance(one, str | int))
+    return marks
 
 
-def _point(indexed: IndexedChunk) -> engine.Point:
+def _mark(field: str, value: str | int) -> str:
+    return f"{field}={value}"
+
+
+def _point(indexed: IndexedChunk, payload: Payload) -> engine.Point:
     sparse = engine.SparseVector(list(indexed.sparse.ids), list(indexed.sparse.weights))
     vectors: dict[str, engine.NamedVector] = {_DENSE: list(indexed.dense), _SPARSE: sparse}
-    return engine.Point(indexed.chunk.id, vectors, dict(to_payload(indexed)))
+    return engine.Point(indexed.chunk.id, vectors, {**payload, _MARKS: _marks(payload)})
 
 
 def _dense_of(record: engine.Record) -> Vector:
     return tuple(cast("dict[str, list[float]]", record.vector)[_DENSE])
 
 
-def _sparse_of(hit: engine.ScoredPoint) -> TermWeights:
-    sparse = cast("dict[str, engine.SparseVector]", hit.vector)[_SPARSE]
+def _sparse_of(record: engine.Record) -> TermWeights:
+    sparse = cast("dict[str, engine.SparseVector]", record.vector)[_SPARSE]
     return TermWeights(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
-def _rank(hit: engine.ScoredPoint) -> tuple[float, str]:
-    return -hit.score, str(hit.id)
+def rank(hit: tuple[str, float]) -> tuple[float, str]:
+    return -hit[1], hit[0]
 
 
 def _uuids(ids: Iterable[str]) -> list[engine.PointId]:
-    """The engine refuses a whole call for one id that is no UUID; to us that is simply an unknown id."""
-    return [chunk_id for chunk_id in ids if _is_uuid(chunk_id)]
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False
+    return [chunk_id for chunk_id in ids if is_chunk_id(chunk_id)]
 
 
 @contextmanager

@@ -1,36 +1,31 @@
-"""Folders that are built beside the live one and published at once: what makes the embedded index safe to share.
+"""What is published of a book, at once and safe to share: folders that are built beside the live one, and small files.
 
-A book has a folder; in it `gen-000007` is one generation, `gen-000008.building` the next one under construction, and
-the file CURRENT says which is live, for how many chunks and how it was built. Readers, in any process, follow CURRENT;
-the one writer of the data directory holds `writer.lock`, replaces CURRENT with one rename, and a killed build is simply
-never published. This module must not know what is inside a generation: it copies, syncs, names and removes folders.
+A book has a folder; in it `gen-000007` is a base and `gen-000012.json` what has changed since, as of the twelfth
+publication. The file CURRENT says which are live, for how many chunks and how they were built. Readers, in any process,
+follow CURRENT; the one writer of the data directory replaces it with one rename, and a killed build is simply never
+published. This module must not know what is inside a base or the changes: it copies, syncs, names and removes.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
-import shlex
 import shutil
-import socket
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
 
+from quoth.adapters.inventory import REBUILD_HINT
 from quoth.domain import Fingerprint
-from quoth.errors import Conflict, DiskFull, IndexUnavailable, UnknownBook
+from quoth.errors import DiskFull, IndexUnavailable, UnknownBook
 from quoth.payload import is_book_id
 
-FORMAT = 1
-REBUILD_HINT = "Build it again: `quoth ingest PATH --mode recreate`."
+FORMAT = 2
 _POINTER = "CURRENT"
-_BUILDING = ".building"
 _REMOVED = ".removed"
 _MANIFEST = "files.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -38,6 +33,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # message but a signal that kills the process.
 _MARGIN = 16 * 2**20
 _BLOCK = 2**18
+_SYNCING = 16
 _ZEROS = bytes(_BLOCK)
 
 Stamp = tuple[int, int, int]
@@ -46,8 +42,13 @@ Stamp = tuple[int, int, int]
 @dataclass(frozen=True, slots=True)
 class Pointer:
     generation: int
+    base: int  # the generation whose folder it stands on: its own, unless there are changes over it
     fingerprint: Fingerprint
     chunks: int
+
+    @property
+    def changed(self) -> bool:
+        return self.base != self.generation
 
 
 class Generations:
@@ -65,12 +66,14 @@ class Generations:
         if not is_book_id(self.book_id):
             raise self._unknown()
         try:
-            stat = (self.root / _POINTER).stat()
+            return _stamp_of(self.root / _POINTER)
         except FileNotFoundError:
             raise self._unknown() from None
         except OSError as error:
             raise unavailable(error, self.root) from error
-        return stat.st_mtime_ns, stat.st_ino, stat.st_size
+
+    def published_at(self) -> datetime:
+        return datetime.fromtimestamp(self.stamp()[0] / 1e9, UTC)
 
     def pointer(self) -> Pointer:
         self.stamp()
@@ -82,7 +85,7 @@ class Generations:
                     hint=REBUILD_HINT,
                 )
             fingerprint = Fingerprint(**found["fingerprint"])
-            return Pointer(generation=found["generation"], fingerprint=fingerprint, chunks=found["chunks"])
+            return Pointer(found["generation"], found["base"], fingerprint, found["chunks"])
         except FileNotFoundError:
             raise self._unknown() from None
         except (ValueError, KeyError, TypeError) as error:
@@ -90,10 +93,26 @@ class Generations:
         except OSError as error:
             raise unavailable(error, self.root) from error
 
-    def check(self, generation: int) -> None:
+    def base_stamp(self, pointer: Pointer) -> Stamp:
+        """Tells one base from any other, also from one of the same number before the book was deleted."""
+        manifest = self.folder(pointer.base) / _MANIFEST
+        try:
+            return _stamp_of(manifest)
+        except OSError as error:
+            raise IndexUnavailable(f"{manifest} is missing.", hint=REBUILD_HINT) from error
+
+    def changes(self, pointer: Pointer) -> bytes:
+        try:
+            return self._changes_file(pointer.generation).read_bytes()
+        except FileNotFoundError as error:
+            raise IndexUnavailable(f"{error.filename} is missing.", hint=REBUILD_HINT) from error
+        except OSError as error:
+            raise unavailable(error, self.root) from error
+
+    def check(self, pointer: Pointer) -> None:
         """`IndexUnavailable` when a file is gone or shorter than it was: reading it through a memory map would kill
         the process."""
-        folder = self.folder(generation)
+        folder = self.folder(pointer.base)
         try:
             manifest: dict[str, int] = json.loads((folder / _MANIFEST).read_text("utf-8"))
             for name, size in manifest.items():
@@ -106,50 +125,58 @@ class Generations:
         except OSError as error:
             raise unavailable(error, folder) from error
 
-    def bytes_on_disk(self, generation: int) -> int:
-        return sum(file.stat().st_blocks * 512 for file in _files(self.folder(generation)))
+    def bytes_on_disk(self, pointer: Pointer) -> int:
+        return _room(self.folder(pointer.base)) + (len(self.changes(pointer)) if pointer.changed else 0)
 
     def sweep(self) -> int:
         """Remove what killed writers left, and return the number of the live generation, 0 when there is none."""
         try:
-            live = self.pointer().generation
+            pointer = self.pointer()
         except UnknownBook:
-            live = 0
+            self._clean(keep=set())
+            return 0
         except IndexUnavailable:
             # A damaged pointer names nothing; what it may have meant is kept until a new one is published.
-            live = max(self._numbers(), default=0)
-        for path in self._leftovers(keep=(live, live - 1)):
-            _remove(path)
-        return live
+            return max(self._numbers(), default=0)
+        before = pointer.generation - 1
+        self._clean(keep={*self._paths(pointer), self.folder(before), self._changes_file(before)})
+        return pointer.generation
 
     def begin(self, generation: int, *, copy_of: int | None) -> Path:
-        """The folder in which the generation is built: a copy of another, or empty."""
-        building = self.folder(generation).with_suffix(_BUILDING)
+        """The folder in which the generation is built, under its name so that it can stay open when it is published:
+        a copy of another, or empty."""
+        folder = self.folder(generation)
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
-            _remove(building)
-            building.mkdir()
-            self.reserve(0 if copy_of is None else self.bytes_on_disk(copy_of))
+            _remove(folder)
+            folder.mkdir()
+            self.reserve(0 if copy_of is None else _room(self.folder(copy_of)))
             if copy_of is not None:
-                _copy_tree(self.folder(copy_of), building)
-        return building
+                _copy_tree(self.folder(copy_of), folder)
+        return folder
 
-    def publish(self, building: Path, pointer: Pointer) -> None:
-        """Make the folder durable, then live, at once; keep the one before it for readers that are opening it."""
-        live = self.folder(pointer.generation)
+    def publish(self, pointer: Pointer, changes: bytes = b"") -> None:
+        """Make it durable, then live, at once; keep what was live before for readers that are opening it."""
+        try:
+            kept = self._paths(self.pointer())
+        except (UnknownBook, IndexUnavailable):
+            kept = set()
         with writing(self.root):
-            manifest = {str(file.relative_to(building)): file.stat().st_size for file in _files(building)}
-            manifest.pop(_MANIFEST, None)
-            (building / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
-            _sync_tree(building)
-            building.rename(live)
-            _sync(self.root)
+            if pointer.changed:
+                self._changes_file(pointer.generation).write_bytes(changes)
+                _sync_all([self._changes_file(pointer.generation), self.root])
+            else:
+                folder = self.folder(pointer.base)
+                manifest = {str(file.relative_to(folder)): file.stat().st_size for file in _files(folder)}
+                manifest.pop(_MANIFEST, None)
+                (folder / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
+                _sync_all([*folder.rglob("*"), folder, self.root])
             self._replace_pointer(pointer)
-        for path in self._leftovers(keep=(pointer.generation, pointer.generation - 1)):
-            _remove(path)
+        self._clean(keep=kept | self._paths(pointer))
 
     def discard(self, generation: int) -> None:
-        _remove(self.folder(generation).with_suffix(_BUILDING))
+        _remove(self.folder(generation))
+        self._changes_file(generation).unlink(missing_ok=True)
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()
 
@@ -159,8 +186,7 @@ class Generations:
         try:
             (self.root / _POINTER).unlink()
             _sync(self.root)
-            for path in self._leftovers(keep=()):
-                _remove(path)
+            self._clean(keep=set())
             shutil.rmtree(self.root)
         except OSError as error:
             raise unavailable(error, self.root) from error
@@ -178,6 +204,7 @@ class Generations:
         content = {
             "format": FORMAT,
             "generation": pointer.generation,
+            "base": pointer.base,
             "chunks": pointer.chunks,
             "fingerprint": pointer.fingerprint.as_dict(),
         }
@@ -187,13 +214,24 @@ class Generations:
         new.replace(self.root / _POINTER)
         _sync(self.root)
 
+    def _changes_file(self, generation: int) -> Path:
+        return self.folder(generation).with_suffix(".json")
+
+    def _paths(self, pointer: Pointer) -> set[Path]:
+        return {self.folder(pointer.base), self._changes_file(pointer.generation)}
+
     def _numbers(self) -> list[int]:
-        names = (path.name.removeprefix("gen-") for path in self.root.glob("gen-*"))
+        names = (path.stem.removeprefix("gen-") for path in self.root.glob("gen-*"))
         return [int(name) for name in names if name.isdigit()]
 
-    def _leftovers(self, *, keep: tuple[int, ...]) -> list[Path]:
-        kept = {self.folder(generation) for generation in keep}
-        return [path for path in self.root.glob("gen-*") if path not in kept]
+    def _clean(self, *, keep: set[Path]) -> None:
+        for path in self.root.glob("gen-*"):
+            if path in keep:
+                continue
+            if path.suffix == ".json":
+                path.unlink(missing_ok=True)
+            else:
+                _remove(path)
 
     def _unknown(self) -> UnknownBook:
         return UnknownBook(f"There is no book {self.book_id!r} in {self.root.parent.parent}.")
@@ -201,64 +239,6 @@ class Generations:
 
 def published_books(index_dir: Path) -> list[str]:
     return sorted(path.parent.name for path in index_dir.glob(f"*/{_POINTER}"))
-
-
-class WriterLock:
-    """One writer for each data directory. The kernel's lock is the truth and dies with its process; the content of
-    the file only tells a human who holds it."""
-
-    def __init__(self, data_dir: Path, book_id: str) -> None:
-        self._data_dir = data_dir
-        self._book_id = book_id
-        self._file: TextIO | None = None
-
-    def acquire(self) -> None:
-        with writing(self._data_dir):
-            self._data_dir.mkdir(parents=True, exist_ok=True)
-            file = (self._data_dir / "writer.lock").open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            with file:
-                raise Conflict(self._held_by(file)) from None
-        self._file = file
-        with writing(self._data_dir):
-            file.truncate(0)
-            file.write(json.dumps(self._holder()))
-            file.flush()
-
-    def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def __enter__(self) -> WriterLock:
-        self.acquire()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def _holder(self) -> dict[str, str | int]:
-        return {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200],
-            "since": datetime.now(UTC).isoformat(timespec="seconds"),
-            "book": self._book_id,
-        }
-
-    def _held_by(self, file: TextIO) -> str:
-        file.seek(0)
-        try:
-            holder = json.loads(file.read())
-            since = datetime.fromisoformat(holder["since"]).astimezone()
-            who = f" (pid {holder['pid']} on {holder['host']}, `{holder['command']}`, since {since:%H:%M:%S})"
-            what = f"the book {holder['book']!r} in {self._data_dir}"
-        except (ValueError, KeyError, TypeError):
-            # It has the lock but has not yet signed.
-            who, what = "", str(self._data_dir)
-        return f"Another process{who} is writing to {what}."
 
 
 @contextmanager
@@ -332,14 +312,23 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(removed, ignore_errors=True)
 
 
+def _stamp_of(file: Path) -> Stamp:
+    stat = file.stat()
+    return stat.st_mtime_ns, stat.st_ino, stat.st_size
+
+
+def _room(folder: Path) -> int:
+    return sum(file.stat().st_blocks * 512 for file in _files(folder))
+
+
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _sync_tree(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        _sync(path)
-    _sync(folder)
+def _sync_all(paths: Sequence[Path]) -> None:
+    """At once, so that the file system writes its journal a few times and not once for each."""
+    with ThreadPoolExecutor(_SYNCING, thread_name_prefix="quoth-sync") as threads:
+        list(threads.map(_sync, paths))
 
 
 def _sync(path: Path) -> None:

@@ -52,12 +52,15 @@ def print_passages(passages: Sequence[Passage], total: int, *, explain: bool) ->
         typer.echo(f"   {styled(chunk.url, fg='cyan')}  {chunk.source_file}:{chunk.line}")
         typer.echo(f"   {snippet(chunk.shown)}")
         if explain:
-            dense = f"{passage.dense_score:.4f} (rank {passage.dense_rank})" if passage.dense_score is not None else "–"
-            sparse = (
-                f"{passage.sparse_score:.4f} (rank {passage.sparse_rank})" if passage.sparse_score is not None else "–"
-            )
-            typer.echo(styled(f"   fused {passage.score:.4f} · dense {dense} · sparse {sparse}", dim=True))
+            dense = raw_score(passage.dense_score, passage.dense_rank)
+            sparse = raw_score(passage.sparse_score, passage.sparse_rank)
+            looks = f"pairs {passage.pair_share:.2f} · agreement {passage.agreement:.2f}"
+            typer.echo(styled(f"   fused {passage.score:.4f} · dense {dense} · sparse {sparse} · {looks}", dim=True))
     typer.echo(styled(f"{len(passages)} of {total} chunks searched", dim=True))
+
+
+def raw_score(score: float | None, rank: int | None) -> str:
+    return "–" if score is None else f"{score:.4f} ({f'rank {rank}' if rank else 'not in its list'})"
 
 
 def print_job(job: IngestJob) -> None:

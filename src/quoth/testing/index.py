@@ -11,6 +11,7 @@ import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from quoth.domain import (
     Chunk,
@@ -25,8 +26,8 @@ from quoth.domain import (
     TermWeights,
     Vector,
 )
-from quoth.errors import Conflict, IndexMismatch, InternalError, QuothError, UnknownBook
-from quoth.payload import check_book_id, payload_hash
+from quoth.errors import Conflict, QuothError, UnknownBook
+from quoth.payload import check_book_id, check_dimensions, check_fingerprint, check_put, payload_hash
 
 TEST_FINGERPRINT = Fingerprint(embedder="test", dimensions=4, chunker="test-1", terms="test-1")
 
@@ -37,6 +38,7 @@ class Generation:
 
     number: int
     fingerprint: Fingerprint
+    published_at: datetime
     points: Mapping[str, IndexedChunk]
 
 
@@ -86,11 +88,15 @@ class MemoryIndex:
         return {chunk_id: points[chunk_id].dense for chunk_id in ids if chunk_id in points}
 
     async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
-        return [chunk for chunk in self._in_order(book_id) if chunk.parent_doc_id == parent_doc_id]
+        return [point.chunk for point in self._in_order(book_id) if point.chunk.parent_doc_id == parent_doc_id]
 
     async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
-        for chunk in self._in_order(book_id):
-            yield chunk
+        for point in self._in_order(book_id):
+            yield point.chunk
+
+    async def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
+        for point in self._in_order(book_id):
+            yield point
 
     async def books(self) -> list[str]:
         self._check_outage()
@@ -104,6 +110,7 @@ class MemoryIndex:
             generation=generation.number,
             fingerprint=generation.fingerprint,
             bytes_on_disk=0,
+            published_at=generation.published_at,
         )
 
     @asynccontextmanager
@@ -142,16 +149,12 @@ class MemoryIndex:
 
     def _current(self, book_id: str) -> Generation:
         generation = self._published(book_id)
-        if generation.fingerprint != self._fingerprint:
-            raise IndexMismatch(
-                f"The index of {book_id!r} was built with {generation.fingerprint.as_dict()}, "
-                f"but this process works with {self._fingerprint.as_dict()}."
-            )
+        check_fingerprint(book_id, generation.fingerprint, self._fingerprint)
         return generation
 
-    def _in_order(self, book_id: str) -> list[Chunk]:
-        chunks = (point.chunk for point in self._current(book_id).points.values())
-        return sorted(chunks, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
+    def _in_order(self, book_id: str) -> list[IndexedChunk]:
+        points = self._current(book_id).points.values()
+        return sorted(points, key=lambda point: (point.chunk.source_file, point.chunk.chunk_index, point.chunk.id))
 
 
 class MemoryWriter:
@@ -187,10 +190,7 @@ class MemoryWriter:
         return {point.embed_hash: point.dense for point in self._points.values() if point.embed_hash in wanted}
 
     async def put(self, chunks: Sequence[IndexedChunk]) -> None:
-        check_dimensions(self._fingerprint, [indexed.dense for indexed in chunks])
-        for indexed in chunks:
-            if indexed.chunk.book_id != self._book_id:
-                raise InternalError(f"A chunk of {indexed.chunk.book_id!r} was put into the book {self._book_id!r}.")
+        check_put(self._book_id, self._fingerprint, chunks)
         self._points.update({indexed.chunk.id: indexed for indexed in chunks})
         self._changed = self._changed or bool(chunks)
 
@@ -203,7 +203,9 @@ class MemoryWriter:
             return
         before = self._storage.books.get(self._book_id)
         number = before.number + 1 if before else 1
-        self._storage.books[self._book_id] = Generation(number, self._fingerprint, dict(self._points))
+        self._storage.books[self._book_id] = Generation(
+            number, self._fingerprint, datetime.now(UTC), dict(self._points)
+        )
         self._changed = False
 
 
@@ -245,12 +247,6 @@ def bm25(query: TermWeights, stored: TermWeights, rarity: Mapping[int, float]) -
     return sum(weight * rarity[term] * weights[term] for term, weight in terms if term in weights)
 
 
-def check_dimensions(fingerprint: Fingerprint, vectors: Iterable[Vector]) -> None:
-    for vector in vectors:
-        if len(vector) != fingerprint.dimensions:
-            raise InternalError(f"A vector has {len(vector)} dimensions; the index has {fingerprint.dimensions}.")
-
-
 def _idf(points: Iterable[IndexedChunk], term_ids: Sequence[int]) -> dict[int, float]:
     wanted = set(term_ids)
     holders = dict.fromkeys(wanted, 0)
@@ -264,4 +260,4 @@ def _idf(points: Iterable[IndexedChunk], term_ids: Sequence[int]) -> dict[int, f
 
 def _best(scored: list[tuple[float, Chunk]], limit: int) -> tuple[IndexHit, ...]:
     ranked = sorted(scored, key=lambda hit: (-hit[0], hit[1].id))
-    return tuple(IndexHit(chunk=chunk, score=score) for score, chunk in ranked[:limit])
+    return tuple(IndexHit(chunk.id, score) for score, chunk in ranked[:limit])

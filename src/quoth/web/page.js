@@ -121,7 +121,7 @@ async function converse(turn, question) {
 
 function show(turn, name, data) {
   if (name === "status") turn.stage(data.stage);
-  else if (name === "retrieval") turn.retrieved(data.results);
+  else if (name === "retrieval") turn.retrieved(data);
   else if (name === "delta") turn.delta(data.delta);
   else if (name === "sources") turn.cite(data.sources);
   else if (name === "done") turn.done(data);

@@ -47,7 +47,8 @@ export class Turn {
     this.progress.textContent = stage === "generating" ? "Writing the answer" : "Looking through the book";
   }
 
-  retrieved(results) {
+  retrieved({ results, searched_query: searched }) {
+    if (searched && searched !== this.question) this.answer.before(element("p", { className: "searched" }, "Searched for: ", searched));
     const pages = new Set(results.map((result) => result.title)).size;
     if (results.length) this.progress.textContent = `Reading ${results.length} passages from ${pages} ${pages === 1 ? "page" : "pages"}`;
   }

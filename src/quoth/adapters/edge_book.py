@@ -1,0 +1,90 @@
+"""A book of the embedded index as it was published: a base inside the engine, and what has changed since, as one.
+
+Every read of the ChunkIndex port is answered here, synchronously; `edge` calls it from threads. Neither part changes
+once it is published, so a book is safe to read from any number of threads and simply replaced by the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from quoth.adapters.changes import NOTHING, Changes
+from quoth.domain import Chunk, Filters, IndexedChunk, IndexHit, IndexHits, IndexQuery, Vector
+
+if TYPE_CHECKING:
+    from quoth.adapters.edge_shard import Ranked, Shard
+
+
+class EdgeBook:
+    def __init__(self, base: Shard, changes: Changes = NOTHING) -> None:
+        self.base = base
+        self.changes = changes
+        self._size = base.count() - len(changes.gone) + len(changes.points)
+
+    def search(self, query: IndexQuery) -> IndexHits:
+        rarity = self.idf(query.sparse.ids)
+        weighted = zip(query.sparse.ids, query.sparse.weights, strict=True)
+        terms = {term: weight * rarity[term] for term, weight in weighted if term in rarity}
+        near, worded = self.base.best(query.dense, terms, query.filters, query.limit, self.changes.gone)
+        among = self.changes.passing(query.filters)
+        if among:
+            near = _merged(near, self.changes.near(query.dense, among), query.limit)
+            worded = _merged(worded, self.changes.worded(terms, among), query.limit)
+        return IndexHits(
+            dense=tuple(IndexHit(id, score) for id, score in near),
+            sparse=tuple(IndexHit(id, score) for id, score in worded),
+            total_found=self.count(query.filters),
+        )
+
+    def idf(self, term_ids: Iterable[int]) -> dict[int, float]:
+        found = {}
+        for term in term_ids:
+            holders = self.base.terms.holders(term) + self.changes.holders[term]
+            if holders:
+                found[term] = math.log(1 + (self._size - holders + 0.5) / (holders + 0.5))
+        return found
+
+    def count(self, filters: Filters = Filters()) -> int:
+        if filters == Filters():
+            return self._size
+        return self.base.count(filters, self.changes.gone) + len(self.changes.passing(filters))
+
+    def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
+        changed, unchanged = self._parted(ids)
+        return {id: self.changes.chunk(id) for id in changed} | self.base.chunks(unchanged)
+
+    def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
+        changed, unchanged = self._parted(ids)
+        return {id: self.changes.indexed(id) for id in changed} | self.base.points(unchanged)
+
+    def dense_vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
+        changed, unchanged = self._parted(ids)
+        return {id: self.changes.points[id].dense for id in changed} | self.base.dense_vectors(unchanged)
+
+    def page(self, parent_doc_id: str) -> list[Chunk]:
+        found = [chunk for chunk in self.base.page(parent_doc_id) if chunk.id not in self.changes.gone]
+        found += map(self.changes.chunk, self.changes.passing(Filters(parent_doc_id=parent_doc_id)))
+        return sorted(found, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
+
+    def ids_in_order(self) -> list[str]:
+        places = [place for place in self.base.places() if place[2] not in self.changes.gone]
+        for id, point in self.changes.points.items():
+            places.append((point.payload["source_file"], point.payload["chunk_index"], id))
+        return [id for *_, id in sorted(places)]
+
+    def _parted(self, ids: Iterable[str]) -> tuple[list[str], list[str]]:
+        changed, unchanged = [], []
+        for id in ids:
+            if id in self.changes.points:
+                changed.append(id)
+            elif id not in self.changes.gone:
+                unchanged.append(id)
+        return changed, unchanged
+
+
+def _merged(one: Ranked, other: Ranked, limit: int) -> Ranked:
+    from quoth.adapters.edge_shard import rank
+
+    return sorted([*one, *other], key=rank)[:limit]

@@ -1,0 +1,137 @@
+"""The command line with QDRANT_URL: real processes against Qdrant's REST calls on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qdrant_wire import Wire, qdrant_wire
+
+pytestmark = pytest.mark.slow
+
+PAGE = """# Topics
+
+A topic carries messages from publishers to subscribers.
+
+## Durability
+
+Transient local durability keeps the last message for late subscribers. Volatile durability keeps nothing.
+"""
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with qdrant_wire() as wire:
+        yield wire
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "topics.md").write_text(PAGE)
+    (folder / "nodes.md").write_text("# Nodes\n\nA node is a process that publishes and subscribes.\n")
+    return folder
+
+
+class Shell:
+    def __init__(self, data: Path) -> None:
+        self.data = data
+
+    def run(self, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH_", "QDRANT_"))}
+        return subprocess.run(
+            [sys.executable, "-m", "quoth", *map(str, arguments), "--data-dir", str(self.data)],
+            capture_output=True,
+            text=True,
+            timeout=110,
+            cwd=self.data.parent,
+            env={**kept, **environment, "PYTHONWARNINGS": "error"},
+        )
+
+    def json(self, *arguments: str | Path, **environment: str) -> Any:
+        run = self.run(*arguments, "--json", **environment)
+        assert run.returncode == 0, run.stderr
+        assert run.stderr == ""
+        return json.loads(run.stdout)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path / "data")
+
+
+@pytest.mark.timeout(300)
+def test_a_book_moves_to_the_server_and_back_and_every_command_works_there(
+    shell: Shell, docs: Path, wire: Wire, tmp_path: Path
+) -> None:
+    cluster = {"QDRANT_URL": wire.url}
+    chunks = shell.json("ingest", docs)["chunks_created"]
+    embedded = shell.run("export").stdout
+    planned = shell.json("migrate-index", "--to", "cluster", "--dry-run", **cluster)
+    assert planned["books"] == [{"book_id": "docs", "chunks": chunks, "written": chunks, "dropped": 0, "dry_run": True}]
+    moved = shell.run("migrate-index", "--to", "cluster", **cluster)
+    assert (moved.returncode, moved.stderr) == (0, "")
+    assert f"{chunks} of {chunks} chunks written, 0 dropped, none embedded" in moved.stdout
+
+    assert shell.run("export", **cluster).stdout == embedded
+    again = shell.json("ingest", docs, **cluster)
+    assert (again["files_skipped"], again["chunks_embedded"]) == (2, 0)
+    answer = shell.json("ask", "Which durability keeps the last message for late subscribers?", **cluster)
+    assert "Transient local durability" in answer["answer"]
+
+    # A page changes on the server; it goes back, and only the change is written.
+    (docs / "nodes.md").write_text("# Nodes\n\nA node is a process. Nodes have names.\n")
+    shell.json("ingest", docs, **cluster)
+    newer = shell.run("export", **cluster).stdout
+    refused = shell.run("migrate-index", "--to", "cluster", **cluster)
+    assert refused.returncode == 1
+    assert "newer" in refused.stderr
+    back = shell.json("migrate-index", "--to", "embedded", **cluster)
+    assert (back["books"][0]["written"], back["books"][0]["dropped"]) == (1, 1)
+    assert shell.run("export").stdout == newer != embedded
+    assert shell.json("ingest", docs)["files_skipped"] == 2
+
+
+def test_a_server_that_is_down_and_a_wrong_key_are_one_line_each(shell: Shell, docs: Path, wire: Wire) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        down = shell.run("ingest", docs, QDRANT_URL=f"http://127.0.0.1:{closed.getsockname()[1]}")
+    assert (down.returncode, len(down.stderr.splitlines())) == (1, 1)
+    assert "QDRANT_URL" in down.stderr
+    wire.api_key = "right"
+    refused = shell.run("ingest", docs, QDRANT_URL=wire.url, QDRANT_API_KEY="wrong", QUOTH_LOG_LEVEL="error")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert "QDRANT_API_KEY" in refused.stderr
+
+
+def test_moving_needs_a_server_to_move_to(shell: Shell) -> None:
+    unnamed = shell.run("migrate-index", "--to", "cluster")
+    assert unnamed.returncode == 2
+    assert "QDRANT_URL" in unnamed.stderr
+    wrong = shell.run("migrate-index", "--to", "moon")
+    assert wrong.returncode == 2
+    assert "cluster, embedded" in wrong.stderr
+
+
+def test_without_the_extra_the_missing_package_is_named(shell: Shell, tmp_path: Path) -> None:
+    """A folder that hides the client, as if it were not installed."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name == 'qdrant_client' else found(name, package)\n"
+    )
+    paths = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
+    run = shell.run("books", QDRANT_URL="http://localhost:6333", PYTHONPATH=paths)
+    assert run.returncode == 2
+    assert "pip install 'quoth[cluster]'" in run.stderr
