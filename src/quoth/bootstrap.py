@@ -118,6 +118,7 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
         refusal=settings.refusal_sentence,
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
+        grounding=settings.grounding,
     )
 
 

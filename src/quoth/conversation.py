@@ -36,12 +36,13 @@ from quoth.domain import (
 )
 from quoth.errors import SessionNotFound
 from quoth.extractive import ExtractiveOptions
+from quoth.grounding import GroundingPolicy
 from quoth.ports import ChunkIndex, Clock, Library
 from quoth.questions import FollowUpOptions
 from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
-from quoth.views import metadata_view, sources_view
+from quoth.views import metadata_view, sources_view, unsupported_view
 
 NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
@@ -53,6 +54,7 @@ class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
     own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
     extractive: ExtractiveOptions = ExtractiveOptions()
+    grounding: GroundingPolicy = "mark"
     follow_ups: FollowUpOptions = FollowUpOptions()
 
 
@@ -119,6 +121,8 @@ class Conversations:
         if verdict.should_answer:
             yield Status("generating")
             draft = extractive.draft(question.query, evidence, self._options.extractive)
+            if self._options.grounding == "strict":  # before a word of it is shown
+                draft = grounding.sieved(draft, question.query)
         for piece in self._pieces(question, draft):
             yield Delta(piece)
         watch.lap("answer")
@@ -187,7 +191,9 @@ class Conversations:
         self, question: Question, evidence: Evidence, verdict: Verdict, draft: Draft | None, watch: Stopwatch
     ) -> Answer:
         given = draft or Draft(self._refusal(question), ())
-        checked = Grounding() if draft is None else grounding.check(draft.text, draft.citations)
+        checked = Grounding()
+        if draft is not None:
+            checked = replace(grounding.check(draft.text, draft.citations, question.query), removed=draft.removed)
         watch.lap("check")
         in_book = question.selected_text is None
         return Answer(
@@ -220,7 +226,7 @@ class Conversations:
                 query=answer.question.query,
                 response=answer.text or "",
                 sources=tuple(sources_view(answer)),
-                metadata=metadata_view(answer),
+                metadata={**metadata_view(answer), "unsupported": unsupported_view(answer.grounding)},
             )
         )
 
