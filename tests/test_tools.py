@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel
 from quoth.errors import QuothError
+from quoth.payload import passes
 from quoth.retrieval import Retriever
 from quoth.terms import TERMS_VERSION, passage_weights
 from quoth.testing.embedder import FakeEmbedder
-from quoth.testing.index import MemoryIndex, passes
+from quoth.testing.index import MemoryIndex
 from quoth.tools import SearchBook
 from samples import TickingClock, chunk
 
@@ -99,13 +100,13 @@ async def tool() -> SearchBook:
 
 
 async def test_the_tool_finds_passages_of_the_readers_book_within_the_readers_filters(tool: SearchBook) -> None:
-    evidence = await tool({"query": "last message", "limit": 20})
+    evidence = await tool({"query": "last message", "top_k": 10})
     assert [passage.chunk.id for passage in evidence.passages] == ["book ros2"]
     assert evidence.total_found == 1
 
 
 async def test_a_filter_of_the_model_that_contradicts_the_readers_finds_nothing(tool: SearchBook) -> None:
-    evidence = await tool({"query": "last message", "module": "isaac"})
+    evidence = await tool({"query": "last message", "filters": {"module": "isaac"}})
     assert (evidence.passages, evidence.total_found) == ((), 0)
 
 
@@ -118,5 +119,6 @@ async def test_wrong_arguments_are_an_error_that_the_model_can_read(tool: Search
 def test_the_schema_names_the_query_and_every_filter() -> None:
     schema = SearchBook.parameters()
     assert schema["required"] == ["query"]
-    assert set(schema["properties"]) == {"query", "limit", *Filters.__dataclass_fields__}
+    assert set(schema["properties"]) == {"query", "top_k", "filters"}
+    assert set(schema["$defs"]["FilterFields"]["properties"]) == set(Filters.__dataclass_fields__)
     assert schema["additionalProperties"] is False
