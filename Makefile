@@ -56,8 +56,8 @@ bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an envir
 bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, installed size
 	$(BIN)/python benchmarks/start.py
 
-bench-index: $(STAMP) ## search and open at growing sizes
-	$(BIN)/python benchmarks/index.py
+bench-index: $(STAMP) ## search, open and edit at 1,000 to 100,000 chunks; with real texts: make bench-index BENCH_ARGS="--data FOLDER"
+	$(BIN)/python benchmarks/index.py $(BENCH_ARGS)
 
 bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
 	$(BIN)/python benchmarks/reading.py $(BOOKS)

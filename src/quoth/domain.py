@@ -623,6 +623,55 @@ class Done:
 AnswerEvent = Status | Retrieved | Delta | Sourced | Grounded | Done
 
 
+# --- talking to a language model -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model wants done. `arguments` is JSON as the model wrote it: nothing about it is certain."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """S2 Message: one entry of what a model is shown."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """The next words of a model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """The end of one call: what the model wants done, if anything, and what the call cost."""
+
+    tool_calls: tuple[ToolCall, ...] = ()
+    tokens: int = 0
+    truncated: bool = False  # it ran into its own limit of words
+    model: str = ""  # as the server names it
+
+
+ModelEvent = ModelText | ModelTurn
+
+
 # --- remembering -----------------------------------------------------------------------------------------------------
 
 

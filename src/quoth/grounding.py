@@ -220,13 +220,21 @@ class Writing:
     """
 
     def __init__(self, passages: Sequence[Passage], question: str = "", policy: GroundingPolicy = "mark") -> None:
-        self._passages = passages
+        self._passages: list[Passage] = []
         self._question = question
-        sources = {number: read(passage.chunk) for number, passage in enumerate(passages, 1)}
-        self._sieve = _Sieve(sources, question) if policy == "strict" else None
-        self._numbering = Renumbering(range(1, len(passages) + 1))
+        self._sources: dict[int, Source] = {}
+        self._sieve = _Sieve(self._sources, question) if policy == "strict" else None
+        self._numbering = Renumbering(())
+        self.add(passages)
         self._shown: list[str] = []
         self._withheld = False
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """More passages that the model was given; their numbers go on from the last."""
+        first = len(self._passages) + 1
+        self._passages += passages
+        self._sources.update((number, read(passage.chunk)) for number, passage in enumerate(passages, first))
+        self._numbering.know(range(first, len(self._passages) + 1))
 
     def feed(self, piece: str) -> str:
         return self._show(self._numbering.feed(self._sieve.feed(piece) if self._sieve else piece))

@@ -84,10 +84,14 @@ class Renumbering:
     """
 
     def __init__(self, known: Collection[int]) -> None:
-        self._known = frozenset(known)
+        self._known = set(known)
         self._text = ""  # the current paragraph, or more
         self._done = 0  # how much of it was passed on
         self.order: dict[int, int] = {}  # the number as written → the number as shown
+
+    def know(self, numbers: Collection[int]) -> None:
+        """Sources that came while the text was being written."""
+        self._known.update(numbers)
 
     def feed(self, piece: str) -> str:
         self._text += piece
