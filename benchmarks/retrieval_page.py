@@ -18,6 +18,7 @@ STAGES = {
     "dense": "ask the index for the nearest vectors",
     "dense_and_sparse": "ask it for both lists at once",
     "rarity": "how rare the words are (at the same time)",
+    "read": "fetch the texts of forty",
     "fetch": "fetch the vectors of the best twenty",
     "fuse": "take the query apart, fuse, look twice (Python)",
     "whole": "a whole search",

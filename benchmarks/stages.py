@@ -53,6 +53,9 @@ class Answered:
     async def count(self, book_id: str, filters: Filters = Filters()) -> int:
         return await self._once("count", lambda: self._index.count(book_id, filters))
 
+    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
+        return await self._once(f"chunks {ids}", lambda: self._index.chunks(book_id, ids))
+
     async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         return await self._once("vectors", lambda: self._index.dense_vectors(book_id, ids))
 
@@ -93,10 +96,13 @@ async def one_search(
     asked = prepare(query, embedder.tokens)
     vector = cast(Vector, await timed("embed", lambda: embedder.embed_query(asked.readable)))
     await timed("dense", lambda: index.search(IndexQuery(BOOK, vector, TermWeights((), ()))))
-    await timed("dense_and_sparse", lambda: index.search(IndexQuery(BOOK, vector, asked.sparse)))
+    hits = cast(
+        IndexHits, await timed("dense_and_sparse", lambda: index.search(IndexQuery(BOOK, vector, asked.sparse)))
+    )
     await timed("rarity", lambda: index.idf(BOOK, asked.term_ids))
     evidence = await Retriever(index, embedder).find(query, book_id=BOOK, limit=20)
     found: list[Chunk] = [passage.chunk for passage in evidence.passages]
+    await timed("read", lambda: index.chunks(BOOK, [hit.chunk_id for hit in hits.dense[:40]]))
     await timed("fetch", lambda: index.dense_vectors(BOOK, [chunk.id for chunk in found]))
     memory = Answered(index, embedder)
     from_memory = Retriever(cast(ChunkIndex, memory), cast(Embedder, memory))

@@ -148,24 +148,28 @@ def test_a_prefix_that_is_a_path_is_taken_on_the_site_of_the_book(base_url: str,
 
 def test_a_tool_can_narrow_the_filters_of_the_reader_and_not_widen_them() -> None:
     within = Filters(module="ros2", hardware_tier=2)
-    narrower = parse(ToolRequest, {"query": "x", "hardware_tier": 1, "lesson": 3}).to_search(book=BOOK, within=within)
+    narrower = parse(ToolRequest, {"query": "x", "filters": {"hardware_tier": 1, "lesson": 3}}).to_search(
+        book=BOOK, within=within
+    )
     assert narrower is not None
     assert narrower.filters == Filters(module="ros2", hardware_tier=1, lesson=3)
-    wider = parse(ToolRequest, {"query": "x", "hardware_tier": 4}).to_search(book=BOOK, within=within)
+    wider = parse(ToolRequest, {"query": "x", "filters": {"hardware_tier": 4}}).to_search(book=BOOK, within=within)
     assert wider is not None
     assert wider.filters == within
-    assert parse(ToolRequest, {"query": "x", "module": "gazebo"}).to_search(book=BOOK, within=within) is None
+    assert (
+        parse(ToolRequest, {"query": "x", "filters": {"module": "gazebo"}}).to_search(book=BOOK, within=within) is None
+    )
 
 
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
         ({}, "EMPTY_QUERY"),
-        ({"query": "x", "module": ""}, "INVALID_FILTER"),
-        ({"query": "x", "hardware_tier": 9}, "INVALID_FILTER"),
-        ({"query": "x", "limit": 100}, "INVALID_TOP_K"),
+        ({"query": "x", "filters": {"module": ""}}, "INVALID_FILTER"),
+        ({"query": "x", "filters": {"hardware_tier": 9}}, "INVALID_FILTER"),
+        ({"query": "x", "top_k": 100}, "INVALID_TOP_K"),
         ({"query": "x", "book_id": "another"}, "UNKNOWN_FIELD"),
-        ({"query": "x", "filters": {}}, "UNKNOWN_FIELD"),
+        ({"query": "x", "filters": {"tenant": "a"}}, "UNKNOWN_FIELD"),
     ],
 )
 def test_a_tool_is_told_what_is_wrong_with_its_arguments(fields: Any, code: str) -> None:

@@ -165,7 +165,8 @@ def with_pairs(
 ) -> list[Scored]:
     """The best few again, best first, with the share of the query's pairs that stand in their text side by side. A
     query of one word has none; its word then counts in their place."""
-    total = sum(pairs.values())
+    # As if there were one pair more that nobody has: of a query of two words a chance hit would decide everything.
+    total = sum(pairs.values()) * (1 + 1 / max(1, len(pairs)))
     near = scored[: options.read]
     if not total:
         return ordered([replace(one, pairs=one.words) for one in near], options)
