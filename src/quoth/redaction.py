@@ -22,7 +22,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s?#]{1,500})[?#][^\s\[][^\s]*", re.IGNORECASE), r"\1?[query]"),
     (re.compile(r"\beyJ[\w-]{4,}\.[\w-]{4,}(?:\.[\w-]*)?"), "[token]"),
     (re.compile(r"\b(bearer|basic)\s+(?=\S{0,200}\d)[\w.~+/=-]{8,}", re.IGNORECASE), r"\1 [token]"),
-    (re.compile(rf"(?<![^\W_])(?:{_KEY_PREFIXES})[-_.]?(?=[\w-]{{0,100}}\d)[\w-]{{12,}}"), "[key]"),
+    (re.compile(rf"(?<![^\W\d_])(?:{_KEY_PREFIXES})[-_.]?(?=[\w-]{{0,100}}\d)[\w-]{{12,}}"), "[key]"),
     (
         re.compile(
             r"((?:passwor[dt]|passwd|pwd|secret|token|api[ _-]?key|access[ _-]?key)[\"']?\s{0,3}[=:]\s{0,3})"
@@ -45,6 +45,13 @@ _NUMBERS = re.compile(
 
 
 def redacted(text: str) -> str:
+    """Until nothing is left to hide: what stood glued to a secret may only now be seen for one."""
+    while (hidden := _hidden(text)) != text:
+        text = hidden
+    return text
+
+
+def _hidden(text: str) -> str:
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     text = _IP.sub(_ip, text)

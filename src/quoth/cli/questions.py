@@ -31,11 +31,12 @@ def questions(
         if book is not None:
             await quoth.library.book(book)
         # Also when nothing is being recorded any more, the promise of how long they are kept holds.
-        await quoth.library.forget_questions(before=quoth.clock.now() if forget else since)
+        gone = await quoth.library.forget_questions(before=quoth.clock.now() if forget else since)
         found = together(await quoth.library.recorded_questions(book, since=since))
         return {
             "recording": settings.record_questions,
             "retention_days": settings.record_days,
+            "forgotten": gone,
             "questions": [recorded_view(similar.newest, similar.times) for similar in found],
         }
 
@@ -43,6 +44,8 @@ def questions(
     if json:
         print_json(view)
         return
+    if forget:
+        typer.echo(f"Forgot {view['forgotten']} questions.")
     for row in view["questions"]:
         _print(row)
     if not view["recording"]:
