@@ -1,4 +1,4 @@
-"""The public evaluation sets as corpora that can be searched: brute force over the same terms and vectors as the index.
+"""The public evaluation sets as corpora: chunks, the terms and vectors that the index would hold of them, questions.
 
 Reads the folder named on the command line (see its own README for where each set comes from); nothing of it is
 committed. Vectors are kept under `--cache`, named by the embedder and the text, so that a second run is quick.
@@ -6,7 +6,7 @@ committed. Vectors are kept under `--cache`, named by the embedder and the text,
 
 from __future__ import annotations
 
-import asyncio
+import csv
 import gzip
 import hashlib
 import json
@@ -20,21 +20,25 @@ import numpy as np
 import numpy.typing as npt
 
 from quoth import terms
-from quoth.ports import Embedder
+from quoth.chunking import embedding_text, split, term_text
+from quoth.domain import Chunk, Page, TermWeights
+from quoth.ports import Embedder, TokenCounter
 
 Floats = npt.NDArray[np.float32]
 
 
 @dataclass(slots=True)
 class Corpus:
-    """Passages and the two ways to search them. `without` takes passages out, as if they had never been ingested."""
+    """Chunks, and what is weighed and embedded of them. `keep` leaves some out, as if they had never been ingested."""
 
-    keys: list[str]
-    texts: list[str]
+    chunks: list[Chunk]
+    texts: list[str]  # that are weighed
     vectors: Floats
     postings: dict[int, tuple[npt.NDArray[np.int64], Floats]] = field(default_factory=dict)
+    at: dict[str, int] = field(default_factory=dict)  # where the chunk of an id stands
 
     def __post_init__(self) -> None:
+        self.at = {chunk.id: position for position, chunk in enumerate(self.chunks)}
         gathered: dict[int, tuple[list[int], list[float]]] = {}
         for position, text in enumerate(self.texts):
             weights = terms.passage_weights(text)
@@ -47,7 +51,7 @@ class Corpus:
         }
 
     def idf(self, term_ids: Sequence[int], keep: npt.NDArray[np.bool_] | None = None) -> dict[int, float]:
-        total = len(self.keys) if keep is None else int(keep.sum())
+        total = len(self.chunks) if keep is None else int(keep.sum())
         found = {}
         for term in term_ids:
             if term not in self.postings:
@@ -58,11 +62,10 @@ class Corpus:
                 found[term] = math.log(1 + (total - holding + 0.5) / (holding + 0.5))
         return found
 
-    def sparse(self, query: str, keep: npt.NDArray[np.bool_] | None = None) -> Floats:
-        weights = terms.query_weights(query)
-        rarity = self.idf(weights.ids, keep)
-        scores = np.zeros(len(self.keys), dtype=np.float32)
-        for term, weight in zip(weights.ids, weights.weights, strict=True):
+    def sparse(self, query: TermWeights, keep: npt.NDArray[np.bool_] | None = None) -> Floats:
+        rarity = self.idf(query.ids, keep)
+        scores = np.zeros(len(self.chunks), dtype=np.float32)
+        for term, weight in zip(query.ids, query.weights, strict=True):
             if term in rarity:
                 where, held = self.postings[term]
                 scores[where] += weight * rarity[term] * held
@@ -76,6 +79,7 @@ class Asked:
     text: str
     relevant: frozenset[str]
     group: str = ""  # article or file: what a split must not cut
+    spans: tuple[tuple[int, int], ...] = ()  # of the file `group`, where the set names the very words
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +113,55 @@ async def vectors_of(texts: Sequence[str], embedder: Embedder, cache: Path) -> F
 
 
 async def load_set(name: str, data: Path, embedder: Embedder, cache: Path) -> EvaluationSet:
-    keys, texts, questions = LOADERS[name](data)
-    corpus = Corpus(keys, texts, await vectors_of(texts, embedder, cache))
+    chunks, questions = LOADERS[name](data, embedder.tokens)
+    split_by_us = bool(chunks[0].breadcrumb)
+    embedded = [embedding_text(chunk) if split_by_us else chunk.text for chunk in chunks]
+    texts = [term_text(chunk) if split_by_us else chunk.text for chunk in chunks]
+    corpus = Corpus(chunks, texts, await vectors_of(embedded, embedder, cache))
     return EvaluationSet(name, corpus, questions, await vectors_of([q.text for q in questions], embedder, cache))
 
 
-def load_sets(names: Sequence[str], data: Path, cache: Path) -> list[EvaluationSet]:
+async def load_sets(names: Sequence[str], data: Path, cache: Path) -> list[EvaluationSet]:
     from quoth.adapters.minilm import MiniLMEmbedder
 
-    async def load() -> list[EvaluationSet]:
-        embedder = MiniLMEmbedder()
-        try:
-            return [await load_set(name, data, embedder, cache) for name in names]
-        finally:
-            await embedder.close()
-
-    return asyncio.run(load())
+    embedder = MiniLMEmbedder()
+    try:
+        return [await load_set(name, data, embedder, cache) for name in names]
+    finally:
+        await embedder.close()
 
 
-Loaded = tuple[list[str], list[str], list[Asked]]
+Loaded = tuple[list[Chunk], list[Asked]]
 
 
-def squad(data: Path) -> Loaded:
+def chunk_of(key: str, text: str) -> Chunk:
+    """A passage of a set as the one chunk of a page."""
+    return Chunk(
+        id=key,
+        book_id="set",
+        text=text,
+        start=0,
+        end=len(text),
+        line=1,
+        source_file=key,
+        source_file_hash="",
+        title="",
+        url="",
+        heading_path=(),
+        breadcrumb=(),
+        content_hash=key,
+        parent_doc_id=key,
+        chunk_index=0,
+        total_chunks=1,
+        prev_chunk_id=None,
+        next_chunk_id=None,
+        word_count=0,
+        token_count=0,
+        char_count=len(text),
+    )
+
+
+def squad(data: Path, tokens: TokenCounter) -> Loaded:
     folder = data / "squad2_dev_half"
     passages = read_lines(folder / "passages.jsonl.gz") + read_lines(folder / "distractor_passages.jsonl.gz")
     questions = [
@@ -138,10 +169,10 @@ def squad(data: Path) -> Loaded:
         for q in read_lines(folder / "questions.jsonl.gz")
         if not q["is_impossible"]
     ]
-    return [p["_id"] for p in passages], [p["text"] for p in passages], questions
+    return [chunk_of(p["_id"], p["text"]) for p in passages], questions
 
 
-def scifact(data: Path) -> Loaded:
+def scifact(data: Path, tokens: TokenCounter) -> Loaded:
     folder = data / "scifact"
     corpus = read_lines(folder / "corpus.jsonl.gz")
     relevant: dict[str, set[str]] = {}
@@ -154,10 +185,10 @@ def scifact(data: Path) -> Loaded:
         for q in read_lines(folder / "queries_test.jsonl.gz")
         if q["_id"] in relevant
     ]
-    return [d["_id"] for d in corpus], [f"{d['title']}\n{d['text']}" for d in corpus], questions
+    return [chunk_of(d["_id"], f"{d['title']}\n{d['text']}") for d in corpus], questions
 
 
-def rust_book(data: Path) -> Loaded:
+def rust_book(data: Path, tokens: TokenCounter) -> Loaded:
     folder = data / "rust_book_quiz"
     sections = read_lines(folder / "sections.jsonl.gz")
     questions = [
@@ -165,7 +196,30 @@ def rust_book(data: Path) -> Loaded:
         for q in read_lines(folder / "quiz.jsonl.gz")
         if q["text"].strip() and q["sections"] and not q["inventory"]
     ]
-    return [s["_id"] for s in sections], [f"{s['title']}\n{s['text']}" for s in sections], questions
+    return [chunk_of(s["_id"], f"{s['title']}\n{s['text']}") for s in sections], questions
 
 
-LOADERS = {"squad2_dev_half": squad, "scifact": scifact, "rust_book_quiz": rust_book}
+def chunking(data: Path, tokens: TokenCounter) -> Loaded:
+    """Five Markdown files as one book, split as an ingest splits them. Right is every chunk that holds a character of
+    a reference."""
+    folder = data / "chunking_evaluation"
+    chunks: list[Chunk] = []
+    for file in sorted((folder / "corpora").glob("*.md")):
+        text = file.read_bytes().decode("utf-8")
+        page = Page("set", file.stem, text, file_hash="", url=f"/{file.stem}", title=file.stem)
+        chunks += split(page, tokens)
+    questions = []
+    with (folder / "questions_df.csv").open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows):
+            spans = tuple((one["start_index"], one["end_index"]) for one in json.loads(row["references"]))
+            relevant = frozenset(
+                chunk.id
+                for chunk in chunks
+                if chunk.source_file == row["corpus_id"]
+                and any(chunk.start < end and start < chunk.end for start, end in spans)
+            )
+            questions.append(Asked(row["question"], relevant, row["corpus_id"], spans))
+    return chunks, questions
+
+
+LOADERS = {"squad2_dev_half": squad, "scifact": scifact, "rust_book_quiz": rust_book, "chunking_evaluation": chunking}

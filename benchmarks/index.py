@@ -28,13 +28,14 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora import LOADERS, Floats, Loaded, vectors_of
+from corpora import LOADERS, Floats, vectors_of
 from embedding import BOOK as SAMPLE
 from embedding import GOLDEN, REPORTS, machine
 from plot import chart
 from quoth.adapters.edge import EdgeIndex
 from quoth.adapters.minilm import MiniLMEmbedder
 from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
+from quoth.ports import TokenCounter
 from quoth.retrieval import Retriever
 from quoth.terms import passage_weights, query_weights
 from quoth.testing.embedder import FakeEmbedder
@@ -92,8 +93,8 @@ class Texts:
 
 
 async def material(data: Path | None, cache: Path) -> tuple[Texts, list[Question]]:
-    sets = [sample()] if data is None else [(texts, [q.text for q in asked]) for _, texts, asked in loaded(data)]
     embedder = MiniLMEmbedder()
+    sets = [sample()] if data is None else loaded(data, embedder.tokens)
     vectors = np.vstack([await vectors_of(texts, embedder, cache) for texts, _ in sets])
     asked = np.vstack([await vectors_of(questions, embedder, cache) for _, questions in sets])
     await embedder.close()
@@ -103,8 +104,9 @@ async def material(data: Path | None, cache: Path) -> tuple[Texts, list[Question
     return Texts([text for texts, _ in sets for text in texts], vectors), questions
 
 
-def loaded(data: Path) -> list[Loaded]:
-    return [load(data) for load in LOADERS.values()]
+def loaded(data: Path, tokens: TokenCounter) -> list[tuple[list[str], list[str]]]:
+    sets = [load(data, tokens) for load in LOADERS.values()]
+    return [([chunk.text for chunk in chunks], [question.text for question in asked]) for chunks, asked in sets]
 
 
 def sample() -> tuple[list[str], list[str]]:

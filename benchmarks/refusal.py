@@ -14,32 +14,33 @@ Articles, chapters and claims are split in two before anything is fitted; figure
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
-from corpora import LOADERS, EvaluationSet, Floats, load_sets
+from corpora import EvaluationSet, Floats, load_sets
 from quoth import terms
 from quoth.adapters.minilm import NAME as EMBEDDER
 from quoth.calibration import Logistic, calibration_for, sigmoid
 from quoth.confidence import FITTED, ConfidenceOptions, features, judge
-from quoth.domain import Chunk, Evidence, Passage, QueryTerm
-from quoth.retrieval import RetrievalOptions, ceiling, completed, fuse, query_term
+from quoth.domain import Evidence
+from quoth.evals.calibrate import ANSWERABLE_REFUSED
+from quoth.evals.fitting import fit_logistic
+from quoth.evals.metrics import auroc, calibration_error
+from searching import Mask, Searcher
 
-OPTIONS = RetrievalOptions()
+FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz")
 TARGET = Path(__file__).parent.parent / "src" / "quoth" / "calibration.json"
-ANSWERABLE_REFUSED = 0.05  # the stated risk: at most this share of answerable questions may be refused
 # In the other two sets a passage that is not labelled may answer all the same, so that taking the labelled ones out
 # does not always take the answer out.
 TRUST = {"squad2_dev_half": 3.0}
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,69 +50,6 @@ class Case:
     answerable: bool
     held_out: bool
     evidence: Evidence
-
-
-def chunk_of(key: str, text: str) -> Chunk:
-    """A passage of a set as the one chunk of a page."""
-    return Chunk(
-        id=key,
-        book_id="benchmark",
-        text=text,
-        start=0,
-        end=len(text),
-        line=1,
-        source_file=key,
-        source_file_hash="",
-        title="",
-        url="",
-        heading_path=(),
-        breadcrumb=(),
-        content_hash=key,
-        parent_doc_id=key,
-        chunk_index=0,
-        total_chunks=1,
-        prev_chunk_id=None,
-        next_chunk_id=None,
-        word_count=0,
-        token_count=0,
-        char_count=len(text),
-    )
-
-
-def find(
-    of: EvaluationSet, query: str, vector: Floats, keep: Mask | None, similarity: Logistic, limit: int
-) -> Evidence:
-    """What Retriever.find does, over numpy."""
-    corpus = of.corpus
-    dense, sparse = corpus.vectors @ vector, corpus.sparse(query, keep)
-    if keep is not None:
-        dense, sparse = np.where(keep, dense, -1.0), np.where(keep, sparse, 0.0)
-    size = len(corpus.keys) if keep is None else int(keep.sum())
-    weights, words = terms.query_weights(query), terms.query_terms(query)
-    rarity = corpus.idf([*weights.ids, *(part for word in words for part in word.parts)], keep)
-    full = completed(words, rarity, size)
-    depth = OPTIONS.depth
-    scored = fuse(
-        [(str(at), float(dense[at])) for at in np.argsort(-dense, kind="stable")[:depth]],
-        [(str(at), float(sparse[at])) for at in np.argsort(-sparse, kind="stable")[:depth] if sparse[at] > 0],
-        ceiling=ceiling(weights, full),
-        depth=depth,
-        dense_share=OPTIONS.dense_share,
-    )
-    passages = tuple(
-        Passage(
-            chunk=chunk_of(corpus.keys[int(found.key)], corpus.texts[int(found.key)]),
-            score=found.score,
-            similarity=similarity.probability({"score": found.score}),
-            dense_score=found.dense,
-            dense_rank=found.dense_rank,
-            sparse_score=found.sparse,
-            sparse_rank=found.sparse_rank,
-        )
-        for found in scored[:limit]
-    )
-    asked: tuple[QueryTerm, ...] = tuple(query_term(word, rarity, full) for word in words)
-    return Evidence(query=query, passages=passages, total_found=size, terms=asked)
 
 
 def held_out(group: str) -> bool:
@@ -127,13 +65,15 @@ def whole(group: str) -> str:
 
 
 def relevant_to(of: EvaluationSet, at: int) -> Mask:
-    return np.isin(of.corpus.keys, list(of.questions[at].relevant))
+    relevant = np.zeros(len(of.corpus.chunks), dtype=np.bool_)
+    relevant[[of.corpus.at[key] for key in of.questions[at].relevant]] = True
+    return relevant
 
 
-def make_case(
+async def make_case(
+    searcher: Searcher,
     of: EvaluationSet,
     at: int,
-    similarity: Logistic,
     setting: str,
     keep: Mask | None = None,
     put_to: EvaluationSet | None = None,
@@ -141,56 +81,35 @@ def make_case(
     """The question at `at` put to its own corpus, thinned to `keep`, or to another one."""
     asked, vector = of.questions[at], of.question_vectors[at]
     answerable = put_to is None and (keep is None or bool((keep & relevant_to(of, at)).any()))
-    evidence = find(put_to or of, asked.text, vector, keep, similarity, 5)
+    evidence = await searcher.find((put_to or of).corpus, asked.text, vector, 5, keep)
     return Case(of.name, setting, answerable, held_out(whole(asked.group)), evidence)
 
 
-def cases(of: EvaluationSet, others: list[EvaluationSet], similarity: Logistic, most: int) -> Iterator[Case]:
+async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Searcher, most: int) -> AsyncIterator[Case]:
     chosen = np.random.default_rng(7).permutation(len(of.questions))[:most]
-    groups = np.array([whole(key.rsplit("#" if "#" in key else "-", 1)[0]) for key in of.corpus.keys])
+    keys = [chunk.id for chunk in of.corpus.chunks]
+    groups = np.array([whole(key.rsplit("#" if "#" in key else "-", 1)[0]) for key in keys])
     thinned = {
-        setting: np.random.default_rng(seed).random(len(of.corpus.keys)) >= share
+        setting: np.random.default_rng(seed).random(len(keys)) >= share
         for setting, share, seed in (("half", 0.5, 1), ("tenth", 0.1, 2))
     }
     for at in chosen:
         asked = of.questions[at]
         relevant = relevant_to(of, int(at))
-        case = partial(make_case, of, int(at), similarity)
-        yield case("article")
-        yield case("article", (groups != whole(asked.group)) & ~relevant)
+        case = partial(make_case, searcher, of, int(at))
+        yield await case("article")
+        yield await case("article", (groups != whole(asked.group)) & ~relevant)
         for setting, keep in thinned.items():
-            yield case(setting, keep)
+            yield await case(setting, keep)
         if at % 4 == 0:  # few lose theirs by chance
-            yield case("tenth", thinned["tenth"] & ~relevant)
+            yield await case("tenth", thinned["tenth"] & ~relevant)
         if at % 8 == 0:
-            yield case("stranger")
+            yield await case("stranger")
             for other in others:
-                yield case("stranger", put_to=other)
+                yield await case("stranger", put_to=other)
 
 
 # --- fitting ---------------------------------------------------------------------------------------------------------
-
-
-def fit_logistic(names: list[str], rows: Floats, labels: Mask, weights: Floats, ridge: float = 1.0) -> Logistic:
-    """Newton's method on standardised features; the weights that leave are those of the raw ones."""
-    mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-9
-    matrix = np.hstack([np.ones((len(rows), 1)), (rows - mean) / deviation]).astype(np.float64)
-    scale = weights.astype(np.float64) * len(rows) / weights.sum()
-    penalty = np.diag([0.0] + [ridge] * rows.shape[1])
-    beta = np.zeros(matrix.shape[1])
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-np.clip(matrix @ beta, -30, 30)))
-        gradient = matrix.T @ (scale * (labels - chance)) - penalty @ beta
-        curvature = (matrix * (scale * chance * (1 - chance))[:, None]).T @ matrix + penalty
-        step = np.linalg.solve(curvature, gradient)
-        beta += step
-        if np.abs(step).max() < 1e-8:
-            break
-    raw = beta[1:] / deviation
-    return Logistic(
-        round(float(beta[0] - (raw * mean).sum()), 4),
-        {name: round(float(weight), 4) for name, weight in zip(names, raw, strict=True)},
-    )
 
 
 def balanced(keys: Sequence[tuple[object, ...]]) -> Floats:
@@ -201,14 +120,14 @@ def balanced(keys: Sequence[tuple[object, ...]]) -> Floats:
     return np.array([1 / counts[key] for key in keys])
 
 
-def fit_similarity(sets: list[EvaluationSet], most: int) -> Logistic:
+async def fit_similarity(searcher: Searcher, sets: list[EvaluationSet], most: int) -> Logistic:
     rows, labels, keys = [], [], []
     for of in sets:
         for at in np.random.default_rng(3).permutation(len(of.questions))[:most]:
             asked = of.questions[at]
             if held_out(whole(asked.group)):
                 continue
-            evidence = find(of, asked.text, of.question_vectors[at], None, Logistic(0.0), 10)
+            evidence = await searcher.find(of.corpus, asked.text, of.question_vectors[at], 10)
             for passage in evidence.passages:
                 rows.append([passage.score])
                 labels.append(passage.chunk.id in asked.relevant)
@@ -228,22 +147,6 @@ def fit_judge(known: list[Case]) -> Logistic:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def auroc(scores: Floats, labels: Mask) -> float:
-    order = np.argsort(scores, kind="stable")
-    ranks = np.empty(len(scores))
-    ranks[order] = np.arange(1, len(scores) + 1)
-    for value in np.unique(scores):
-        same = scores == value
-        ranks[same] = ranks[same].mean()
-    positive = labels.sum()
-    return float((ranks[labels].sum() - positive * (positive + 1) / 2) / (positive * (len(labels) - positive)))
-
-
-def calibration_error(scores: Floats, labels: Mask, bins: int = 10) -> float:
-    order = np.array_split(np.argsort(scores), bins)
-    return float(sum(len(part) * abs(scores[part].mean() - labels[part].mean()) for part in order) / len(scores))
-
-
 def measure(known: list[Case], threshold: float) -> dict[str, dict[str, float]]:
     options = ConfidenceOptions(embedder=EMBEDDER)
     report = {}
@@ -254,9 +157,9 @@ def measure(known: list[Case], threshold: float) -> dict[str, dict[str, float]]:
         scores = np.array([judge(case.evidence, options).confidence for case in part])
         cosine = np.array([max(p.dense_score or 0.0 for p in case.evidence.passages) for case in part])
         report[f"{name} · {setting}"] = {
-            "auroc": round(auroc(scores, labels), 4),
-            "auroc of the best cosine": round(auroc(cosine, labels), 4),
-            "calibration error": round(calibration_error(scores, labels), 4),
+            "auroc": round(auroc(scores.tolist(), labels.tolist()) or 0.0, 4),
+            "auroc of the best cosine": round(auroc(cosine.tolist(), labels.tolist()) or 0.0, 4),
+            "calibration error": round(calibration_error(scores.tolist(), labels.tolist()) or 0.0, 4),
             "answerable refused": round(float((scores[labels] < threshold).mean()), 4),
             "unanswerable refused": round(float((scores[~labels] < threshold).mean()), 4),
             "cases": len(part),
@@ -281,24 +184,25 @@ def write(similarity: Logistic, judged: Logistic, levels: dict[str, float], of: 
     TARGET.write_text(json.dumps(shipped, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def main() -> None:
+async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--most", type=int, default=1200, help="questions of each set")
     arguments = parser.parse_args()
-    sets = load_sets(list(LOADERS), arguments.data, arguments.cache)
+    sets = await load_sets(FITTED_ON, arguments.data, arguments.cache)
+    searcher = Searcher()
     shipped = calibration_for(EMBEDDER)
     if shipped is None and not arguments.fit:
         parser.error("nothing is shipped for this embedder yet: run with --fit")
-    similarity = fit_similarity(sets, arguments.most) if arguments.fit or shipped is None else shipped.similarity
     known = [
         case
         for of in sets
-        for case in cases(of, [other for other in sets if other is not of], similarity, arguments.most)
+        async for case in cases(of, [other for other in sets if other is not of], searcher, arguments.most)
     ]
     if arguments.fit:
+        similarity = await fit_similarity(searcher, sets, arguments.most)
         judged = fit_judge(known)
         sure = [sigmoid(judged.logit(features(c.evidence))) for c in known if c.answerable and not c.held_out]
         levels = {"low": round(float(np.quantile(sure, ANSWERABLE_REFUSED)), 3), "medium": 0.5, "high": 0.8}
@@ -310,4 +214,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -1,60 +1,36 @@
-"""How well the right passage is found: BM25, vectors, reciprocal ranks and Quoth's fusion on every evaluation set.
+"""How well the right passage is found, and what finding it costs: plain BM25, vectors, reciprocal ranks and Quoth.
 
     python benchmarks/retrieval.py ../shared/data
 
-One configuration for all sets, the one that ships: the candidates, the scale and the fusion are quoth.retrieval's.
+One configuration for all sets, the one that ships: `quoth.retrieval` itself searches (see searching.py). Of the
+chunking evaluation the Markdown files are split by Quoth's own chunker, and the words that the set names as the answer
+are looked for among the characters of the best five. Writes docs/benchmarks/retrieval.json and .md.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from corpora import LOADERS, Asked, EvaluationSet, Floats, load_sets
+from corpora import LOADERS, Asked, EvaluationSet, load_sets
 from quoth import terms
-from quoth.retrieval import RetrievalOptions, Scored, ceiling, completed, fuse
+from quoth.domain import Chunk
+from retrieval_page import as_page
+from searching import PlainBM25, Searcher, best, reciprocal_ranks
+from stages import stage_times
 
-OPTIONS = RetrievalOptions()
-Ranking = Callable[[Floats, Floats, str, EvaluationSet], list[int]]
-
-
-def best(scores: Floats, depth: int, *, positive: bool = False) -> list[int]:
-    order = np.argsort(-scores, kind="stable")[:depth]
-    return [int(at) for at in order if not positive or scores[at] > 0]
-
-
-def fused(dense: Floats, sparse: Floats, query: str, of: EvaluationSet) -> list[Scored]:
-    weights, corpus = terms.query_weights(query), of.corpus
-    full = completed(terms.query_terms(query), corpus.idf(weights.ids), len(corpus.keys))
-    return fuse(
-        [(str(at), float(dense[at])) for at in best(dense, OPTIONS.depth)],
-        [(str(at), float(sparse[at])) for at in best(sparse, OPTIONS.depth, positive=True)],
-        ceiling=ceiling(weights, full),
-        depth=OPTIONS.depth,
-        dense_share=OPTIONS.dense_share,
-    )
-
-
-def reciprocal_ranks(dense: Floats, sparse: Floats, query: str, of: EvaluationSet) -> list[int]:
-    scores: dict[int, float] = {}
-    for ranked in (best(dense, 100), best(sparse, 100, positive=True)):
-        for rank, at in enumerate(ranked, start=1):
-            scores[at] = scores.get(at, 0.0) + 1 / (60 + rank)
-    return sorted(scores, key=lambda at: (-scores[at], at))
-
-
-RANKINGS: dict[str, Ranking] = {
-    "bm25": lambda dense, sparse, query, of: best(sparse, 10),
-    "dense": lambda dense, sparse, query, of: best(dense, 10),
-    "rrf": reciprocal_ranks,
-    "quoth": lambda dense, sparse, query, of: [int(found.key) for found in fused(dense, sparse, query, of)],
-}
+REPORTS = Path(__file__).parent.parent / "docs" / "benchmarks"
+RANKINGS = ("bm25", "dense", "rrf", "quoth_words", "quoth")
+SHOWN = 20  # what a search gives at most
+Span = tuple[int, int]
 
 
 def ndcg(found: Sequence[str], asked: Asked, k: int = 10) -> float:
@@ -66,34 +42,81 @@ def recall(found: Sequence[str], asked: Asked, k: int = 5) -> float:
     return len(set(found[:k]) & asked.relevant) / len(asked.relevant)
 
 
-def measure(of: EvaluationSet) -> dict[str, dict[str, float]]:
-    figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in RANKINGS}
+def covered(found: Sequence[Chunk], asked: Asked) -> tuple[float, float, float]:
+    """Recall, precision and intersection over union of the characters, as the authors of the set count them: a chunk
+    that comes twice or overlaps another is paid for twice."""
+    own = [(chunk.start, chunk.end) for chunk in found if chunk.source_file == asked.group]
+    hit = length([(max(a, s), min(b, e)) for a, b in own for s, e in asked.spans if max(a, s) < min(b, e)])
+    wanted = sum(end - start for start, end in asked.spans)
+    given = sum(chunk.end - chunk.start for chunk in found)
+    return hit / wanted, hit / given, hit / (given + length(list(asked.spans)) - hit)
+
+
+def length(spans: Sequence[Span]) -> int:
+    """Of the union."""
+    total, reached = 0, -1
+    for start, end in sorted(spans):
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
+
+
+async def measure(of: EvaluationSet, searcher: Searcher) -> dict[str, dict[str, float]]:
+    chunks, plain = of.corpus.chunks, PlainBM25(of.corpus.texts)
+    first = {chunk.content_hash: chunk for chunk in reversed(chunks)}
+    texts = {chunk.id: first[chunk.content_hash].id for chunk in chunks}
+    rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in RANKINGS}
     for asked, vector in zip(of.questions, of.question_vectors, strict=True):
-        dense, sparse = of.corpus.vectors @ vector, of.corpus.sparse(asked.text)
-        for name, ranking in RANKINGS.items():
-            found = [of.corpus.keys[at] for at in ranking(dense, sparse, asked.text, of)]
-            figures[name].append((ndcg(found, asked), recall(found, asked), float(found[0] in asked.relevant)))
+        bm25, dense = plain.scores(asked.text), of.corpus.vectors @ vector
+        words = of.corpus.sparse(terms.query_weights(asked.text))
+        evidence = await searcher.find(of.corpus, asked.text, vector, SHOWN)
+        rankings = {
+            "bm25": [chunks[at] for at in best(bm25, SHOWN)],
+            "dense": [chunks[at] for at in best(dense, SHOWN)],
+            "rrf": [chunks[at] for at in reciprocal_ranks(bm25, dense)],
+            "quoth_words": [chunks[at] for at in best(words, SHOWN)],
+            "quoth": [passage.chunk for passage in evidence.passages],
+        }
+        # A text that stands twice in the book is one text to every side: whichever copy is found, the first is meant.
+        right = replace(asked, relevant=frozenset(texts[one] for one in asked.relevant))
+        for name, ranked in rankings.items():
+            found = list(dict.fromkeys(first[chunk.content_hash] for chunk in ranked))
+            ids = [chunk.id for chunk in found]
+            figures = (ndcg(ids, right), recall(ids, right), float(ids[0] in right.relevant))
+            rows[name].append(figures + (covered(found[:5], right) if asked.spans else ()))
+    names = ("ndcg@10", "recall@5", "hit@1", "characters_recall@5", "characters_precision@5", "characters_iou@5")
     return {
-        name: dict(zip(("ndcg@10", "recall@5", "hit@1"), np.mean(rows, axis=0).round(4).tolist(), strict=True))
-        for name, rows in figures.items()
+        name: dict(zip(names, np.mean(listed, axis=0).round(4).tolist(), strict=False)) for name, listed in rows.items()
     }
 
 
-def main() -> None:
+def summary(sets: dict[str, dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """What was wanted: nowhere below the better of the two sides, and above reciprocal ranks on the mean."""
+    at_ten = {name: {ranking: row["ndcg@10"] for ranking, row in rows.items()} for name, rows in sets.items()}
+    above = {name: row["quoth"] - max(row["bm25"], row["dense"]) for name, row in at_ten.items()}
+    return {
+        "above_the_better_side": {name: round(value, 4) for name, value in above.items()},
+        "mean_ndcg@10": {
+            ranking: round(float(np.mean([row[ranking] for row in at_ten.values()])), 4) for ranking in RANKINGS
+        },
+    }
+
+
+async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
-    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    report = {of.name: measure(of) for of in load_sets(list(LOADERS), arguments.data, arguments.cache)}
-    if arguments.json:
-        print(json.dumps(report, indent=2))
-        return
-    for name, rows in report.items():
-        print(f"\n{name:20} ndcg@10  recall@5   hit@1")
-        for ranking, row in rows.items():
-            print(f"  {ranking:18} {row['ndcg@10']:.4f}    {row['recall@5']:.4f}  {row['hit@1']:.4f}")
+    searcher = Searcher()
+    loaded = await load_sets(list(LOADERS), arguments.data, arguments.cache)
+    sets = {of.name: await measure(of, searcher) for of in loaded}
+    sizes = {of.name: {"passages": len(of.corpus.chunks), "questions": len(of.questions)} for of in loaded}
+    report = {"sets": sets, "sizes": sizes, **summary(sets), "stages": await stage_times()}
+    (REPORTS / "retrieval.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    page = as_page(report)
+    (REPORTS / "retrieval.md").write_text(page, encoding="utf-8")
+    print(page)
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -86,7 +86,8 @@ def _create(engine: QdrantClient, name: str, body: Body) -> Any:
 
 def _retrieve(engine: QdrantClient, name: str, body: Body) -> Any:
     wanted = models.PointRequest.model_validate(body)
-    return engine.retrieve(name, wanted.ids, with_payload=wanted.with_payload, with_vectors=wanted.with_vector or False)
+    payload = wanted.with_payload if wanted.with_payload is not None else True
+    return engine.retrieve(name, wanted.ids, with_payload=payload, with_vectors=wanted.with_vector or False)
 
 
 def _scroll(engine: QdrantClient, name: str, body: Body) -> Any:

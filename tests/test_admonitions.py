@@ -119,3 +119,10 @@ def test_template_tags_in_code_are_code() -> None:
     fence = "```jinja\n{% if x %}\n```"
     assert plain(fence) == "{% if x %}"
     assert [block.kind for block in parse(fence)] == ["fence"]
+
+
+def test_words_between_two_template_tags_are_words() -> None:
+    text = '{% hint style="info" %} Mind the fuse. {% endhint %}\n'
+    (leaf,) = leaves(parse(text))
+    assert "Mind the fuse." in leaf.plain
+    assert plain('{% if a %}{% tab title="50% off" %}\n') == "50% off"

@@ -55,6 +55,27 @@ def test_mdbook_keeps_punctuation_out_and_spaces_as_hyphens() -> None:
     ]
 
 
+def test_honkit_drops_underscores_keeps_dashes_and_numbers_nothing() -> None:
+    anchors = Anchors("honkit")
+    assert [anchors.of(words) for words in ("Step_1 & more — now", "Twice", "Twice", "? Émile")] == [
+        "step1--more-—-now",
+        "twice",
+        "twice",
+        "émile",
+    ]
+    assert anchors.of("Twice", "own") == "own"
+
+
+def test_an_emoji_in_a_heading_is_no_part_of_mkdocs_anchor() -> None:
+    anchors = Anchors("mkdocs")
+    assert [anchors.of(words) for words in (":rocket: Launch", "Time: 10:30", "Go :material-arrow:")] == [
+        "launch",
+        "time-1030",
+        "go",
+    ]
+    assert Anchors("docusaurus").of(":rocket: Launch") == "rocket-launch"
+
+
 def test_mkdocs_numbers_with_an_underscore_and_drops_what_is_not_ascii() -> None:
     anchors = Anchors("mkdocs")
     assert [anchors.of("Über uns – heute"), anchors.of("Setup"), anchors.of("Setup"), anchors.of("Setup")] == [

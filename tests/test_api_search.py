@@ -82,3 +82,57 @@ async def test_a_reading_door_needs_the_book_when_there_are_several(tmp_path: Pa
         unnamed = await doors.client.get(f"/context/{found['chunk_id']}")
         named = await doors.client.get(f"/context/{found['chunk_id']}", params={"book_id": "book-2"})
         assert (unnamed.status_code, named.status_code) == (400, 200)
+
+
+S3_RESULT = {
+    "text", "score", "source_file", "section_title", "module", "chapter", "lesson", "hardware_tier",
+    "proficiency_level", "layer", "chunk_index", "total_chunks", "parent_doc_id", "prev_chunk_id", "next_chunk_id",
+    "content_hash",
+}  # fmt: skip
+S3_RESPONSE = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id"}
+
+
+async def test_a_search_has_every_field_of_s3_a_breadcrumb_and_a_link_to_the_heading(doors: Doors) -> None:
+    body = await search(doors, limit=20)
+    assert set(body) >= S3_RESPONSE
+    assert all(set(result) >= S3_RESULT for result in body["results"])
+    best = body["results"][0]
+    assert best["breadcrumb"][-2:] == ["Topics", "Durability"]
+    assert best["source_url"].startswith("https://book.example.com/")
+    assert best["source_url"].endswith("#durability")
+
+
+@pytest.mark.parametrize("text", ["durability", "the", "…", "主题", "🤖", "Durability of late subscribers? " * 900])
+async def test_results_come_by_score_between_0_and_1_whatever_is_asked(doors: Doors, text: str) -> None:
+    body = await search(doors, text=text, limit=20)
+    scores = [result["similarity_score"] for result in body["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert len(scores) == body["total_found"] == 3
+
+
+async def test_every_part_of_a_score_is_explained(doors: Doors) -> None:
+    explained = [result["explain"] for result in (await search(doors, explain=True, limit=20))["results"]]
+    fused = [one["fused_score"] for one in explained]
+    assert fused == sorted(fused, reverse=True)
+    assert [one["dense_rank"] for one in explained if one["dense_rank"] == 1] == [1]
+    assert explained[0]["pair_share"] > explained[-1]["pair_share"]
+    assert explained[0]["agreement"] > explained[-1]["agreement"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"), [("/topics", 3), ("https://book.example.com/topics", 3), ("/elsewhere", 0)]
+)
+async def test_a_prefix_may_be_a_path_of_the_books_site(doors: Doors, prefix: str, found: int) -> None:
+    body = await search(doors, source_url_prefix=prefix)
+    assert (body["total_found"], len(body["results"])) == (found, found)
+
+
+async def test_a_chunk_and_a_lesson_of_one_book_are_unknown_to_another(tmp_path: Path) -> None:
+    async with opened(tmp_path, books=2) as doors:
+        found = (await search(doors, book_id="book-2"))["results"][0]
+        for path in (f"/context/{found['chunk_id']}", f"/lesson/{found['parent_doc_id']}"):
+            codes = [
+                (await doors.client.get(path, params={"book_id": book})).status_code for book in ("book", "book-2")
+            ]
+            assert codes == [404, 200]

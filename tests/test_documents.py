@@ -119,6 +119,17 @@ def test_a_document_becomes_a_page_without_anchors(tmp_path: Path) -> None:
     assert (page.url, page.anchors) == ("https://a.b/sub/b.PDF", "none")
 
 
+def test_an_epub_is_called_by_its_own_title_and_not_by_its_first_chapter(tmp_path: Path) -> None:
+    class Handbook:
+        def text(self, path: Path, source_file: str) -> str:
+            return "**Title:** Field Handbook\n**Language:** en\n\n# Batteries\n\nCharge them.\n"
+
+    (tmp_path / "a.epub").write_bytes(b"x")
+    source = open_source(tmp_path, book_id="d", documents=Handbook())
+    (file,) = source.files()
+    assert source.read(file).title == "Field Handbook"
+
+
 def test_the_converter_is_there_exactly_when_the_extra_is() -> None:
     assert (documents() is None) == (find_spec("markitdown") is None)
 

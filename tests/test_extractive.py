@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,6 +125,11 @@ def test_a_row_of_a_short_table_comes_with_the_whole_table() -> None:
     assert made.citations[0].quote == TABLE
 
 
+def test_a_table_of_which_two_rows_answer_is_quoted_once() -> None:
+    made = answer("Which flag means number of hits, which verbose output?", TABLE)
+    assert made.text == f"{TABLE}\n\n[1]"
+
+
 def test_a_row_of_a_long_table_comes_with_its_header_and_the_quote_is_the_row() -> None:
     made = answer("Which flag means verbose output?", TABLE, options=ExtractiveOptions(longest_table=1))
     assert made.text == "| Flag | Meaning |\n|---|---|\n| `-v` | verbose output |\n\n[1]"
@@ -194,3 +200,10 @@ def test_every_answer_is_verbatim_and_its_markers_are_its_citations(one: str, tw
     assert list(dict.fromkeys(numbers)) == sorted(set(numbers))
     assert all(citation.quote in citation.chunk.text for citation in made.citations)
     assert all(fold(citation.quote) for citation in made.citations)
+
+
+def test_a_reader_who_asks_for_more_is_not_told_the_same_again() -> None:
+    told = "The sensor profile has a depth of 5."
+    found = evidence("sensor profile depth", chunk(f"{told} The sensor profile is best effort."))
+    assert draft("Tell me more", found).text.startswith(told)
+    assert draft("Tell me more", replace(found, told=(told,))).text == "The sensor profile is best effort. [1]"

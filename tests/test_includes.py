@@ -14,8 +14,9 @@ from quoth.chunking import split
 from quoth.domain import Page
 from quoth.places import end_in_file, line_in_file, start_in_file
 from quoth.sources import open_source
-from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
+from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.includes import MAX_DEPTH, Dialect, Expanded, Includes
+from quoth.sources.rstincludes import sphinx_includes
 from quoth.testing.embedder import FakeEmbedder
 
 LISTING = """// ANCHOR: all
@@ -210,6 +211,38 @@ def test_partials_of_partials_are_shown_and_cycles_are_cut(tmp_path: Path) -> No
     assert re.findall(r"[AB]\.", expanded.text) == ["A.", "B."]
     assert expanded.text.count("import") == 1
     assert [notice.code for notice in expanded.notices] == ["INCLUDE_CYCLE"]
+
+
+def test_a_partial_is_found_beside_named_imports_and_shows_the_text_of_its_props(tmp_path: Path) -> None:
+    write(tmp_path, {"docs/_p.mdx": "Charge the {props.part} at {props.volts} volts, {props.gone}.\n"})
+    page = "import P, {toc} from './_p.mdx';\n\n<P part=\"arm\" volts={'12'} />\n"
+    text = shown(tmp_path, mdx_partials(tmp_path), page, "docs/page.mdx")
+    assert text.split("\n\n")[1] == "Charge the arm at 12 volts, {props.gone}.\n"
+
+
+# --- GitBook -------------------------------------------------------------------------------------------------------
+
+
+def test_shared_content_of_gitbook_stands_where_its_tag_stands(tmp_path: Path) -> None:
+    write(tmp_path, {".gitbook/includes/safety.md": "---\ntitle: Safety\n---\n\nMind the\nfuse.\n"})
+    tag = '{% include "../.gitbook/includes/safety.md" %}'
+    text = shown(tmp_path, gitbook_includes, f"One.\n\n{tag}\n\n```\n{tag}\n```\n", "guide/page.md")
+    assert text == f"One.\n\nMind the\nfuse.\n\n```\n{tag}\n```\n"
+
+
+# --- Sphinx --------------------------------------------------------------------------------------------------------
+
+
+def test_an_option_without_a_value_is_as_good_as_none(tmp_path: Path) -> None:
+    write(tmp_path, {"docs/part.txt": "Mind the fuse.\n"})
+    page = ".. include:: part.txt\n   :start-after:\n   :end-before:\n"
+    assert "Mind the fuse." in shown(tmp_path, sphinx_includes(tmp_path), page, "docs/page.rst")
+
+
+def test_options_of_myst_may_be_a_block_of_yaml(tmp_path: Path) -> None:
+    write(tmp_path, {"docs/arm.py": "one = 1\ntwo = 2\n"})
+    page = "```{literalinclude} arm.py\n---\nlanguage: python\nlines: 2\n---\n```\n"
+    assert shown(tmp_path, sphinx_includes(tmp_path), page, "docs/page.md") == "```python\ntwo = 2\n```\n"
 
 
 # --- offsets, lines, digests ---------------------------------------------------------------------------------------

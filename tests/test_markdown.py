@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it.token import Token
 
 from quoth.domain import Markup
-from quoth.markdown import Block, _parser, first_heading, leaves, parse, plain
+from quoth.markdown import Block, first_heading, leaves, parse, plain
 from writings import pages, thorough
 
 
@@ -41,26 +40,6 @@ def test_every_visible_character_is_in_exactly_one_leaf(text: str, markup: Marku
 @given(st.text(alphabet="#`~>-*+1.|:<>{}/=_[]() \t\r\nabi\x0b\x0c\u2028\ufeff\0"), st.sampled_from(["markdown", "mdx"]))
 def test_whatever_is_typed_stays_covered(text: str, markup: Markup) -> None:
     check_every_visible_character_is_in_exactly_one_leaf(text, markup)
-
-
-@thorough
-@given(pages(), st.sampled_from(["markdown", "mdx"]))
-def test_our_short_way_to_paragraphs_finds_what_all_the_rules_find(text: str, markup: Markup) -> None:
-    short, long = _parser(markup), _parser.__wrapped__(markup)
-    long.block.ruler.disable(["short_way"])
-    source = text.replace("\r\n", "\n").replace("\r", "\n")
-    found: list[list[tuple[str, list[int] | None]]] = []
-    for parser in (short, long):
-        tokens: list[Token] = []
-        parser.block.parse(source, parser, {}, tokens)
-        found.append(
-            [
-                (token.type.replace("prose", "paragraph_open"), token.map)
-                for token in tokens
-                if token.type not in ("inline", "paragraph_close")
-            ]
-        )
-    assert found[0] == found[1]
 
 
 def test_a_hash_inside_a_fence_is_never_a_heading() -> None:

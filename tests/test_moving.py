@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ async def make(data_dir: Path) -> AsyncIterator[MakeIndex]:
             await index.close()
 
 
-def some(count: int, **fields: object) -> list[IndexedChunk]:
+def some(count: int, **fields: Any) -> list[IndexedChunk]:
     return [
         indexed(a_chunk(f"{n:04}", **fields), unit(1, n, 3, 0.5), {n: 0.5, n + 1: 1.25}, embed_hash=f"e{n}")
         for n in range(count)
@@ -174,7 +175,7 @@ class Forgetful(MemoryIndex):
         super().__init__(FINGERPRINT)
         self.fails = fails
 
-    def writer(self, book_id: str, *, recreate: bool = False):  # type: ignore[no-untyped-def, override]
+    def writer(self, book_id: str, *, recreate: bool = False):  # type: ignore[no-untyped-def]
         from contextlib import asynccontextmanager
 
         @asynccontextmanager

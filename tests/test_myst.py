@@ -65,3 +65,10 @@ def test_targets_and_comments_are_markup_and_roles_are_words() -> None:
 def test_headings_get_the_ids_of_docutils() -> None:
     text = "(x)=\n# The `Foo` 1.0\n\n## Notes\n\n## Notes\n\n(lab)=\n## Notes\n"
     assert [block.anchor for block in blocks_of(text) if block.level] == ["the-foo-1-0", "notes", "id1", "lab"]
+
+
+def test_what_looks_like_emphasis_in_a_role_is_left_alone() -> None:
+    assert words("The {attr}`__dict__` of {class}`~a.B`s, {pep}`649`, {ref}`over\ntwo lines <x>`.\n") == [
+        "The __dict__ of Bs, PEP 649, over\ntwo lines."
+    ]
+    assert blocks_of("# On {meth}`__init__`\n")[0].text == "On __init__"

@@ -155,7 +155,7 @@ async def test_a_search_is_one_batch_within_the_live_generation_of_one_book(inde
         ],
     }
     [asked] = wire.calls("POST", "/collections/quoth/points/query/batch")
-    both = {"filter": among, "limit": 8, "with_payload": True}
+    both = {"filter": among, "limit": 8, "with_payload": ["chunk_id"]}
     assert asked.body == {
         "searches": [
             {**both, "query": {"nearest": [1.0, 0.0, 0.0, 0.0]}, "using": "dense-4", "params": {"exact": True}},
@@ -267,29 +267,27 @@ async def test_a_passing_trouble_is_not_noticed(index: QdrantIndex, wire: Wire, 
     assert (await index.search(a_query())).total_found == 1
 
 
-async def test_a_server_that_says_when_to_come_again_is_obeyed(
-    index: QdrantIndex, wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between attempts, which are not really made."""
+    pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
-        slept.append(seconds)
+        pauses.append(seconds)
 
     monkeypatch.setattr("quoth.adapters.qdrant_server.asyncio.sleep", sleep)
+    return pauses
+
+
+async def test_a_server_that_says_when_to_come_again_is_obeyed(
+    index: QdrantIndex, wire: Wire, slept: list[float]
+) -> None:
     wire.faults = [Fault(429, headers={"Retry-After": "3"}), Fault(429, headers={"Retry-After": "3600"})]
     await index.count(BOOK)
     assert slept == [3, 5]
 
 
-async def test_attempts_are_further_and_further_apart(
-    open_index: OpenIndex, wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    monkeypatch.setattr("quoth.adapters.qdrant_server.asyncio.sleep", sleep)
+async def test_attempts_are_further_and_further_apart(open_index: OpenIndex, wire: Wire, slept: list[float]) -> None:
     wire.faults = [Fault(500)] * 100
     with pytest.raises(IndexUnavailable):
         await open_index(backoff=1.0, attempts=5).books()

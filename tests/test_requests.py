@@ -4,13 +4,16 @@ import uuid
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from quoth.domain import Filters
+from quoth.domain import Book, Filters
 from quoth.errors import QuothError
-from quoth.requests import ChatRequest, SearchRequest, parse
+from quoth.requests import ChatRequest, SearchRequest, ToolRequest, parse
+
+BOOK = Book("b", "A book")
 
 
-def code_of(model: type[ChatRequest] | type[SearchRequest], fields: Any) -> str:
+def code_of(model: type[BaseModel], fields: Any) -> str:
     with pytest.raises(QuothError) as caught:
         parse(model, fields)
     assert caught.value.message
@@ -75,15 +78,15 @@ def test_the_question_may_be_called_by_any_of_its_three_names(name: str) -> None
 
 def test_a_question_gets_a_fresh_session_when_it_names_none() -> None:
     request = parse(ChatRequest, {"query": "x"})
-    first = request.to_question(book_id="b", request_id="r", top_k=5)
-    second = request.to_question(book_id="b", request_id="r", top_k=5)
+    first = request.to_question(book=BOOK, request_id="r", top_k=5)
+    second = request.to_question(book=BOOK, request_id="r", top_k=5)
     assert uuid.UUID(first.session_id).version == 4
     assert first.session_id != second.session_id
 
 
 def test_blank_selected_text_is_no_selection() -> None:
     request = parse(ChatRequest, {"query": "x", "selected_text": "  \n"})
-    assert request.to_question(book_id="b", request_id="r", top_k=5).selected_text is None
+    assert request.to_question(book=BOOK, request_id="r", top_k=5).selected_text is None
 
 
 def test_every_filter_of_a_question_reaches_the_index_query() -> None:
@@ -99,7 +102,7 @@ def test_every_filter_of_a_question_reaches_the_index_query() -> None:
         "layer": "L1",
         "parent_doc_id": "p",
     }
-    question = parse(ChatRequest, {"query": "x", "filters": fields}).to_question(book_id="b", request_id="r", top_k=5)
+    question = parse(ChatRequest, {"query": "x", "filters": fields}).to_question(book=BOOK, request_id="r", top_k=5)
     assert question.filters == Filters(**{**fields, "proficiency_levels": ("A2", "B1")})
 
 
@@ -121,6 +124,60 @@ def test_every_filter_of_a_search_reaches_the_index_query() -> None:
             "limit": 7,
         },
     )
-    search = request.to_search(book_id="b")
+    search = request.to_search(book=BOOK)
     assert search.limit == 7
     assert search.filters == Filters("/docs", "QoS", "ros2", 1, 3, 2, 2, ("A2",), "L1", "p")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "prefix", "wanted"),
+    [
+        ("https://book.example.com/", "/docs/ros2", "https://book.example.com/docs/ros2"),
+        ("https://site.example.com/manual/", "/docs", "https://site.example.com/docs"),
+        ("https://book.example.com", "https://book.example.com/docs", "https://book.example.com/docs"),
+        ("", "/docs/ros2", "/docs/ros2"),
+    ],
+)
+def test_a_prefix_that_is_a_path_is_taken_on_the_site_of_the_book(base_url: str, prefix: str, wanted: str) -> None:
+    book = Book("b", "A book", base_url=base_url)
+    search = parse(SearchRequest, {"text": "x", "source_url_prefix": prefix}).to_search(book=book)
+    chat = parse(ChatRequest, {"query": "x", "filters": {"source_url_prefix": prefix}})
+    question = chat.to_question(book=book, request_id="r", top_k=5)
+    assert search.filters.source_url_prefix == question.filters.source_url_prefix == wanted
+
+
+def test_a_tool_can_narrow_the_filters_of_the_reader_and_not_widen_them() -> None:
+    within = Filters(module="ros2", hardware_tier=2)
+    narrower = parse(ToolRequest, {"query": "x", "filters": {"hardware_tier": 1, "lesson": 3}}).to_search(
+        book=BOOK, within=within
+    )
+    assert narrower is not None
+    assert narrower.filters == Filters(module="ros2", hardware_tier=1, lesson=3)
+    wider = parse(ToolRequest, {"query": "x", "filters": {"hardware_tier": 4}}).to_search(book=BOOK, within=within)
+    assert wider is not None
+    assert wider.filters == within
+    assert (
+        parse(ToolRequest, {"query": "x", "filters": {"module": "gazebo"}}).to_search(book=BOOK, within=within) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, "EMPTY_QUERY"),
+        ({"query": "x", "filters": {"module": ""}}, "INVALID_FILTER"),
+        ({"query": "x", "filters": {"hardware_tier": 9}}, "INVALID_FILTER"),
+        ({"query": "x", "top_k": 100}, "INVALID_TOP_K"),
+        ({"query": "x", "book_id": "another"}, "UNKNOWN_FIELD"),
+        ({"query": "x", "filters": {"tenant": "a"}}, "UNKNOWN_FIELD"),
+    ],
+)
+def test_a_tool_is_told_what_is_wrong_with_its_arguments(fields: Any, code: str) -> None:
+    assert code_of(ToolRequest, fields) == code
+
+
+def test_a_search_may_be_written_in_the_words_of_a_question() -> None:
+    asked = parse(SearchRequest, {"query": "tf2_ros", "top_k": 3}).to_search(book=BOOK)
+    assert (asked.text, asked.limit) == ("tf2_ros", 3)
+    assert code_of(SearchRequest, {"query": ""}) == "EMPTY_QUERY"
+    assert code_of(SearchRequest, {"query": "x", "top_k": 0}) == "INVALID_TOP_K"

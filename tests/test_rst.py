@@ -164,6 +164,19 @@ def test_code_and_tables_are_cut_only_when_they_must(text: str) -> None:
     check_no_fence_or_table_is_cut_that_would_have_fitted(written, split(written, TOKENS), TOKENS)
 
 
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [
+        ("=====\n      Title\n      =====", "Title"),
+        ("=====\n Title\n=====", "Title"),
+        ("====  ====\n   one    two\n   ====  ====\n   head   tail\n   ====  ====", "one two\nhead tail"),
+        ("+------+\n   | cell |\n   +------+\n\nText.", "cell\nText."),
+    ],
+)
+def test_a_rule_or_a_border_that_lost_its_indentation_is_still_one(piece: str, said: str) -> None:
+    assert plain(piece, "rst") == said
+
+
 @thorough
 @given(rst_pages())
 def test_a_heading_goes_with_what_follows(text: str) -> None:
@@ -185,6 +198,14 @@ def test_levels_follow_the_order_in_which_adornments_appear() -> None:
     assert [(level, title) for level, title, _ in headings(text)] == [
         *((1, "Book"), (2, "Part"), (3, "One"), (3, "Two"), (4, "Deep"), (2, "Part 2")),
     ]
+
+
+def test_a_title_that_skips_a_level_is_a_paragraph_and_takes_no_id() -> None:
+    text = "A\n=\n\nB\n-\n\nC\n~\n\nD\n=\n\nC\n~\n\nWords.\n\nE\n^\n\nF\n-\n\nC\n~\n"
+    assert [(words, anchor) for _, words, anchor in headings(text)] == [
+        *(("A", "a"), ("B", "b"), ("C", "c"), ("D", "d"), ("F", "f"), ("C", "id1")),
+    ]
+    assert "C" in plain(text, "rst").split("\n")
 
 
 def test_a_short_underline_makes_no_heading_and_a_transition_is_markup() -> None:
@@ -245,6 +266,8 @@ def test_ids_that_are_taken_become_numbers_shared_by_the_whole_page() -> None:
         ("snake_case stays, _private too", "snake_case stays, _private too"),
         ("`interpreted`", "interpreted"),
         ("_`here` it is", "here it is"),
+        ("the __init__ of __main__, _own_", "the __init__ of __main__, _own_"),
+        ("(see link_) or two__.", "(see link) or two."),
     ],
 )
 def test_inline_marks_go_and_their_words_stay(written: str, read: str) -> None:

@@ -134,6 +134,18 @@ def test_what_only_carries_markup_is_left_out(markup: str) -> None:
     assert units(f"{markup}\n\nThe text itself.") == [("prose", "The text itself.")]
 
 
+def test_the_caption_in_a_tag_is_prose() -> None:
+    listing = (
+        '<Listing number="4-2" caption="Assigning `x` to `y`. Both are 5">\n\n```rust\nlet y = x;\n```\n\n</Listing>\n'
+    )
+    assert units(listing) == [
+        ("prose", "Assigning `x` to `y`."),
+        ("prose", "Both are 5"),
+        ("code", "```rust\nlet y = x;\n```"),
+    ]
+    assert units("<Figure\n  src='a.png'\n  caption='A robot\n  arm'\n/>\n") == [("prose", "A robot\n  arm")]
+
+
 def test_admonition_text_and_block_quotes_are_prose() -> None:
     text = ":::note\nMind the gap. Always.\n:::\n\n> Quoted words\n> go on. End."
     assert units(text) == [

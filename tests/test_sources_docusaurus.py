@@ -107,3 +107,44 @@ def test_the_home_page_has_the_address_that_docusaurus_gives_it(
     write(site(tmp_path, options, docs_options), {"docs/intro.md": "---\nslug: /\n---\n# Home\n\nText."})
     (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
     assert page.url == expected
+
+
+VERSIONED = {
+    "versions.json": '["2.0", "1.0"]',
+    "docs/a.md": "# Next\n",
+    "versioned_docs/version-2.0/a.md": "# Two\n",
+    "versioned_docs/version-1.0/a.md": "# One\n",
+    "i18n/fr/docusaurus-plugin-content-docs/current/a.md": "# Suite\n",
+    "i18n/fr/docusaurus-plugin-content-docs/version-2.0/a.md": "# Deux\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "options", "base_url", "url", "version", "language"),
+    [
+        ("", "", "", "https://a.example/docs/next/a", None, "en"),
+        ("", "", "https://b.example/docs/", "https://b.example/docs/next/a", None, "en"),
+        ("", "lastVersion: 'current'", "", "https://a.example/docs/a", None, "en"),
+        ("", "includeCurrentVersion: false", "", "https://a.example/docs/a", "2.0", "en"),
+        ("", "versions: {current: {path: 'edge'}}", "", "https://a.example/docs/edge/a", None, "en"),
+        ("", "disableVersioning: true", "", "https://a.example/docs/a", None, "en"),
+        ("versioned_docs/version-2.0", "", "", "https://a.example/docs/a", "2.0", "en"),
+        ("versioned_docs/version-1.0", "", "", "https://a.example/docs/1.0/a", "1.0", "en"),
+        ("versioned_docs/version-1.0", "", "https://b.example", "https://b.example/docs/1.0/a", "1.0", "en"),
+        ("i18n/fr/docusaurus-plugin-content-docs/current", "", "", "https://a.example/fr/docs/next/a", None, "fr"),
+        ("i18n/fr/docusaurus-plugin-content-docs/version-2.0", "", "", "https://a.example/fr/docs/a", "2.0", "fr"),
+    ],
+)
+def test_versions_and_translations_have_the_addresses_that_docusaurus_gives_them(
+    folder: str, options: str, base_url: str, url: str, version: str | None, language: str, tmp_path: Path
+) -> None:
+    write(site(tmp_path, "i18n: {defaultLocale: 'en'},", options), VERSIONED)
+    (page,) = pages_of(open_source(tmp_path / folder, book_id="b", base_url=base_url)).values()
+    assert (page.url, page.version, page.language) == (url, version, language)
+
+
+def test_it_is_told_when_the_docs_are_not_what_readers_see_first(tmp_path: Path) -> None:
+    source = open_source(write(site(tmp_path), VERSIONED), book_id="b")
+    source.files()
+    (notice,) = [notice for notice in source.notices if notice.code == "NOT_THE_LAST_VERSION"]
+    assert (notice.source_file, "versioned_docs/version-2.0" in notice.message) == ("versions.json", True)

@@ -68,6 +68,7 @@ def test_the_older_tool_builds_html_files(tmp_path: Path) -> None:
     files = {"book.json": config, "docs/SUMMARY.md": SUMMARY, **{f"docs/{name}": text for name, text in PAGES.items()}}
     source = open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")
     assert source.book.title == "Old"
+    assert {page.anchors for page in pages_of(source).values()} == {"honkit"}
     assert urls_of(source) == {
         "docs/README.md": "https://x.io/",
         "docs/guide/README.md": "https://x.io/guide/",
@@ -105,3 +106,24 @@ def test_hints_tabs_and_code_tags_are_markup_and_their_titles_are_words(tmp_path
         "x = 1",
         "b.md",
     ]
+
+
+def test_what_the_summary_names_in_vain_is_told_with_the_summarys_own_name_and_line(tmp_path: Path) -> None:
+    files = {
+        ".gitbook.yaml": "root: ./docs/\nstructure:\n  summary: toc.md\n",
+        "docs/toc.md": "* [A](a.md)\n* [Gone](gone.md)\n",
+        "docs/a.md": "# A\n",
+    }
+    source = open_source(write(tmp_path, files), book_id="b")
+    source.files()
+    (notice,) = [notice for notice in source.notices if notice.code == "PAGE_MISSING"]
+    assert (notice.source_file, notice.line) == ("docs/toc.md", 2)
+
+
+def test_shared_content_is_read_with_the_page_and_a_heading_has_the_anchor_written_behind_it(tmp_path: Path) -> None:
+    page = '# P\n\n## Arm <a href="#the-arm" id="the-arm"></a>\n\n{% include ".gitbook/includes/fuse.md" %}\n'
+    files = {"SUMMARY.md": "* [P](p.md)\n", "p.md": page, ".gitbook/includes/fuse.md": "Mind the fuse.\n"}
+    (read,) = pages_of(open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")).values()
+    (chunk,) = split(read, FakeEmbedder().tokens)
+    assert chunk.url == "https://x.io/p#the-arm"
+    assert "Mind the fuse." in chunk.text

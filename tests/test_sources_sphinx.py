@@ -136,6 +136,10 @@ def test_what_is_missing_excluded_or_would_have_to_run_is_told_once(project: Pat
     assert "missing" in told["TOCTREE_MISSING"]
     assert told["AUTODOC_NOT_RUN"].startswith("1 page has")
     assert [notice.code for notice in source.notices].count("TOCTREE_MISSING") == 1
+    places = {notice.code: (notice.source_file, notice.line) for notice in source.notices}
+    line = INDEX.split("\n").index("   missing") + 1
+    assert places["TOCTREE_MISSING"] == ("docs/index.rst", line)
+    assert places["AUTODOC_NOT_RUN"] == ("docs/conf.py", None)
 
 
 def test_citations_open_at_the_ids_of_sphinx_also_in_myst(project: Path) -> None:
@@ -170,7 +174,7 @@ def test_the_file_is_shown_where_a_page_includes_it(project: Path) -> None:
         project,
         {
             "docs/guide/deep.rst": (
-                "Deep\n====\n\n.. include:: /parts/intro.inc\n   :start-after: BEGIN\n\n"
+                "Deep\n====\n\n.. include:: /parts/intro.inc\n   :start-after: BEGIN\n   :end-before:\n\n"
                 ".. literalinclude:: ../../src/robot.py\n   :pyobject: Robot.run\n   :dedent:\n   :caption: Runs\n\n"
                 ".. literalinclude:: ../../src/robot.py\n   :lines: 1, 5-\n\n"
                 ".. include:: ../../../outside.rst\n\n::\n\n   .. include:: /parts/intro.inc\n\nLast.\n"
@@ -255,3 +259,36 @@ def test_a_plain_folder_reads_rst_html_and_notebooks(tmp_path: Path) -> None:
     assert urls == ["https://a.b/a#head", "https://a.b/b.html#Hd", "https://a.b/c.ipynb#My-Head"]
     with pytest.raises(Exception, match="JSON"):
         source.read(files["d.ipynb"])
+
+
+BOOK = {
+    "_config.yml": "title: Field Book\nonly_build_toc_files: true\nhtml:\n  baseurl: https://f.example/\n",
+    "_toc.yml": (
+        "format: jb-book\nroot: intro\nparts:\n  - caption: Basics\n    chapters:\n      - file: a/arm\n"
+        "        sections:\n          - file: a/hand.md\n      - url: https://x.example\n      - file: a/gone\n"
+    ),
+    "intro.md": "# Intro\n\n```{note}\nMind the fuse.\n```\n",
+    "a/arm.md": "# The arm\n\nIt lifts.\n",
+    "a/hand.md": "# The hand\n\nIt grips.\n",
+    "a/lost.md": "# Lost\n\nNobody leads here.\n",
+}
+
+
+def test_a_jupyter_book_is_a_sphinx_project_with_its_own_table_of_contents(tmp_path: Path) -> None:
+    source = open_source(write(tmp_path, BOOK), book_id="b")
+    found = pages(source)
+    assert (source.toolchain, source.book.title) == ("sphinx", "Field Book")
+    assert {name: (page.url, page.trail) for name, page in found.items()} == {
+        "intro.md": ("https://f.example/intro.html", ()),
+        "a/arm.md": ("https://f.example/a/arm.html", ("Basics",)),
+        "a/hand.md": ("https://f.example/a/hand.html", ("Basics", "The arm")),
+    }
+    assert {page.markup for page in found.values()} == {"myst"}
+    assert [str(notice) for notice in source.skipped] == ["a/lost.md: not in the table of contents [PAGE_SKIPPED]"]
+    (missing,) = [notice for notice in source.notices if notice.code == "TOCTREE_MISSING"]
+    assert (missing.source_file, missing.line) == ("_toc.yml", 10)
+
+
+def test_a_table_of_contents_of_something_else_makes_no_jupyter_book(tmp_path: Path) -> None:
+    source = open_source(write(tmp_path, {"_toc.yml": "- title: x\n", "a.md": "# A\n"}), book_id="b")
+    assert source.toolchain == "plain"

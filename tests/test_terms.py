@@ -142,3 +142,9 @@ def test_many_threads_get_the_same_weights_as_one() -> None:
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(passage_weights, texts * 3))
     assert together == [passage_weights(text) for text in texts] * 3
+
+
+def test_a_word_in_two_spellings_is_one_term_with_the_parts_of_both() -> None:
+    [term] = query_terms("hashmap HashMap")
+    assert term.text == "hashmap"
+    assert set(query_weights("hashmap HashMap").ids) == {term.id, *term.parts}

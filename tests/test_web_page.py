@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, async_playwright, expect
 
-from doors import ASKED, REFUSAL, UNKNOWN, opened, served
+from doors import ASKED, REFUSAL, UNKNOWN, invents, opened, served
+from quoth import extractive
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable
@@ -103,6 +104,24 @@ async def test_an_answer_comes_with_markers_that_open_their_source(page: Page) -
     await expect(card.get_by_role("button", expanded=True)).to_be_visible()
 
 
+async def test_an_unsupported_sentence_is_marked_in_the_answer_and_again_after_a_reload(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extractive, "draft", invents)
+    await ask(page, ASKED)
+    marked = page.locator(".answer mark.doubt")
+    await expect(marked).to_have_count(1)
+    await expect(marked).to_contain_text("It was invented in Atlantis.")
+    await expect(marked).to_have_attribute("title", "Atlantis is not in the source")
+    await expect(page.locator(".answer pre.doubt")).to_have_attribute("title", "this code is not in the source")
+    await expect(page.locator(".answer tr.doubt")).to_have_count(2)
+    await expect(page.locator(".answer tr")).to_have_count(2)
+    await expect(page.locator(".answer pre.doubt code")).to_have_text("atlantis.sink()")
+    await expect(page.locator(".caution")).to_contain_text("4 of 5 sentences, marked above")
+    await page.reload()
+    await expect(page.locator(".answer mark.doubt")).to_contain_text("It was invented in Atlantis.")
+
+
 async def test_a_source_can_be_read_in_its_surroundings(page: Page) -> None:
     await ask(page, ASKED)
     await page.get_by_role("button", name="Read around it").first.click()
@@ -111,6 +130,14 @@ async def test_a_source_can_be_read_in_its_surroundings(page: Page) -> None:
     await expect(reader).to_contain_text("The deadline policy names the longest time")
     await page.keyboard.press("Escape")
     await expect(reader).to_be_hidden()
+
+
+async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:
+    await ask(page, ASKED)
+    await expect(page.locator(".searched")).to_have_count(0)
+    await ask(page, "Why does it?")
+    await expect(page.locator(".searched")).to_contain_text("Searched for: Why does it? ")
+    await expect(page.locator(".searched")).to_contain_text("durability")
 
 
 async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Page) -> None:

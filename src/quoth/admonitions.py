@@ -15,7 +15,7 @@ from markdown_it.rules_block import StateBlock
 from quoth.plaintext import labels
 
 _OPENING = re.compile(r'(?:!!!|\?\?\?\+?)[ \t]?([\w-]+)(?:[ \t]+[\w-]+)*(?:[ \t]+"[^\n]*")?$|===[!+]*[ \t]+"[^\n]*"$')
-_TAGS = re.compile(r"(?:\{%.*?%\}[ \t]*)+$")
+_TAGS = re.compile(r"(?:\{%(?:[^%]|%(?!\}))*%\}[ \t]*)+$")  # with words between two tags the line is text
 _INDENT = 4
 
 

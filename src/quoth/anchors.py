@@ -15,6 +15,8 @@ from quoth.domain import AnchorRule
 from quoth.rstids import docutils_id
 
 _MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
+_SHORTCODE = re.compile(r"(?<![\w:]):[a-z0-9_+-]+:(?![\w:])")  # an emoji or icon, a picture when the id is made
+_HONKIT_MARKS = re.compile(r"[\[\]!\"'#$%&()*+,./:;<=>?@\\^_`{|}~©∑®†“”‘’∂ƒ™℠…œŒ˚ºª•∆∞♥]")
 _ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -27,6 +29,7 @@ class Anchors:
         """Python-Markdown looks for explicit ids on the whole page before it gives any."""
         self._rule = rule
         self._seen: dict[str, int] = {}
+        self._given: dict[str, str] = {}  # the last anchor for these words: counting goes on from there
         if rule in _MKDOCS:
             self._seen.update((anchor, 0) for anchor in explicit if anchor)
 
@@ -36,8 +39,8 @@ class Anchors:
             return ""
         if self._rule == "html":  # the published page has the ids that it has
             return explicit
-        if self._rule == "jupyter":  # which does not tell headings of the same words apart
-            return explicit or slug(words, "jupyter")
+        if self._rule in ("jupyter", "honkit"):  # which do not tell headings of the same words apart
+            return explicit or slug(words, self._rule)
         if explicit:
             # Docusaurus, mdBook and GitHub's slugger never learn of explicit ids: those do not number later headings.
             if self._rule == "sphinx" or self._rule in _MKDOCS:
@@ -62,17 +65,20 @@ class Anchors:
 
     def _numbered(self, base: str) -> str:
         """Python-Markdown counts on from a number that the id ends with: after `step_1`, `step_1` is `step_2`."""
-        anchor = base
+        anchor = self._given.get(base, base)
         while anchor in self._seen or not anchor:
             stem, mark, number = anchor.rpartition("_")
             counted = mark and number.isascii() and number.isdigit()
             anchor = f"{stem}_{int(number) + 1}" if counted else f"{anchor}_1"
         self._seen[anchor] = 0
+        self._given[base] = anchor
         return anchor
 
 
 def slug(words: str, rule: AnchorRule) -> str:
     """The id of a heading before duplicates are told apart."""
+    if rule in _MKDOCS and ":" in words:
+        words = _SHORTCODE.sub("", words)
     if rule in ("docusaurus", "github"):
         if words.isascii():
             return _ASCII_MARKS.sub("", words.lower()).replace(" ", "-")
@@ -87,6 +93,8 @@ def slug(words: str, rule: AnchorRule) -> str:
         return re.sub(r"[^\w\- ]", "", composed if rule == "pymdownx-cased" else composed.lower()).replace(" ", "-")
     if rule == "sphinx":
         return docutils_id(words)
+    if rule == "honkit":
+        return _HONKIT_MARKS.sub("", words).replace(" ", "-").lower().removeprefix("-")
     if rule == "jupyter":
         return words.strip().replace(" ", "-")
     ascii_words = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii")

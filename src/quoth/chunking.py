@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from threading import Lock
+from typing import NamedTuple
 
 from quoth.anchors import Anchors
 from quoth.composing import Composer
@@ -31,6 +32,7 @@ from quoth.places import insert_at
 from quoth.ports import TokenCounter
 
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+_NAMESPACE = ID_NAMESPACE.bytes
 
 # Characters of markup between two chunks that may be carried along when they are joined.
 _FAR = 200
@@ -45,16 +47,14 @@ class ChunkOptions:
     least_characters: int = 10  # S3's minimum; shorter ones join a neighbour where that fits
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(NamedTuple):
     path: tuple[str, ...]
     breadcrumb: tuple[str, ...]
     anchor: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A chunk to be: pieces that stand together under one heading."""
 
     section: _Section
@@ -253,9 +253,10 @@ def _fit(
     asked = [index for index, size in enumerate(sizes) if size < 0]
     for index, size in zip(asked, words.counts([embedded[index] for index in asked]), strict=True):
         sizes[index] = size
-    near = [] if words.additive else [index for index, size in enumerate(sizes) if size > limit * _SURE]
-    for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
-        sizes[index] = size
+    if not words.additive:
+        near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
+        for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
+            sizes[index] = size
     fitting: list[tuple[_Draft, int]] = []
     for draft, size in zip(drafts, sizes, strict=True):
         if size <= limit:
@@ -358,15 +359,15 @@ def _ids(place: str, hashes: Sequence[str]) -> list[str]:
 
 def _uuid5(name: str) -> str:
     """`str(uuid.uuid5(ID_NAMESPACE, name))` without the two objects in between, which cost five times as much."""
-    digest = bytearray(sha1(ID_NAMESPACE.bytes + name.encode(), usedforsecurity=False).digest()[:16])
-    digest[6] = digest[6] & 0x0F | 0x50
-    digest[8] = digest[8] & 0x3F | 0x80
-    text = digest.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(text[16], 16) % 4]
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
 
 
 def _in_file(page: Page, draft: _Draft, line: int) -> tuple[int, int, tuple[Insert, ...]]:
     """The line in the page's own file where a chunk begins, how far includes have moved it, and those it touches."""
+    if not page.inserts:
+        return line, 0, ()
     touched = tuple(insert for insert in page.inserts if insert.start < draft.end and draft.start < insert.end)
     insert = insert_at(page.inserts, draft.start)
     if insert is None:

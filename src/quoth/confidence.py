@@ -38,11 +38,12 @@ USUAL_MARGIN = 0.1  # taken when there is no second passage to compare with
 class ConfidenceOptions:
     policy: Policy = "calibrated"
     embedder: str = ""  # whose fitted numbers apply; unknown names fall back to the conservative rule
+    own: Calibration | None = None  # fitted to the very book, by `quoth eval --calibrate`
 
     @property
     def fitted(self) -> bool:
         """Whether the levels rest on measured numbers, for /health."""
-        return calibration_for(self.embedder) is not None
+        return (self.own or calibration_for(self.embedder)) is not None
 
 
 def judge(
@@ -55,7 +56,7 @@ def judge(
     if not evidence.passages:
         return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
     searched = any(passage.dense_score is not None for passage in evidence.passages)
-    calibration = (calibration_for(options.embedder) if searched else None) or UNFITTED
+    calibration = (options.own or calibration_for(options.embedder) if searched else None) or UNFITTED
     confidence = calibration.judge.probability(features(evidence))
     level = _level(confidence, calibration, calibration.threshold if threshold is None else threshold)
     return Verdict(confidence=confidence, level=level, should_answer=level != "insufficient", metrics=metrics)

@@ -8,9 +8,9 @@ Counting is memoised per word, because a tokenizer is slower than everything els
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from quoth.domain import Markup
 from quoth.markdown import Block, plain
@@ -20,17 +20,16 @@ _MEMO_WORDS = 200_000
 _SENTENCE_END = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？]+\s*)(?=\S)")
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
-# Python takes these for white space, tokenizers for characters to drop.
-_CONTROL = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
-_ATOM = re.compile(r"[!-/:-@\[-`{-~]|[^!-/:-@\[-`{-~]+")
-_SPACED = re.compile(r"[^ \t\r\n]+")
+_BETWEEN = b"\xff"  # between two texts: no byte of UTF-8
+_MARKS = bytes(mark for mark in range(33, 127) if not chr(mark).isalnum())
+_MARKS_TO_SPACES = bytes.maketrans(_MARKS, b" " * len(_MARKS))
+_DROPPED = b"\x0b\x0c"  # white space to Python, nothing at all to tokenizers
 _PROBE = """The node's --no-deps flag (see tf2_ros::Buffer) costs 3.14 µs.\n\n    for i in range(10):\n\treturn  x[i]
-# naïve https://example.com/a?b=c  ```rust  | a | b |  日本語 テスト 🤖  unbelievable Straße 0x68 "quoted"  <br/>  …"""
+# naïve https://example.com/a?b=c ```rust  | a | b |  日本語 テスト 🤖  unbelievable Straße 0x68 "quoted" <br/> …\x0b"""
 _LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along between two of its blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of the page that stays together. `tokens` counts its plain text."""
 
     start: int
@@ -44,54 +43,49 @@ class Piece:
 
 
 class Words:
-    """Token counts as sums over white-space separated words, each word tokenized once.
+    """Token counts as sums over words, each word tokenized once.
 
-    Exact for tokenizers that split at white space and ASCII punctuation first, as those of BERT do, which is tried
-    out once (`additive`); for the others it is close, and the caller checks with `exact` what comes near the limit.
+    Exact for tokenizers that split at white space first, and at ASCII punctuation, every mark of which is a token to
+    them, as those of BERT do; that is tried out once (`additive`). For the others words are what white space parts, the
+    sum is close, and the caller checks with `exact` what comes near the limit.
     """
 
     def __init__(self, tokens: TokenCounter) -> None:
         self._tokens = tokens
-        self._memo: dict[str, int] = {}
-        together, *alone = tokens.counts([_PROBE, *(atom for word in _PROBE.split() for atom in _ATOM.findall(word))])
-        self.additive = together == sum(alone)
+        self._memo: dict[bytes, int] = {}
+        self.additive = True
+        self.additive = self.counts([_PROBE]) == tokens.counts([_PROBE])
+        self._memo.clear()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        counts: list[int] = []
-        unknown: dict[int, list[str]] = {}
-        look_up = self._memo.__getitem__
-        for index, text in enumerate(texts):
-            words = _SPACED.findall(text) if _CONTROL.search(text) else text.split()
-            try:
-                counts.append(sum(map(look_up, words)))
-            except KeyError:
-                counts.append(0)
-                unknown[index] = words
-        if unknown:
-            self._learn(unknown.values())
-            look_up = self._memo.__getitem__
-            for index, words in unknown.items():
-                counts[index] = sum(map(look_up, words))
-        return counts
+        """All texts are taken apart at once, as bytes: that is several times as fast as one by one."""
+        if not texts:
+            return []
+        written = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in texts])
+        marks = [0] * len(texts)
+        if self.additive:
+            bare = written.translate(None, _MARKS + _DROPPED)
+            written = written.translate(_MARKS_TO_SPACES, _DROPPED)
+            parts = zip(written.split(_BETWEEN), bare.split(_BETWEEN), strict=True)
+            marks = [len(text) - len(without) for text, without in parts]
+        words = [text.split() for text in written.split(_BETWEEN)]
+        try:
+            return self._sums(words, marks)
+        except KeyError:
+            self._learn(words)
+            return self._sums(words, marks)
 
-    def _learn(self, texts: Iterable[list[str]]) -> None:
-        memo = self._memo
-        if len(memo) > _MEMO_WORDS:
-            texts = list(texts)
-            memo.clear()
+    def _sums(self, words: Sequence[list[bytes]], marks: Sequence[int]) -> list[int]:
+        look_up = self._memo.__getitem__
+        return [sum(map(look_up, each), more) for each, more in zip(words, marks, strict=True)]
+
+    def _learn(self, words: Sequence[list[bytes]]) -> None:
+        if len(self._memo) > _MEMO_WORDS:
+            self._memo.clear()
         # Sorted, because a tokenizer should not be shown words in the order of a hash.
-        words = sorted({word for words in texts for word in words if word not in memo})
-        if not self.additive:
-            memo.update(zip(words, self._tokens.counts(words), strict=True))
-            return
-        # Words are many, what they are made of is not: `node.name()` is two atoms that other words share.
-        made_of = {word: _ATOM.findall(word) for word in words if not word.isalnum()}
-        atoms = {word for word in words if word not in made_of}
-        atoms.update(atom for parts in made_of.values() for atom in parts if atom not in memo)
-        asked = sorted(atoms)
-        memo.update(zip(asked, self._tokens.counts(asked), strict=True))
-        for word, parts in made_of.items():
-            memo[word] = sum(map(memo.__getitem__, parts))
+        asked = sorted(set().union(*words).difference(self._memo))
+        counts = self._tokens.counts([word.decode("utf-8", "surrogatepass") for word in asked])
+        self._memo.update(zip(asked, counts, strict=True))
 
     def count(self, text: str) -> int:
         return self.counts([text])[0]

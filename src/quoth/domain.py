@@ -7,7 +7,8 @@ stage takes these values in and hands these values out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -28,6 +29,7 @@ Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 AnchorRule = Literal[
     "docusaurus",
     "github",
+    "honkit",
     "html",  # only ids that stand in the text
     "jupyter",
     "mdbook",
@@ -325,6 +327,42 @@ class Filters:
     layer: Layer | None = None
     parent_doc_id: str | None = None
 
+    def narrowed_by(self, other: Filters) -> Filters | None:
+        """What passes both, never more; None when nothing can. Two different headings count as nothing: one may stand
+        above the other, but a filter names only one."""
+        narrowed: dict[str, Any] = {}
+        for name in Filters.__slots__:
+            one, two = getattr(self, name), getattr(other, name)
+            if one in (None, ()) or two in (None, ()):
+                narrowed[name] = two if one in (None, ()) else one
+            elif (both := _NARROWER.get(name, _same)(one, two)) is None:
+                return None
+            else:
+                narrowed[name] = both
+        return Filters(**narrowed)
+
+
+def _same(one: Any, two: Any) -> Any:
+    return one if one == two else None
+
+
+def _longer_prefix(one: str, two: str) -> str | None:
+    short, long = sorted((one, two), key=len)
+    return long if long.startswith(short) else None
+
+
+def _shared(one: tuple[ProficiencyLevel, ...], two: tuple[ProficiencyLevel, ...]) -> Any:
+    return tuple(level for level in one if level in two) or None
+
+
+_NARROWER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "source_url_prefix": _longer_prefix,
+    "chapter_min": max,
+    "chapter_max": min,
+    "hardware_tier": min,
+    "proficiency_levels": _shared,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
@@ -363,6 +401,8 @@ class Passage:
     dense_rank: int | None = None
     sparse_score: float | None = None
     sparse_rank: int | None = None
+    pair_share: float = 0.0  # of the query's neighbouring words, those that stand side by side here too, by rarity
+    agreement: float = 0.0  # cosine with the best passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +424,7 @@ class Evidence:
     total_found: int
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
+    told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -428,6 +469,10 @@ class CheckedSentence:
     text: str
     supported: bool
     sources: tuple[int, ...]
+    score: float = 1.0  # 0–1: the chance that the sources say this
+    reason: str = ""  # why it is not supported, for the reader
+    start: int | None = None  # where it stands word for word in the file of its source
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +480,7 @@ class Grounding:
     """Each sentence of the answer, checked against the passages it cites."""
 
     sentences: tuple[CheckedSentence, ...] = ()
+    removed: int = 0  # sentences that were not supported and are no longer in the answer
 
     @property
     def supported(self) -> int:
@@ -443,6 +489,12 @@ class Grounding:
     @property
     def total(self) -> int:
         return len(self.sentences)
+
+    @property
+    def score(self) -> float:
+        """The chance that the sources say even the two sentences that are least like them."""
+        weakest = sorted(sentence.score for sentence in self.sentences)[:2]
+        return math.prod(weakest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,11 +521,48 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source as the reader of an earlier answer saw it: what a later question may point at."""
+
+    index: int  # the n of [n]
+    chunk_id: str = ""  # empty where the source was a selected text
+    title: str = ""
+    section: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
+
+    question: str
+    answer: str = ""
+    searched: str = ""
+    sources: tuple[CitedSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is really searched for a question, and why it differs from its words."""
+
+    text: str
+    rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
+    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    pinned: CitedSource | None = None  # the source that the question points at
+    told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+
+    @property
+    def stands_alone(self) -> bool:
+        return not self.rules
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An answer before it is checked: text with [n] markers and what each marker points at."""
 
     text: str
     citations: tuple[Citation, ...]
+    removed: int = 0  # sentences that were taken out because nothing supports them
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,6 +621,55 @@ class Done:
 
 
 AnswerEvent = Status | Retrieved | Delta | Sourced | Grounded | Done
+
+
+# --- talking to a language model -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model wants done. `arguments` is JSON as the model wrote it: nothing about it is certain."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """S2 Message: one entry of what a model is shown."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """The next words of a model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """The end of one call: what the model wants done, if anything, and what the call cost."""
+
+    tool_calls: tuple[ToolCall, ...] = ()
+    tokens: int = 0
+    truncated: bool = False  # it ran into its own limit of words
+    model: str = ""  # as the server names it
+
+
+ModelEvent = ModelText | ModelTurn
 
 
 # --- remembering -----------------------------------------------------------------------------------------------------

@@ -83,7 +83,8 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
         sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
     ]
     asked = _asked(question, evidence)
-    candidates = sorted(_candidates(passages, units, asked), key=lambda c: (-c.score, c.passage, c.unit))
+    found = [c for c in _candidates(passages, units, asked) if not _told(passages[c.passage], units, c, evidence.told)]
+    candidates = sorted(found, key=lambda c: (-c.score, c.passage, c.unit))
     chosen = _chosen(candidates, passages, units, options)
     if asked.code:
         _add_code(chosen, units)
@@ -125,6 +126,11 @@ def _candidates(passages: Sequence[Passage], units: Sequence[list[Sentence]], as
             before = ids
             if _readable(text):
                 yield _Candidate(score, rank, position, ids)
+
+
+def _told(passage: Passage, units: Sequence[list[Sentence]], candidate: _Candidate, told: Sequence[str]) -> bool:
+    unit = units[candidate.passage][candidate.unit]
+    return any(passage.chunk.text[unit.start : unit.end] in quote for quote in told)
 
 
 def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int]) -> float:
@@ -281,8 +287,12 @@ def _composed(
     citations: list[Citation] = []
     for rank in sorted(chosen, key=lambda rank: _book_order(passages[rank].chunk)):
         passage = passages[rank]
+        quoted = -1  # up to where
         for run in _runs(passage.chunk.text, units[rank], sorted(chosen[rank])):
             run = _with_table(run, units[rank], options)
+            if run[0].start < quoted:  # another row of a table that stands there already
+                continue
+            quoted = run[-1].end
             citations.append(_citation(len(citations) + 1, passage, run))
             blocks.extend(_blocks(passage.chunk, run, units[rank], len(citations)))
     return Draft(text=_joined(blocks), citations=tuple(citations))

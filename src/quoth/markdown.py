@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
@@ -21,9 +20,9 @@ from quoth.admonitions import indented_rule, template_rule
 from quoth.blockrules import Blocks, block_tokens
 from quoth.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.domain import Markup
-from quoth.mdx import directive_rule, mdx_rule, paragraph_rule
+from quoth.mdx import directive_rule, mdx_rule
 from quoth.myst import myst_rule
-from quoth.plaintext import HEADING_ID, inline_text, plain
+from quoth.plaintext import ANCHOR_TAG, HEADING_ID, inline_text, plain
 from quoth.rst import first_title, parse_rst
 from quoth.rstids import labelled_myst
 
@@ -37,10 +36,9 @@ _CONTAINERS: dict[str, BlockKind] = {
     "admonition_open": "admonition",
 }
 _LEAVES: dict[str, BlockKind] = {
-    "heading_open": "heading",
-    "paragraph_open": "paragraph",
+    "heading": "heading",
     "prose": "paragraph",
-    "table_open": "table",
+    "table": "table",
     "fence": "fence",
     "code_block": "code",
     "html_block": "html",
@@ -96,6 +94,13 @@ def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> 
 
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
+    parser = _rules(markup)
+    parser.block = Blocks(parser.block.ruler)
+    return parser
+
+
+def _rules(markup: Markup) -> MarkdownIt:
+    """markdown-it with our rules beside its own."""
     parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
     # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
     off = ["reference"]
@@ -108,9 +113,7 @@ def _parser(markup: Markup) -> MarkdownIt:
     if markup == "mdx":
         off += ["code", "html_block"]
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
-    parser.block.ruler.before("table", "short_way", paragraph_rule)
     parser.block.ruler.disable(off)
-    parser.block = Blocks(parser.block.ruler)
     return parser
 
 
@@ -146,7 +149,8 @@ class _Tree:
         while at < len(tokens) and tokens[at].nesting >= 0:
             token = tokens[at]
             first, end = token.map or [line, line]
-            blocks.extend(self.gap(line, first))
+            if line < first:
+                blocks.extend(self.gap(line, first))
             line = max(line, end)
             if token.type in _CONTAINERS:
                 children, at = self._siblings(tokens, at + 1, first, end)
@@ -154,10 +158,10 @@ class _Tree:
             else:
                 if token.type == "directive_open":
                     open_directives.append((len(blocks), len(token.markup), token.info))
-                blocks.append(self._from_token(tokens, at))
+                blocks.append(self._from_token(token))
                 if token.type == "directive_close":
                     _close_directive(blocks, open_directives, len(token.markup))
-                at = _after(tokens, at)
+                at += 1
         blocks.extend(self.gap(line, last))
         # A parser may see a paragraph in a lone form feed; there is nothing in it.
         blocks = [block for block in blocks if block.end > block.start]
@@ -171,14 +175,13 @@ class _Tree:
         info = info if kind == "admonition" else ""
         return Block(kind, children[0].start, children[-1].end, info=info, children=children)
 
-    def _from_token(self, tokens: Sequence[Token], at: int) -> Block:
-        token = tokens[at]
+    def _from_token(self, token: Token) -> Block:
         first, last = token.map or [0, 0]
         start, end = self.lines.span(first, last)
         kind = _LEAVES[token.type]
         if kind == "heading":
-            content = tokens[at + 1].content
-            explicit = HEADING_ID.search(content)
+            content = token.content
+            explicit = HEADING_ID.search(content) or ANCHOR_TAG.search(content)
             words = inline_text(content[: explicit.start()] if explicit else content)
             leaf = self._leaf(kind, start, end)
             anchor = explicit[1] if explicit else ""
@@ -189,7 +192,7 @@ class _Tree:
             said = plain(self.lines.text[start:end], self.markup)
             return Block(kind if said else "markup", start, end, info=token.info, head_end=head_end, plain=said)
         if kind == "table":
-            return replace(self._leaf(kind, start, end), head_end=self.lines.span(first, min(first + 2, last))[1])
+            return self._leaf(kind, start, end)._replace(head_end=self.lines.span(first, min(first + 2, last))[1])
         if kind == "markup":
             info = "target" if token.type == "myst_target" else ""
             return Block("label" if token.content else kind, start, end, info=info, plain=token.content)
@@ -198,18 +201,6 @@ class _Tree:
     def _leaf(self, kind: BlockKind, start: int, end: int) -> Block:
         said = self.lines.text[start:end] if kind == "code" else plain(self.lines.text[start:end], self.markup)
         return Block(kind if said else "markup", start, end, plain=said)
-
-
-def _after(tokens: Sequence[Token], at: int) -> int:
-    """The index behind a leaf, its closing token included."""
-    if tokens[at].nesting == 0:
-        return at + 1
-    depth = 0
-    while True:
-        depth += tokens[at].nesting
-        at += 1
-        if depth == 0:
-            return at
 
 
 def _close_directive(blocks: list[Block], open_directives: list[tuple[int, int, str]], colons: int) -> None:

@@ -1,7 +1,6 @@
-"""Block rules of ours for markdown-it: Docusaurus' directives (`:::note`), MDX (tags, comments, import and export), and
-a short way to ordinary paragraphs.
+"""Block rules of ours for markdown-it: Docusaurus' directives (`:::note`) and MDX (tags, comments, import and export).
 
-The first two claim whole lines that are no prose and may interrupt a paragraph or a list. What stands between an
+They claim whole lines that are no prose and may interrupt a paragraph or a list. What stands between an
 opening and a closing line is parsed as Markdown as ever; `quoth.markdown` joins the two lines to a tree. Lines that
 only look like MDX stay text: losing words would be worse than keeping a bracket.
 """
@@ -35,34 +34,6 @@ def directive_rule(state: StateBlock, line: int, end_line: int, silent: bool) ->
         token.markup, token.info, token.map = match[1], match[2] or "", [line, line + 1]
         state.line = line + 1
     return True
-
-
-def paragraph_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
-    """A paragraph whose every line starts like a word: no other rule can claim or interrupt it, so none is asked.
-    Most of a book is that, and asking takes most of the time."""
-    if silent:
-        return False
-    source, starts, shifts, indents = state.src, state.bMarks, state.tShift, state.sCount
-    if indents[line] - state.blkIndent >= 4:
-        return False
-    last = line
-    while last < end_line:
-        at = starts[last] + shifts[last]
-        if at >= state.eMarks[last]:
-            break
-        if indents[last] < state.blkIndent or not _starts_like_a_word(source, at):
-            return False
-        last += 1
-    state.line = last
-    state.push("prose", "p", 0).map = [line, last]
-    return True
-
-
-def _starts_like_a_word(source: str, at: int) -> bool:
-    mark = source[at]
-    if mark.isalpha():
-        return mark not in "ie" or not source.startswith(("import", "export"), at)
-    return mark in "(\"'[" or (mark == "`" and not source.startswith("```", at))
 
 
 def mdx_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:

@@ -14,9 +14,12 @@ from collections.abc import Callable
 from quoth.domain import Markup
 from quoth.rst import plain_rst
 from quoth.rstdirectives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
+from quoth.rsttext import NUMBERED
 
 # A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
 HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
+# The anchor that GitBook writes behind a heading; as HTML it is one on any page.
+ANCHOR_TAG = re.compile(r"<a\b[^<>]*\bid=\"([\w.:-]+)\"[^<>]*></a>[ \t]*$")
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?\*/\}", re.S)
 SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
 IMPORT = re.compile(r"^import\s(?:[^'\"`;]{0,2000}?\sfrom\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*$", re.M)
@@ -36,7 +39,7 @@ INDENTED = re.compile(
     r"|===[!+]*[ \t]+\"([^\n]*)\")[ \t]*$",
     re.M,
 )
-TEMPLATE = re.compile(r"^[ \t>]*(?:\{%[^\n]*?%\}[ \t]*)+$", re.M)
+TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
 # Attributes whose value is shown to the reader.
 LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
 TAG = (
@@ -49,10 +52,14 @@ _QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
 _MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*(.*)$")
 _MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?=\n|$)", re.S)
 _MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
-_MYST_ROLE = re.compile(r"\{[A-Za-z][\w:.+-]*\}`+(?:([^`\n]*?)[ \t]*<[^<>`\n]*>|([^`\n]*))`+")
+_MYST_ROLE = re.compile(
+    r"\{([A-Za-z][\w:.+-]*)\}`+(?:((?:[^`\n]|\n(?!\s))*?)[ \t\n]*<[^<>`\n]*>|((?:[^`\n]|\n(?!\s))*))`+"
+)
 _MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
+_PREFIX_MARKS = " \t>#*+-"
+_PREFIXED = re.compile(r"\n[ \t>#*+-]")
 _RULER = re.compile(
     r"^[ \t>]*(?:=+|-{2,}|(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}"
     r"|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*$",
@@ -79,9 +86,9 @@ _INLINE = re.compile(
     re.S,
 )
 # What may reach across a blank line, and what is treated differently at the beginning of a text.
-_REACHING = re.compile(
-    r"<!--|\{/\*|(?i:<script|<style)|^[ \t]*(?:import|export)\s|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]", re.M
-)
+# A search for `^` would stop at every line: imports are looked for apart.
+_REACHING = re.compile(r"<!--|\{/\*|<(?i:script|style)|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]")
+_MODULE_CODE = re.compile(r"^[ \t]*(?:import|export)\s", re.M)
 _CLOSED_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.S)
 # Tags that stand inside a word or sentence; all others separate words.
 _WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
@@ -99,7 +106,7 @@ def plain(text: str, markup: Markup = "markdown") -> str:
         return _prose(text)
     parts: list[str] = []
     at = 0
-    while opening := _opening(text, at):
+    while at < len(text) and (opening := _opening(text, at)):
         parts.append(_prose(text[at : opening.start()]))
         quoted = ">" in text[opening.start() : opening.start(1)]
         end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
@@ -152,6 +159,8 @@ def labels(tag: str) -> str:
 
 def _opening(text: str, at: int) -> re.Match[str] | None:
     """The next line that opens a fence. Looks for the marks first: a pattern would stop at every line."""
+    if at == 0 and (match := _FENCE.match(text)):  # as in most blocks that hold a fence
+        return match
     while True:
         found = min((place for place in (text.find("```", at), text.find("~~~", at)) if place >= 0), default=-1)
         if found < 0:
@@ -168,6 +177,8 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
 
 def reaches_on(text: str) -> bool:
     """Whether something in a piece of prose could change what is said of the text behind it, or by it."""
+    if ("import" in text or "export" in text) and _MODULE_CODE.search(text):
+        return True
     found = _REACHING.search(text)
     if found is None:
         return False
@@ -202,8 +213,11 @@ def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
 
 
 def _prose(text: str) -> str:
+    if not text:
+        return text
     text = _without_blocks(text)
-    text = _PREFIX.sub("", text)
+    if text[:1] in _PREFIX_MARKS or _PREFIXED.search(text):
+        text = _PREFIX.sub("", text)
     if "|" in text:
         text = _ROW.sub(_cells, text)
     if _SPECIAL.search(text):
@@ -222,7 +236,8 @@ def _lines(text: str) -> str:
 def _without_blocks(text: str) -> str:
     """Lets go of the marks that fill whole lines. The tests before the patterns are there for speed."""
     if "{" in text:
-        text = HEADING_ID.sub("", text)
+        if "#" in text:
+            text = HEADING_ID.sub("", text)
         if "}`" in text:
             text = _MYST_ROLE.sub(_role_words, text)
     if ")=" in text:
@@ -249,8 +264,12 @@ def _without_blocks(text: str) -> str:
 
 
 def _role_words(match: re.Match[str]) -> str:
-    said = match[1] or match[2] or ""
-    return said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
+    """As code, so that what looks like emphasis in it (`__init__`) is left alone."""
+    said = match[2] or match[3] or ""
+    said = said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
+    if match[2] is None and said[:1].isdigit():
+        said = NUMBERED.get(match[1].lower(), "") + said
+    return f"`{said}`" if said.strip() else said
 
 
 def _directive_title(match: re.Match[str]) -> str:

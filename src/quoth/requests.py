@@ -11,11 +11,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urljoin
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
-from quoth.domain import Filters, IngestMode, Layer, ProficiencyLevel, Question
+from quoth.domain import Book, Filters, IngestMode, Layer, ProficiencyLevel, Question
 from quoth.errors import (
     EmptyQuery,
     InvalidFilter,
@@ -53,7 +54,9 @@ class FilterFields(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     source_url_prefix: Name | None = Field(
-        None, description="The URL of the source starts with this", examples=["/docs/ros2"]
+        None,
+        description="The URL of the source starts with this; what begins with `/` is taken on the book's own site",
+        examples=["/docs/ros2"],
     )
     section: Name | None = Field(None, description="Exact heading, at any level of the path", examples=["QoS profiles"])
     module: Name | None = Field(None, examples=["ros2"])
@@ -65,10 +68,16 @@ class FilterFields(BaseModel):
     layer: Layer | None = None
     parent_doc_id: Name | None = None
 
-    def to_filters(self) -> Filters:
-        fields = self.model_dump()
+    def to_filters(self, base_url: str = "") -> Filters:
+        fields = {name: getattr(self, name) for name in FilterFields.model_fields}
         fields["proficiency_levels"] = tuple(self.proficiency_levels or ())
+        fields["source_url_prefix"] = on_site(self.source_url_prefix, base_url)
         return Filters(**fields)
+
+
+def on_site(prefix: str | None, base_url: str) -> str | None:
+    """S0 writes prefixes as paths; the sources of a published book have whole addresses."""
+    return urljoin(base_url, prefix) if prefix and prefix.startswith("/") else prefix
 
 
 class ChatRequest(BaseModel):
@@ -94,15 +103,15 @@ class ChatRequest(BaseModel):
         None, description="Default: the calibrated one of the index"
     )
 
-    def to_question(self, *, book_id: str, request_id: str, top_k: int) -> Question:
+    def to_question(self, *, book: Book, request_id: str, top_k: int) -> Question:
         selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
         return Question(
             query=self.query,
-            book_id=book_id,
+            book_id=book.book_id,
             session_id=self.session_id or str(uuid.uuid4()),
             request_id=request_id,
             selected_text=selection,
-            filters=self.filters.to_filters() if self.filters else Filters(),
+            filters=self.filters.to_filters(book.base_url) if self.filters else Filters(),
             top_k=self.top_k or top_k,
             similarity_threshold=self.similarity_threshold,
         )
@@ -124,7 +133,11 @@ class SearchRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    text: QueryText = Field(description="What to look for", examples=["tf2_ros static transform"])
+    text: QueryText = Field(
+        validation_alias=AliasChoices("text", "query"),
+        description="What to look for; `query` is accepted too",
+        examples=["tf2_ros static transform"],
+    )
     book_id: Name | None = Field(None, description="May be left out when there is one book")
     hardware_tier_filter: Annotated[int, Field(ge=1, le=4, strict=True)] | None = Field(
         None, description="This tier or lower"
@@ -138,12 +151,14 @@ class SearchRequest(BaseModel):
     parent_doc_id: Name | None = None
     source_url_prefix: Name | None = None
     section: Name | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = 5
+    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = Field(
+        5, validation_alias=AliasChoices("limit", "top_k"), description="How many passages; `top_k` is accepted too"
+    )
     explain: bool = Field(False, description="Give the raw scores and ranks of both lists")
 
-    def to_search(self, *, book_id: str) -> Search:
+    def to_search(self, *, book: Book) -> Search:
         filters = Filters(
-            source_url_prefix=self.source_url_prefix,
+            source_url_prefix=on_site(self.source_url_prefix, book.base_url),
             section=self.section,
             module=self.module_filter,
             chapter_min=self.chapter_min,
@@ -154,7 +169,23 @@ class SearchRequest(BaseModel):
             layer=self.layer_filter,
             parent_doc_id=self.parent_doc_id,
         )
-        return Search(text=self.text, book_id=book_id, filters=filters, limit=self.limit, explain=self.explain)
+        return Search(text=self.text, book_id=book.book_id, filters=filters, limit=self.limit, explain=self.explain)
+
+
+class ToolRequest(BaseModel):
+    """What a model may ask of the book in the middle of an answer: a search, narrower than the reader's or as wide."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    query: QueryText = Field(description="What to look for, in words that the book would use")
+    top_k: Annotated[int, Field(ge=1, le=10, strict=True)] = Field(5, description="How many passages")
+    filters: FilterFields | None = None
+
+    def to_search(self, *, book: Book, within: Filters) -> Search | None:
+        """None when nothing can pass both the reader's filters and these."""
+        own = (self.filters or FilterFields()).to_filters(book.base_url)  # type: ignore[call-arg]
+        filters = within.narrowed_by(own)
+        return None if filters is None else Search(self.query, book.book_id, filters, self.top_k)
 
 
 class IngestRequest(BaseModel):
@@ -250,6 +281,10 @@ _FIELD_ERRORS: Mapping[str, Callable[[str, ErrorDetails, Mapping[str, Any]], Quo
     "parent_doc_id": _filter_error,
     "source_url_prefix": _filter_error,
     "section": _filter_error,
+    "module": _filter_error,
+    "lesson": _filter_error,
+    "hardware_tier": _filter_error,
+    "layer": _filter_error,
     "top_k": _top_k_error,
     "limit": _top_k_error,
     "similarity_threshold": _threshold_error,

@@ -1,15 +1,13 @@
-"""Query → Evidence: both rank lists of the index, fused by calibrated scores.
+"""Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
 
 Comes in: the text to search, the book, the filters. Goes out: passages best first, each with a similarity that is a
-probability (0.5: as likely relevant as not), and what the judge needs to know of the question's words. Cosine and BM25
-are put on one absolute scale and added; ranks are not used, because a rank says nothing about how good the best is.
-What to make of the evidence is not decided here.
+probability (0.5: as likely relevant as not), and what the judge needs to know of the question's words. How scores are
+put together is `quoth.fusion`'s; what to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,43 +16,66 @@ from quoth.domain import (
     Chunk,
     Evidence,
     Filters,
+    IndexHit,
     IndexQuery,
     Passage,
     QueryTerm,
     TermWeights,
     Vector,
 )
+from quoth.errors import IndexUnavailable
+from quoth.fusion import (
+    FusionOptions,
+    Scored,
+    ceiling,
+    completed,
+    dot,
+    fuse,
+    scale_of,
+    weighed,
+    with_agreement,
+    with_pairs,
+)
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
-from quoth.terms import K1, ContentTerm, names_something, query_terms, query_weights
+from quoth.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
-SPARE = 5  # candidates that are read beyond those wanted, because some repeat the text of another
+ATTEMPTS = 3  # where a book is published between finding and reading
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
     depth: int = 50  # of each list
-    dense_share: float = 0.5  # cosine against BM25, both on a scale from 0 to 1
+    fusion: FusionOptions = FusionOptions()
 
 
 # For an embedder without fitted numbers. The best cosine of a list then counts as 1 however far it is, so the words
 # have to make up half of the score before a passage is as likely relevant as not.
 UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
-# A passage that holds every word of the query once, at average length, reaches about this share of BM25's bound.
-REACHABLE = 0.6
-ORDINARY = 0.5  # how much an ordinary word that is nowhere in the book weighs against a name
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """One candidate on the common scale; None where a list did not hold it."""
+class Prepared:
+    """A query, taken apart."""
 
-    key: str
-    dense: float | None
-    sparse: float | None
-    dense_rank: int | None
-    sparse_rank: int | None
-    score: float
+    readable: str  # as much of it as the embedder reads
+    sparse: TermWeights
+    words: list[ContentTerm]
+    pairs: list[Pair]
+
+    @property
+    def term_ids(self) -> list[int]:
+        parts = (part for word in self.words for part in word.parts)
+        return sorted({*self.sparse.ids, *parts, *(term for pair in self.pairs for term in pair.ids)})
+
+
+def prepare(query: str, tokens: TokenCounter) -> Prepared:
+    readable = cut_to_limit(query, tokens)
+    return Prepared(readable, query_weights(query), query_terms(query), query_pairs(readable))
+
+
+class _Vanished(Exception):
+    """A chunk that was found is not there any more."""
 
 
 class Retriever:
@@ -64,57 +85,62 @@ class Retriever:
         self._options = options
 
     async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
-        readable, sparse, words = await self._prepared(query)
-        dense = await self._embedder.embed_query(readable)
+        asked = await self._prepared(query)
+        vector = await self._embedder.embed_query(asked.readable)
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
+            except _Vanished:
+                continue  # what was found belonged to the publication before
+        raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
+
+    async def _look(
+        self, query: str, asked: Prepared, vector: Vector, *, book_id: str, filters: Filters, limit: int
+    ) -> Evidence:
         depth = max(self._options.depth, limit)
         hits, rarity = await asyncio.gather(
-            self._index.search(IndexQuery(book_id, dense, sparse, filters, depth)),
-            self._index.idf(book_id, sorted({*sparse.ids, *(part for word in words for part in word.parts)})),
+            self._index.search(IndexQuery(book_id, vector, asked.sparse, filters, depth)),
+            self._index.idf(book_id, asked.term_ids),
         )
         size = hits.total_found if filters == Filters() else await self._index.count(book_id)
-        full = completed(words, rarity, size)
+        full = completed(asked.words, rarity, size)
+        dense, sparse = _scores(hits.dense), _scores(hits.sparse)
         calibration = calibration_for(self._embedder.name)
-        scored = fuse(
-            [(hit.chunk_id, hit.score) for hit in hits.dense],
-            [(hit.chunk_id, hit.score) for hit in hits.sparse],
-            ceiling=ceiling(sparse, full),
-            depth=depth,
-            dense_share=self._options.dense_share,
-            absolute=calibration is not None,
-        )
-        passages = _passages(scored, await self._best(book_id, scored, limit), calibration, limit)
+        scale = scale_of(dense, absolute=calibration is not None)
+        options = self._options.fusion
+
+        scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale, options=options)
+        chunks = await self._read(book_id, scored, max(options.compared, limit))
+        pairs = weighed(asked.pairs, full, size)
+        near = with_pairs(unique(scored, chunks), pairs, lambda key: chunks[key].shown, options)
+        near = near[: max(options.compared, limit)]
+        vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
+        best = with_agreement(near, vector, vectors, scale, options)[:limit]
         return Evidence(
             query=query,
-            passages=passages,
+            passages=tuple(_passage(one, chunks[one.key], calibration) for one in best),
             total_found=hits.total_found,
-            terms=tuple(query_term(word, rarity, full) for word in words),
-            diversity=await self._diversity(book_id, passages),
+            terms=tuple(query_term(word, rarity, full) for word in asked.words),
+            diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
         )
 
-    async def _prepared(self, query: str) -> tuple[str, TermWeights, list[ContentTerm]]:
-        def prepare() -> tuple[str, TermWeights, list[ContentTerm]]:
-            return cut_to_limit(query, self._embedder.tokens), query_weights(query), query_terms(query)
-
-        return await asyncio.to_thread(prepare) if len(query) > LONG_QUERY else prepare()
-
-    async def _best(self, book_id: str, scored: Sequence[Scored], limit: int) -> dict[str, Chunk]:
-        """The chunks of the best candidates: as many as it takes for `limit` of different text."""
+    async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
+        """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
         found: dict[str, Chunk] = {}
-        texts: set[str] = set()
-        for start in range(0, len(scored), step := limit + SPARE):
-            ids = [candidate.key for candidate in scored[start : start + step]]
-            for chunk in await self._index.chunks(book_id, ids):
-                found[chunk.id] = chunk
-                texts.add(chunk.content_hash)
-            if len(texts) >= limit:
+        step = self._options.fusion.read
+        for start in range(0, len(scored), step):
+            ids = [one.key for one in scored[start : start + step]]
+            chunks = await self._index.chunks(book_id, ids)
+            if len(chunks) < len(ids):
+                raise _Vanished
+            found.update((chunk.id, chunk) for chunk in chunks)
+            if len({chunk.content_hash for chunk in found.values()}) >= wanted:
                 break
         return found
 
-    async def _diversity(self, book_id: str, passages: Sequence[Passage]) -> float:
-        if len(passages) < 2:
-            return 0.0
-        vectors = await self._index.dense_vectors(book_id, [passage.chunk.id for passage in passages])
-        return diversity(list(vectors.values()))
+    async def _prepared(self, query: str) -> Prepared:
+        tokens = self._embedder.tokens
+        return await asyncio.to_thread(prepare, query, tokens) if len(query) > LONG_QUERY else prepare(query, tokens)
 
 
 # --- pure --------------------------------------------------------------------------------------------------------
@@ -136,108 +162,44 @@ def cut_to_limit(query: str, tokens: TokenCounter) -> str:
     return query if kept > 0 else ""
 
 
-def absent_idf(size: int) -> float:
-    """The IDF of a word that no chunk holds."""
-    return math.log(1 + (size + 0.5) / 0.5)
+def unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored]:
+    """The best one of each text; of equally good ones that which a reader of the book meets first."""
+    best: dict[str, Scored] = {}
+    read = (one for one in scored if one.key in chunks)
+    for one in sorted(read, key=lambda one: (-one.score, *_place(chunks[one.key]))):
+        best.setdefault(chunks[one.key].content_hash, one)
+    return list(best.values())
 
 
-def completed(words: Sequence[ContentTerm], rarity: Mapping[int, float], size: int) -> dict[int, float]:
-    """The IDF of every term of the query, also of those that are nowhere in the book: a name that is missing tells
-    that the book is about something else, an ordinary word that it says the same thing otherwise."""
-    full = dict(rarity)
-    for word in words:
-        found = word.found_in(full)
-        for part in word.parts:
-            full.setdefault(part, ORDINARY * absent_idf(size))
-        if word.id not in full:
-            weight = 1.0 if names_something(word.text) else ORDINARY
-            full[word.id] = max(full[part] for part in word.parts) if found else weight * absent_idf(size)
-    return full
-
-
-def ceiling(query: TermWeights, full: Mapping[int, float]) -> float:
-    """The BM25 score of a passage that says all of the query."""
-    weighted = zip(query.ids, query.weights, strict=True)
-    return sum(weight * full[term] for term, weight in weighted) * (K1 + 1) * REACHABLE
-
-
-def fuse(
-    dense: Sequence[tuple[str, float]],
-    sparse: Sequence[tuple[str, float]],
-    *,
-    ceiling: float,
-    depth: int,
-    dense_share: float,
-    absolute: bool = True,
-) -> list[Scored]:
-    """All candidates of both lists, best first; ties by key.
-
-    A candidate that a full list of `depth` does not hold is taken to score like the last one it does hold: it cannot
-    be better. Where the scale of the cosine is unknown (`absolute` false) it is stretched over the list.
-    """
-    dense_scores = dict(dense)
-    sparse_scores = dict(sparse)
-    dense_ranks = {key: rank for rank, (key, _) in enumerate(dense, start=1)}
-    sparse_ranks = {key: rank for rank, (key, _) in enumerate(sparse, start=1)}
-    dense_floor = dense[-1][1] if dense else 0.0
-    sparse_floor = sparse[-1][1] if len(sparse) >= depth else 0.0
-    dense_top = dense[0][1] if dense else 0.0
-    found = []
-    for key in {**dense_scores, **sparse_scores}:
-        cosine = dense_scores.get(key, dense_floor)
-        if not absolute:
-            cosine = (cosine - dense_floor) / (dense_top - dense_floor) if dense_top > dense_floor else 0.0
-        words = min(1.0, sparse_scores.get(key, sparse_floor) / ceiling) if ceiling > 0 else 0.0
-        found.append(
-            Scored(
-                key=key,
-                dense=dense_scores.get(key),
-                sparse=sparse_scores.get(key),
-                dense_rank=dense_ranks.get(key),
-                sparse_rank=sparse_ranks.get(key),
-                score=dense_share * cosine + (1 - dense_share) * words,
-            )
-        )
-    return sorted(found, key=lambda scored: (-scored.score, scored.key))
+def _place(chunk: Chunk) -> tuple[str, int]:
+    return chunk.source_file, chunk.chunk_index
 
 
 def diversity(vectors: Sequence[Vector]) -> float:
     """S4: one minus the mean cosine of all pairs."""
     if len(vectors) < 2:
         return 0.0
-    pairs = [
-        sum(a * b for a, b in zip(one, other, strict=True))
-        for position, one in enumerate(vectors)
-        for other in vectors[position + 1 :]
-    ]
+    pairs = [dot(one, other) for position, one in enumerate(vectors) for other in vectors[position + 1 :]]
     return max(0.0, min(1.0, 1.0 - sum(pairs) / len(pairs)))
 
 
-def _passages(
-    scored: Sequence[Scored], chunks: Mapping[str, Chunk], calibration: Calibration | None, limit: int
-) -> tuple[Passage, ...]:
+def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
+    return [(hit.chunk_id, hit.score) for hit in hits]
+
+
+def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:
     model = calibration.similarity if calibration else UNFITTED
-    seen: set[str] = set()
-    passages: list[Passage] = []
-    for candidate in scored:
-        chunk = chunks.get(candidate.key)  # gone, when a publication came between finding and reading it
-        if chunk is None or chunk.content_hash in seen:
-            continue
-        seen.add(chunk.content_hash)
-        passages.append(
-            Passage(
-                chunk=chunk,
-                score=candidate.score,
-                similarity=model.probability({"score": candidate.score}),
-                dense_score=candidate.dense,
-                dense_rank=candidate.dense_rank,
-                sparse_score=candidate.sparse,
-                sparse_rank=candidate.sparse_rank,
-            )
-        )
-        if len(passages) == limit:
-            break
-    return tuple(passages)
+    return Passage(
+        chunk=chunk,
+        score=scored.score,
+        similarity=model.probability({"score": scored.score}),
+        dense_score=scored.dense,
+        dense_rank=scored.dense_rank,
+        sparse_score=scored.sparse,
+        sparse_rank=scored.sparse_rank,
+        pair_share=scored.pairs,
+        agreement=scored.agreement,
+    )
 
 
 def query_term(word: ContentTerm, rarity: Mapping[int, float], full: Mapping[int, float]) -> QueryTerm:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import takewhile
 
 from quoth.blocks import Block, BlockKind, Lines, leaves
 from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN, TRANSPARENT, Directive, read_directive, table_words
@@ -40,7 +40,18 @@ def parse_rst(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, 
 
 def plain_rst(text: str) -> str:
     """The words of any piece of a page, one line for each thing said."""
-    return "\n".join(leaf.plain for leaf in leaves(parse_rst(text, whole=False)) if leaf.plain)
+    return "\n".join(leaf.plain for leaf in leaves(parse_rst(_margin(text) + text, whole=False)) if leaf.plain)
+
+
+def _margin(text: str) -> str:
+    """The white space that a piece of a page has lost before its first line, where that matters: a rule over a title
+    and the border of a table stand above what they belong to."""
+    first, _, rest = text.partition("\n")
+    said = first.rstrip()
+    if not said or not (is_adornment(said) or _SIMPLE.match(said) or _GRID.match(said)):
+        return ""
+    below = takewhile(str.strip, rest.split("\n"))
+    return min((line[: len(line) - len(line.lstrip())] for line in below), key=len, default="")
 
 
 def first_title(text: str) -> str:
@@ -70,6 +81,7 @@ class _Reader:
             column = len(line[:at].expandtabs(8)) if "\t" in line[:at] else at
             self.indent.append(column if bare else -1)
         self.styles: list[tuple[str, bool]] = []
+        self.level = 0  # of the section that is open
 
     def page(self, whole: bool) -> tuple[Block, ...]:
         first = 0
@@ -110,7 +122,7 @@ class _Reader:
         if mark == "." and (said == ".." or said.startswith(".. ") or said.startswith("..\t")):
             return self._explicit(blocks, line, last, base, top)
         if mark == "_" and _ANONYMOUS.match(said):
-            blocks.append(replace(self._silent(line, line + 1), info="target"))
+            blocks.append(self._silent(line, line + 1)._replace(info="target"))
             return line + 1
         if bullet := _BULLET.match(said):
             return self._items(blocks, line, last, base, _BULLET, bullet)
@@ -219,7 +231,7 @@ class _Reader:
             end = line + 1
             while end < last and self.indent[end] > base:
                 end += 1
-            blocks.append(replace(self._silent(line, end), info="target"))
+            blocks.append(self._silent(line, end)._replace(info="target"))
             return end
         if said == ".." and (line + 1 == last or self.indent[line + 1] < 0):
             blocks.append(self._silent(line, line + 1))
@@ -227,7 +239,7 @@ class _Reader:
         end = self._deeper(line + 1, last, base)
         if footnote := _FOOTNOTE.match(said):
             item = self._item(line, end, footnote.end(), footnote[1].lstrip("#*"), _FIELD)
-            blocks.append(replace(item, info="footnote"))
+            blocks.append(item._replace(info="footnote"))
             return end
         directive = read_directive(said, self.raw[line + 1 : end])
         if directive is None:
@@ -244,10 +256,10 @@ class _Reader:
         name = directive.name
         head = line + 1 + directive.head
         if name in INVISIBLE and not directive.substitution:
-            return replace(self._silent(line, end), info=name)
+            return self._silent(line, end)._replace(info=name)
         if name in CODE:
             block = self._leaf("fence", line, end, "\n".join(filter(None, (directive.caption, directive.code()))))
-            return replace(block, info=directive.argument, head_end=self.lines.span(line, line + 1)[1])
+            return block._replace(info=directive.argument, head_end=self.lines.span(line, line + 1)[1])
         if name in ("list-table", "csv-table", "flat-table"):
             words = "\n".join(filter(None, (inline(directive.argument), directive.rows(inline))))
             return self._leaf("table", line, end, words, head_end=self.lines.span(line, head)[1])
@@ -258,12 +270,12 @@ class _Reader:
             skip = re.match(r"\.\.[ \t]+[^ ]+?[ ]?::[ \t]*", self._said(line))
             rest = [column for column in self.indent[line + 1 : end] if column >= 0]
             self._behind(line, skip.end() if skip else 0, rest, fixed=False)
-            return replace(_holding("admonition", _prefixed(self.body(line, end), SPOKEN[name])), info=name)
+            return _holding("admonition", _prefixed(self.body(line, end), SPOKEN[name]))._replace(info=name)
         label = self._leaf("label", line, head, inline(directive.title()))
         children = [label, *self.body(head, end)]
         if len(children) == 1:
-            return replace(label, kind="paragraph" if label.plain else "markup", info=name)
-        return replace(_holding("admonition", children), info=name)
+            return label._replace(kind="paragraph" if label.plain else "markup", info=name)
+        return _holding("admonition", children)._replace(info=name)
 
     # --- lines that rule: titles and transitions ---------------------------------------------------------------------
 
@@ -289,11 +301,14 @@ class _Reader:
 
     def _heading(self, title: int, first: int, last: int, mark: str, *, over: bool) -> Block:
         style = (mark, over)
-        if style not in self.styles:
-            self.styles.append(style)
+        level = self.styles.index(style) + 1 if style in self.styles else len(self.styles) + 1
         words = " ".join(inline(self._said(title)).split())
-        start, end = self.lines.span(first, last)
-        return Block("heading", start, end, level=self.styles.index(style) + 1, text=words, plain=words)
+        if level > self.level + 1:  # where a level is skipped, docutils makes no section
+            return self._leaf("paragraph", first, last, words)
+        if level > len(self.styles):
+            self.styles.append(style)
+        self.level = level
+        return Block("heading", *self.lines.span(first, last), level=level, text=words, plain=words)
 
     # --- regions -----------------------------------------------------------------------------------------------------
 
@@ -390,7 +405,7 @@ def _prefixed(blocks: Sequence[Block], words: str) -> list[Block]:
     """The blocks with `words` said before the first of them."""
     first, *rest = blocks
     if first.children:
-        return [replace(first, children=tuple(_prefixed(first.children, words))), *rest]
+        return [first._replace(children=tuple(_prefixed(first.children, words))), *rest]
     said = f"{words}: {first.plain}" if first.plain else words
     kind: BlockKind = "label" if first.kind == "markup" else first.kind
-    return [replace(first, kind=kind, plain=said), *rest]
+    return [first._replace(kind=kind, plain=said), *rest]

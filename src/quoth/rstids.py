@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from quoth.blocks import Block
 from quoth.rsttext import targets
@@ -67,7 +66,7 @@ def labelled(blocks: Sequence[Block], text: str) -> Iterator[Block]:
                 ids.of(name)
             own = ids.of(block.text)
             # Sphinx moves ids that begin like a number of docutils behind those the author gave.
-            yield replace(block, anchor=label if label and own.startswith("id") else own)
+            yield block._replace(anchor=label if label and own.startswith("id") else own)
             label = ""
             continue
         label = _count(block, text, ids) or (label if block.kind == "markup" and block.info == "target" else "")
@@ -84,7 +83,7 @@ def labelled_myst(blocks: Sequence[Block], text: str) -> Iterator[Block]:
             label = ids.of(source.strip().removeprefix("(").removesuffix(")="))
         elif block.level:
             own = ids.of(block.text)
-            yield replace(block, anchor=block.anchor or (label if label and own.startswith("id") else own))
+            yield block._replace(anchor=block.anchor or (label if label and own.startswith("id") else own))
             label = ""
             continue
         else:

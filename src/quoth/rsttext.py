@@ -29,8 +29,10 @@ _INLINE = re.compile(
     re.S,
 )
 _TITLED = re.compile(r"(.*?)\s*(?<!\\)<([^<>]*)>\s*\Z", re.S)
+# The name before a `_` that makes a link of it: it begins a word, so `__init__` is none.
+_NAME = re.compile(r"(?<![^\s'\"(\[{<\-/:‘“’«¡¿–—])(?:(?!_)\w)+(?:[-._+:](?:(?!_)\w)+)*$")
 _ESCAPE = re.compile(r"\\(.|\n|\Z)", re.S)
-_NUMBERED = {"pep": "PEP ", "rfc": "RFC ", "cve": "CVE-", "cwe": "CWE-"}
+NUMBERED = {"pep": "PEP ", "rfc": "RFC ", "cve": "CVE-", "cwe": "CWE-"}
 # Roles whose text may begin with `~` (only the last part is shown) or `!` (no link).
 _TILDE = re.compile(r"[~!.]+")
 
@@ -77,7 +79,8 @@ def _words(match: re.Match[str]) -> str:
     if kind == "note":
         return "" if said[0].isdigit() or said[0] in "#*" else f"[{said}]"
     if kind == "reference":
-        return ""
+        start = match.start()
+        return "" if _NAME.search(match.string, max(0, start - 200), start) else match[0]
     return inline(said) if kind == "strong" or kind == "emphasis" else said
 
 
@@ -87,8 +90,8 @@ def _role(role: str, said: str) -> str:
     if titled and titled[1] and name != "math":
         return _unescaped(titled[1])
     text = said if name == "math" else _unescaped(titled[2] if titled else said)
-    if name in _NUMBERED and text[:1].isdigit():
-        return f"{_NUMBERED[name]}{text}"
+    if name in NUMBERED and text[:1].isdigit():
+        return f"{NUMBERED[name]}{text}"
     if text.startswith("~"):
         return re.split(r"[.:/]", _TILDE.sub("", text, count=1))[-1]
     return text[1:] if text.startswith("!") else text

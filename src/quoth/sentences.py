@@ -15,6 +15,7 @@ from typing import Literal
 
 from quoth.blocks import Block
 from quoth.domain import Markup
+from quoth.markers import PATTERN
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
 
@@ -54,14 +55,16 @@ _BLOCK_TAG = re.compile(
     r"|img|li|main|nav|ol|p|picture|pre|script|section|source|span|style|sub|summary|sup|svg|table|tbody|td|th|thead|tr"
     r"|ul|video)\b|</?>"
 )
+# What mdBook's listings and figures of MDX say below what they show.
+_CAPTION = re.compile(r"(?<![\w-])caption=\{?([\"'`])(.*?)\1", re.DOTALL)
 # The inside of code, of a link's target and of a bare URL can hold a full stop that ends nothing.
 _WHOLE = re.compile(
     r"(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|<[^>\s][^>\n]*>|\bhttps?://\S*[^\s.,;:!?)]", re.DOTALL
 )
 _STOP = re.compile(r"(?:[.!?…]+|(?<=\w):(?=\s*\n\s*\n))[\"'”’)\]*_]*(?=\s|\Z)|[。！？]+[」』”’)]*")
-_OPENS = re.compile(r"\s*(?:\[\d{1,3}\]\s*)*[\"'“‘(\[*_`<$]*(.)", re.DOTALL)
+_OPENS = re.compile(rf"(?:\s*{PATTERN})*\s*[\"'“‘(\[*_`<$]*(.)", re.DOTALL)
 _LAST_WORD = re.compile(r"([^\s(\[*_\"“'‘]+)\Z")
-_MARKERS = re.compile(r"(?:\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:\[]))+")
+_MARKERS = re.compile(rf"(?:\s*{PATTERN}(?![(:]))+")
 # What stands before the words of a list item, a field or a directive on their first line.
 _RST_OPENING = r"(?:\||\.\.[ \t]+(?:\[[^\]\n]+\]|(?:\|[^|\n]+\|[ \t]+)?[\w:.+-]+::))[ \t]+"
 _RST_MARKS = {
@@ -124,6 +127,8 @@ def _units(text: str, lead: str) -> Iterator[Sentence]:
         elif _BLOCK_TAG.match(line.text):
             loose = False
             position = _tag_end(lines, position)
+            for caption in _CAPTION.finditer(text, line.at, lines[position - 1].end):
+                yield from split(text, *caption.span(2))
         elif _HEADING.match(line.text):
             loose = True
             yield Sentence(line.at, line.at + len(line.text), "heading")

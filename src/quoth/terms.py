@@ -15,9 +15,10 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from hashlib import blake2s
+from itertools import pairwise
 from typing import Protocol
 
 from quoth.domain import TermWeights
@@ -78,6 +79,14 @@ class ContentTerm:
         return self.id in ids or (bool(self.parts) and all(part in ids for part in self.parts))
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two words of a query that stand side by side, as `side_by_side` writes them, and the ids of its content words."""
+
+    text: bytes
+    ids: tuple[int, ...]
+
+
 def passage_weights(text: str) -> TermWeights:
     counts: dict[int, int] = {}
     length = 0
@@ -104,14 +113,50 @@ def query_weights(text: str) -> TermWeights:
     return TermWeights(ids=tuple(ordered), weights=tuple(weights[term] for term in ordered))
 
 
+def content_ids(text: str) -> list[tuple[int, ...]]:
+    """The ids of every content word in order, the whole first; quicker than `content_terms`."""
+    return [ids for token in _TOKEN.findall(_folded(text)) if (ids := _ids(token))]
+
+
+def content_terms(text: str) -> list[ContentTerm]:
+    """The content words in order, as often as they stand there, identifiers whole."""
+    found = ((token, _ids(token)) for token in _TOKEN.findall(_folded(text)))
+    return [ContentTerm(token.strip("`"), ids[0], ids[1:]) for token, ids in found if ids]
+
+
 def query_terms(text: str) -> list[ContentTerm]:
     """The content words in order, each once, identifiers whole."""
     found: dict[int, ContentTerm] = {}
-    for token in _TOKEN.findall(_folded(text)):
-        ids = _ids(token)
-        if ids and ids[0] not in found:
-            found[ids[0]] = ContentTerm(token.strip("`"), ids[0], ids[1:])
+    for term in content_terms(text):
+        first = found.setdefault(term.id, term)
+        if not set(term.parts) <= set(first.parts):  # hashmap, then HashMap: one word, and the parts of both spellings
+            found[term.id] = replace(first, parts=tuple(dict.fromkeys((*first.parts, *term.parts))))
     return list(found.values())
+
+
+def query_pairs(text: str) -> list[Pair]:
+    """The neighbours in a query of which one at least is a content word, each once."""
+    words = side_by_side(text).split()
+    pairs = dict.fromkeys(pairwise(words))
+    found = []
+    for one, other in pairs:
+        ids = tuple(ids[0] for word in (one, other) if (ids := _ids(word.decode("utf-8"))))
+        if ids:
+            found.append(Pair(b" %b %b " % (one, other), ids))
+    return found
+
+
+# Bytes, because a text of any language is folded in one pass: what is not a letter or a digit of ASCII or part of
+# another letter becomes a space, capitals become small.
+_SIDE_BY_SIDE = bytes(
+    at if at > 127 or chr(at).isdigit() or chr(at) == "_" else ord(chr(at).lower()) if chr(at).isalpha() else 32
+    for at in range(256)
+)
+
+
+def side_by_side(text: str) -> bytes:
+    """The words of a text with one space around each: two that stand side by side are found by a plain search."""
+    return b" %b " % b" ".join(text.encode("utf-8").translate(_SIDE_BY_SIDE).split())
 
 
 def term_ids(text: str) -> frozenset[int]:

@@ -4,5 +4,5 @@ Bump one with any change after which the same page would give other chunks, or t
 built before is then refused until it is built again.
 """
 
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "5"
 TERMS_VERSION = "terms-1"

@@ -99,11 +99,28 @@ def grounding_view(grounding: Grounding) -> View:
     return {
         "supported": grounding.supported,
         "total": grounding.total,
+        "score": round(grounding.score, 4),
+        "removed": grounding.removed,
         "sentences": [
-            {"text": sentence.text, "supported": sentence.supported, "sources": list(sentence.sources)}
+            {
+                "text": sentence.text,
+                "supported": sentence.supported,
+                "sources": list(sentence.sources),
+                "score": round(sentence.score, 4),
+                "reason": sentence.reason or None,
+                "start": sentence.start,
+                "end": sentence.end,
+            }
             for sentence in grounding.sentences
         ],
     }
+
+
+def unsupported_view(grounding: Grounding) -> list[View]:
+    """What a stored turn keeps of its grounding, so that a doubtful sentence is still marked when it is read again."""
+    return [
+        {"text": sentence.text, "reason": sentence.reason} for sentence in grounding.sentences if not sentence.supported
+    ]
 
 
 def metadata_view(answer: Answer) -> View:
@@ -148,7 +165,8 @@ def event_view(event: AnswerEvent) -> tuple[str, View]:
         case Status(stage=stage):
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence):
-            return "retrieval", {"results": [passage_view(passage) for passage in evidence.passages]}
+            results = [passage_view(passage) for passage in evidence.passages]
+            return "retrieval", {"searched_query": evidence.query, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
@@ -198,6 +216,8 @@ def passage_view(passage: Passage, *, explain: bool = False) -> View:
             "dense_rank": passage.dense_rank,
             "sparse_score": passage.sparse_score,
             "sparse_rank": passage.sparse_rank,
+            "pair_share": passage.pair_share,
+            "agreement": passage.agreement,
         }
     return view
 
@@ -298,6 +318,7 @@ def turn_view(turn: Turn) -> View:
         "query": turn.query,
         "response": turn.response,
         "sources": [dict(source) for source in turn.sources],
+        "unsupported": turn.metadata.get("unsupported", []),
     }
 
 

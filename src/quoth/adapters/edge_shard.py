@@ -249,8 +249,8 @@ class Shard:
 
 
 def _filter(filters: Filters, *more: engine.HasIdCondition) -> engine.Filter | None:
-    wanted = [*(_condition(condition) for condition in conditions(filters)), *more]
-    return engine.Filter(must=[*wanted]) if wanted else None
+    wanted = [_condition(condition) for condition in conditions(filters)]
+    return engine.Filter(must=[*wanted, *more]) if wanted or more else None
 
 
 def _condition(wanted: Condition) -> engine.FieldCondition:

@@ -24,6 +24,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -162,8 +163,8 @@ class WordPieces:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Splitting a page asks for hundreds of single words. One that is in the vocabulary is one piece, and the other
-        ASCII words are encoded as one line, whose words cannot touch each other: an encoding each costs more."""
+        """Splitting a page asks for hundreds of single words. One that is in the vocabulary is one piece, and the
+        others are encoded as one line, whose words cannot touch each other: an encoding each costs more."""
         counts = [0] * len(texts)
         words: list[int] = []
         others: list[int] = []
@@ -180,17 +181,14 @@ class WordPieces:
             for word in line.word_ids:
                 if word is not None:  # as it is for special tokens, of which there are none here
                     counts[words[word]] += 1
-        for index, count in zip(others, self._each([texts[index] for index in others]), strict=True):
-            counts[index] = count
+        if others:
+            ends = list(accumulate(len(texts[index]) + 1 for index in others))
+            at = 0
+            for start, _ in self.spans(" ".join([texts[index] for index in others])):
+                while start >= ends[at]:
+                    at += 1
+                counts[others[at]] += 1
         return counts
-
-    def _each(self, texts: Sequence[str]) -> list[int]:
-        if not texts:
-            return []
-        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(
-            [_encodable(text) for text in texts], add_special_tokens=False
-        )
-        return [len(encoding) for encoding in encodings]
 
     def inputs(self, texts: Sequence[str]) -> list[list[int]]:
         """What the model reads for each text, [CLS] and [SEP] included."""

@@ -32,7 +32,7 @@ async def read_question(request: Request) -> Question:
     quoth = quoth_of(request)
     asked = await read_body(request, ChatRequest)
     book = await quoth.choose_book(asked.book_id)
-    return asked.to_question(book_id=book.book_id, request_id=request_id_of(request), top_k=quoth.settings.top_k)
+    return asked.to_question(book=book, request_id=request_id_of(request), top_k=quoth.settings.top_k)
 
 
 @router.post("/chat", openapi_extra=documented(ChatRequest), responses=answers(ChatResponse, 400, 404, 413, 415, 503))

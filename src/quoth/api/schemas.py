@@ -80,7 +80,9 @@ class ResponseMetadata(Documented):
     low_confidence: bool
     request_id: UUID
     book_id: str
-    searched_query: str
+    searched_query: str = Field(
+        description="What was really searched: for a follow-up, the question and the words of the conversation it means"
+    )
     suggestions: list[Suggestion] = Field(description="The nearest sections, with a refusal")
     missing_terms: list[str] = Field(description="Words of the question that the book never uses, with a refusal")
     stage_ms: dict[str, float]
@@ -90,11 +92,17 @@ class CheckedSentence(Documented):
     text: str
     supported: bool
     sources: list[int]
+    score: float = Field(ge=0, le=1, description="The chance that the sources say this")
+    reason: str | None = Field(description="Why it is not supported")
+    start: int | None = Field(description="Where it stands word for word in the file of its source")
+    end: int | None
 
 
 class GroundingReport(Documented):
     supported: int
     total: int
+    score: float = Field(ge=0, le=1, description="The chance that the sources say even the two weakest sentences")
+    removed: int = Field(description="Unsupported sentences that were taken out (QUOTH_GROUNDING=strict)")
     sentences: list[CheckedSentence]
 
 
@@ -142,11 +150,13 @@ class ChunkFields(Documented):
 
 
 class RawScores(Documented):
-    fused_score: float
-    dense_score: float | None
-    dense_rank: int | None
-    sparse_score: float | None
+    fused_score: float = Field(description="What the results are ordered by, 0 to 1")
+    dense_score: float | None = Field(description="Cosine with the query")
+    dense_rank: int | None = Field(description="In the list of the nearest vectors; null when that does not hold it")
+    sparse_score: float | None = Field(description="BM25; null when it is not in the list of the best words")
     sparse_rank: int | None
+    pair_share: float = Field(description="Of the query's neighbouring words, those that stand side by side here too")
+    agreement: float = Field(description="Cosine with the best passages")
 
 
 class SearchResult(ChunkFields):
@@ -168,8 +178,8 @@ class ConfidenceMetrics(Documented):
 
 class SearchResponse(Documented):
     query: str
-    results: list[SearchResult]
-    total_found: int
+    results: list[SearchResult] = Field(description="Best first; of equal texts only the best")
+    total_found: int = Field(description="Chunks that pass the filters: all of them were compared with the query")
     hardware_tier_filter: int | None
     module_filter: str | None
     book_id: str
@@ -190,11 +200,17 @@ class LessonResponse(Documented):
     chunks: list[ChunkFields]
 
 
+class UnsupportedSentence(Documented):
+    text: str
+    reason: str
+
+
 class HistoryEntry(Documented):
     timestamp: datetime
     query: str
     response: str
     sources: list[SourceCitation | SelectedTextCitation]
+    unsupported: list[UnsupportedSentence] = Field(description="Sentences of the response that its sources do not say")
 
 
 class HistoryResponse(Documented):

@@ -33,7 +33,7 @@ def ask_book(settings: Settings, fields: dict[str, Any]) -> Answer:
 
     async def work(quoth: Quoth) -> Answer:
         book = await quoth.choose_book(request.book_id)
-        question = request.to_question(book_id=book.book_id, request_id=str(uuid.uuid4()), top_k=settings.top_k)
+        question = request.to_question(book=book, request_id=str(uuid.uuid4()), top_k=settings.top_k)
         return await quoth.conversations.answer(question)
 
     return run(settings, work, warm=True)
@@ -107,7 +107,7 @@ def search(
 
     async def work(quoth: Quoth) -> None:
         chosen = await quoth.choose_book(request.book_id)
-        wanted = request.to_search(book_id=chosen.book_id)
+        wanted = request.to_search(book=chosen)
         evidence, verdict = await quoth.conversations.search(wanted)
         if json:
             print_json(search_view(wanted.text, wanted.book_id, wanted.filters, evidence, verdict, explain=explain))

@@ -13,12 +13,13 @@ from typing import Protocol
 
 from quoth.domain import Book, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.sources.directives import mdbook_includes, mdx_partials, snippets
+from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.includes import Includes
+from quoth.sources.jupyterbook import find_jupyter_book
 from quoth.sources.mdbook import MdBookRules, find_mdbook
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
@@ -134,7 +135,7 @@ def _docusaurus(folder: Path, site: Site | None, named: _Named) -> BookSource:
     rules = DocusaurusRules(docs, _part(folder, docs), site, named.base_url)
     published = f"{site.url.rstrip('/')}{site.base_path}" if site and site.url else ""
     book = named.book("docusaurus", site.title if site else "", published)
-    return FolderSource(named.root, book, rules, docs, Includes(project, mdx_partials(project)))
+    return FolderSource(named.root, book, rules, docs, Includes(project, mdx_partials(project)), rules.contents)
 
 
 def _mdbook(folder: Path, named: _Named) -> BookSource | None:
@@ -158,7 +159,7 @@ def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
 
 
 def _sphinx(folder: Path, named: _Named) -> BookSource | None:
-    found = find_sphinx(folder)
+    found = find_sphinx(folder) or find_jupyter_book(folder)
     if found is None:
         return None
     rules = SphinxRules(found, _part(folder, found.source), named.base_url)
@@ -174,4 +175,5 @@ def _gitbook(folder: Path, named: _Named) -> BookSource | None:
     if found is None:
         return None
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
-    return FolderSource(named.root, named.book("gitbook", found.title), rules, found.docs, None, rules.contents)
+    book = named.book("gitbook", found.title)
+    return FolderSource(named.root, book, rules, found.docs, Includes(found.root, gitbook_includes), rules.contents)

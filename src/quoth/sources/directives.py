@@ -1,4 +1,5 @@
-"""How three toolchains write an include: mdBook's `{{#include}}`, pymdownx' `--8<--`, and MDX' imported partials.
+"""How four toolchains write an include: mdBook's `{{#include}}`, pymdownx' `--8<--`, MDX' imported partials, and
+GitBook's `{% include %}`.
 
 Each function is a `Dialect` of `quoth.sources.includes` (or makes one): it finds directives in a text and says which
 file each names and what of it is shown. It opens no file, apart from looking which of several candidates is there.
@@ -209,40 +210,84 @@ def _section(text: str, name: str) -> str | None:
 
 # --- MDX -----------------------------------------------------------------------------------------------------------
 
-_PARTIAL = re.compile(r"^import\s+([A-Za-z_$][\w$]*)\s+from\s+(['\"])([^'\"\n]+\.mdx?)\2[ \t]*;?[ \t]*\r?$", re.M)
+_PARTIAL = re.compile(
+    r"^import\s+([A-Za-z_$][\w$]*)(?:\s*,\s*\{[^{}'\"]*\})?\s+from\s+(['\"])([^'\"\n]+\.mdx?)\2[ \t]*;?[ \t]*\r?$", re.M
+)
+_PROP = re.compile(r"(?<=\s)([A-Za-z_$][\w$-]*)=(?:\{\s*)?(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`)")
+_PROP_USE = re.compile(r"\{\s*props\.([A-Za-z_$][\w$]*)\s*\}")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _USE = re.compile(r"([ \t]*)<([A-Za-z_$][\w$]*)(?:\s(?:[^<>{}]|\{[^{}]*\})*)?(?:/>|>[ \t]*</\2[ \t]*>)[ \t]*")
 
 
 def mdx_partials(site: Path) -> Dialect:
-    """`<Name />` on a line of its own, where Name is imported from a Markdown file. Props are ignored."""
+    """`<Name />` on a line of its own, where Name is imported from a Markdown file. Of its props those that are plain
+    text are shown where the partial names them; what is computed stays as it is written."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         imported = {match[1]: match[3] for match in _PARTIAL.finditer(text, start)} if "import" in text else {}
         if not imported:
             return
-        fence = ""
-        for begin, end in _line_spans(text, start):
-            line = text[begin:end].rstrip("\r\n")
-            mark = _FENCE.match(line)
-            if fence:
-                fence = "" if mark and mark[1].startswith(fence) and not line[mark.end() :].strip() else fence
-            elif mark:
-                fence = mark[1]
-            elif (use := _USE.fullmatch(line)) and use[2] in imported:
+        for begin, line in _outside_of_fences(text, start):
+            if (use := _USE.fullmatch(line)) and use[2] in imported:
                 said = imported[use[2]]
                 target = site / said[6:] if said.startswith("@site/") else path.parent / said
                 yield Directive(
                     begin + len(use[1]),
                     begin + len(line),
                     target=target,
-                    take=lambda text: text[front_matter(text).body_start :],
+                    take=_with_props(use[0]),
                     finish=lambda text: IMPORT.sub("", text).strip("\n"),
                     said=said,
                     indent=use[1],
                 )
 
     return find
+
+
+def _with_props(tag: str) -> Take:
+    props = {match[1]: match[2] or match[3] or match[4] or "" for match in _PROP.finditer(tag)}
+
+    def take(text: str) -> str:
+        body = text[front_matter(text).body_start :]
+        return _PROP_USE.sub(lambda match: props.get(match[1], match[0]), body) if props else body
+
+    return take
+
+
+# --- GitBook -------------------------------------------------------------------------------------------------------
+
+_INCLUDE = re.compile(r"([ \t]*)\{%-?[ \t]*include[ \t]+([\"'])([^\"'\n]+\.md)\2[ \t]*-?%\}[ \t]*")
+
+
+def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
+    """Content that several pages share: a tag on a line of its own, its file named from the page."""
+    if "include" not in text:
+        return
+    for begin, line in _outside_of_fences(text, start):
+        if tag := _INCLUDE.fullmatch(line):
+            yield Directive(
+                begin + len(tag[1]),
+                begin + len(line),
+                target=path.parent / tag[3],
+                take=lambda text: text[front_matter(text).body_start :],
+                finish=lambda text: text.strip("\n"),
+                said=tag[3],
+                indent=tag[1],
+            )
+
+
+def _outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """The lines that are not shown as they stand, each with its offset."""
+    fence = ""
+    for begin, end in _line_spans(text, start):
+        line = text[begin:end].rstrip("\r\n")
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) and not line[mark.end() :].strip() else fence
+        elif mark:
+            fence = mark[1]
+        else:
+            yield begin, line
 
 
 def _line_spans(text: str, start: int) -> Iterator[tuple[int, int]]:

@@ -3,21 +3,23 @@
 The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, index pages stand
 for their folder, `_partials` are no pages. The configuration is JavaScript; we look in its text for the few values we
 need and never run it. `--base-url` replaces the site's URL: the docs' route is appended unless it ends with it already.
+Versions (`versioned_docs`) and translations (`i18n`) are read where their folder is given; `docs` itself is the version
+that comes next, where there are others.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import quote
 
 import yaml
 
-from quoth.domain import AnchorRule, Markup
+from quoth.domain import AnchorRule, Markup, Notice
 from quoth.sources.folder import Route
 from quoth.sources.reading import FrontMatter
 from quoth.sources.walking import walk
@@ -45,6 +47,16 @@ class Site:
     markdown_format: str = "mdx"
     trailing_slash: bool | None = None
     language: str | None = None
+    versions: Mapping[str, str] = field(default_factory=lambda: {"current": ""})  # the path of each below the route
+    last: str = "current"
+    version: str = "current"  # which of them is read
+    locale: str = ""  # of a translation: the first part of its path
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What stands between the site's URL and the address of a page."""
+        path = self.versions.get(self.version, self.version)
+        return tuple(part.strip("/") for part in (self.locale, self.route, path) if part.strip("/"))
 
 
 def find_site(path: Path) -> Site | None:
@@ -54,13 +66,27 @@ def find_site(path: Path) -> Site | None:
         named = any((folder / name).is_file() for name in SIDEBARS) and folder in (path, path.parent)
         if config is None and not named:
             continue
-        site = read_config(folder, config.read_text("utf-8", "replace") if config else "")
+        site = _asked_for(read_config(folder, config.read_text("utf-8", "replace") if config else ""), path)
         docs = (folder / site.docs).resolve()
         if docs.is_dir() and (path == folder or path.is_relative_to(docs)):
             return site
         if config is not None:
             return None
     return None
+
+
+def _asked_for(site: Site, path: Path) -> Site:
+    """The version or translation that a folder holds; `docs` where it holds neither."""
+    match path.relative_to(site.root).parts:
+        case ("versioned_docs", name, *_):
+            return replace(site, docs=f"versioned_docs/{name}", version=name.removeprefix("version-"))
+        case ("i18n", locale, "docusaurus-plugin-content-docs" as plugin, name, *_):
+            docs, version = f"i18n/{locale}/{plugin}/{name}", name.removeprefix("version-")
+            prefix = "" if locale == site.language else locale
+            return replace(site, docs=docs, version=version, locale=prefix, language=locale)
+    if site.version not in site.versions:  # `docs` is not published
+        return replace(site, docs=f"versioned_docs/version-{site.last}", version=site.last)
+    return site
 
 
 def has_categories(path: Path) -> bool:
@@ -72,6 +98,9 @@ def read_config(root: Path, text: str) -> Site:
     text = _COMMENTS.sub("", text)
     docs = _object_after(text, r"\bdocs\s*:\s*\{") or _object_after(text, r"plugin-content-docs['\"]\s*,\s*\{") or ""
     slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", text)
+    said = _object_after(docs, r"(?<!\w)versions['\"]?\s*:\s*\{") or ""
+    docs = docs.replace(said, "") if said else docs  # a path in it is not that of the docs
+    last, versions = _versions(root, docs, said)
     return Site(
         root=root,
         title=_string(text, "title"),
@@ -82,7 +111,29 @@ def read_config(root: Path, text: str) -> Site:
         markdown_format=_string(_object_after(text, r"\bmarkdown\s*:\s*\{") or "", "format") or "mdx",
         trailing_slash=None if slash is None else slash[1] == "true",
         language=_string(text, "defaultLocale") or None,
+        versions=versions,
+        last=last,
     )
+
+
+def _versions(root: Path, docs: str, said: str) -> tuple[str, dict[str, str]]:
+    """The last version, and the path of every one: none for the last, `next` for what comes after it."""
+    try:
+        listed = json.loads((root / "versions.json").read_text("utf-8", "replace"))
+    except (OSError, ValueError):
+        listed = []
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    if not names or re.search(r"\bdisableVersioning\s*:\s*true\b", docs):
+        return "current", {"current": ""}
+    if not re.search(r"\bincludeCurrentVersion\s*:\s*false\b", docs):
+        names.append("current")
+    last = _string(docs, "lastVersion") or names[0]
+    paths = {name: "" if name == last else "next" if name == "current" else name for name in names}
+    for name in names:
+        own = _object_after(said, rf"(?<![\w.])['\"]?{re.escape(name)}['\"]?\s*:\s*\{{")
+        if own and re.search(r"\bpath['\"]?\s*:\s*['\"]", own):
+            paths[name] = _string(own, "path")
+    return last, paths
 
 
 def _string(text: str, key: str) -> str:
@@ -139,7 +190,9 @@ class DocusaurusRules:
         slug = self._slug(path, folders, own, front.text("slug"), strip)
         trail = tuple(self._label(folders[: depth + 1]) for depth in range(len(folders)))
         language = self._site.language if self._site else None
-        return Route(self._published(slug), trail, front.text("sidebar_label") or own, language=language)
+        version = self._site.version if self._site and self._site.version != "current" else None
+        name = front.text("sidebar_label") or own
+        return Route(self._published(slug), trail, name, language=language, version=version)
 
     def markup(self, name: str) -> Markup:
         wanted = self._site.markdown_format if self._site else "mdx"
@@ -149,6 +202,15 @@ class DocusaurusRules:
 
     def depends_on(self, path: Path, text: str) -> Sequence[Path]:
         return ()
+
+    def contents(self) -> Iterator[Notice]:
+        site = self._site
+        if site and site.version == "current" and site.last != "current":
+            message = (
+                f"{site.docs} is the version that comes next; readers see {site.last} first,"
+                f" which is in versioned_docs/version-{site.last}"
+            )
+            yield Notice("NOT_THE_LAST_VERSION", message, str(site.root / "versions.json"), 1)
 
     def _slug(self, path: PurePosixPath, folders: Sequence[str], name: str, slug: str, strip: bool) -> str:
         if slug.startswith("/"):
@@ -164,7 +226,7 @@ class DocusaurusRules:
     def _published(self, slug: str) -> str:
         url = self._base + quote(slug, safe="/@:!$&'()*+,;=~%-._")
         slash = self._site.trailing_slash if self._site else None
-        home = slug == "/" and self._site is not None and not self._site.route.strip("/")
+        home = slug == "/" and self._site is not None and self._site.parts in ((), (self._site.locale,))
         if slash is not None and not home:  # the home of the site ends with a slash whatever is configured
             url = url.rstrip("/") + ("/" if slash else "")
         return url or "/"
@@ -183,11 +245,10 @@ def docs_url(site: Site | None, base_url: str) -> str:
     """The URL of the docs' root, without a slash at its end."""
     if site is None:
         return base_url.rstrip("/")
-    route = site.route.strip("/")
     base = base_url.rstrip("/") or f"{site.url.rstrip('/')}/{site.base_path.strip('/')}".rstrip("/")
-    if not route or (base_url and base.endswith(f"/{route}")):
-        return base
-    return f"{base}/{route}"
+    parts = site.parts
+    had = next((n for n in range(len(parts), 0, -1) if base_url and base.endswith(f"/{'/'.join(parts[:n])}")), 0)
+    return "/".join((base, *parts[had:]))
 
 
 def _read_category(folder: Path) -> dict[str, object]:

@@ -8,6 +8,7 @@ which pages are published) comes in as `Rules`.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from quoth.sources.metadata import Field, Place, grading, place, used_fields
 from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
-READER_VERSION = "3"
+READER_VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class FolderSource:
         rules: Rules,
         docs: Path | None = None,
         includes: Includes | None = None,
-        contents: Callable[[], Iterable[Notice]] = tuple,  # what a table of contents names in vain
+        contents: Callable[[], Iterable[Notice]] = tuple,  # what a table of contents names in vain; whole paths
         documents: Documents | None = None,
     ) -> None:
         self._docs = docs or root
@@ -232,6 +233,8 @@ class FolderSource:
         survey.shared = frozenset(where for where, count in claims.items() if count > 1)
         survey.notices = _book_notices(survey)
         for notice in self._contents():
+            file = Path(os.path.relpath(notice.source_file, self._root)).as_posix()
+            notice = replace(notice, source_file=file)
             (survey.skipped if notice.code == "PAGE_SKIPPED" else survey.notices).append(notice)
         return survey
 

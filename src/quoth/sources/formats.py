@@ -6,6 +6,7 @@ converted page the text is the converted text, and offsets are offsets into it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -53,4 +54,11 @@ def convert(
         return Converted(page.text, "html", page.title, page.language)
     if ending in NOTEBOOKS:
         return Converted(notebook_text(data, source_file), "sphinx" if markup == "myst" else "jupyter")
-    return Converted(documents.text(path, source_file) if documents else "", "none")
+    text = documents.text(path, source_file) if documents else ""
+    return Converted(text, "none", _title(text) if ending == ".epub" else "")
+
+
+def _title(text: str) -> str:
+    """What an EPUB is called stands at the head of its text; its first heading is only that of its first chapter."""
+    match = re.match(r"\*\*Title:\*\*[ \t]*(\S[^\n]*)", text.lstrip())
+    return match[1].strip() if match else ""

@@ -87,7 +87,6 @@ def read_gitbook(root: Path, config: str) -> GitBook:
 
 class GitBookRules:
     toolchain = "gitbook"
-    anchors: AnchorRule = "github"
 
     def __init__(self, book: GitBook, read: Path, base_url: str) -> None:
         self._book = book
@@ -95,6 +94,10 @@ class GitBookRules:
         self._base = base_url.rstrip("/")
         self._summary: list[Entry] = []
         self._entries: dict[str, Entry] = {}
+
+    @property
+    def anchors(self) -> AnchorRule:
+        return "honkit" if self._book.html else "github"
 
     def paths(self) -> Iterable[Path]:
         self._summary = read_summary(self._book.docs / self._book.summary)
@@ -137,8 +140,8 @@ class GitBookRules:
 
     def contents(self) -> Iterator[Notice]:
         if self._book.damage:
-            yield Notice("CONFIG_UNREADABLE", self._book.damage, self._book.config, 1)
-        yield from unwritten(self._summary, self._book.docs, self._read)
+            yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / self._book.config), 1)
+        yield from unwritten(self._summary, self._book.docs / self._book.summary, self._read)
 
 
 def _text(values: Mapping[str, object], key: str) -> str:

@@ -106,21 +106,20 @@ class MdBookRules:
     def contents(self) -> Iterator[Notice]:
         """Chapters without a page, and what is wrong with the configuration."""
         if self._book.damage:
-            yield Notice("CONFIG_UNREADABLE", self._book.damage, CONFIG, 1)
-        yield from unwritten(self._summary, self._book.src, self._read)
+            yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / CONFIG), 1)
+        yield from unwritten(self._summary, self._book.src / SUMMARY, self._read)
 
 
-def unwritten(summary: Iterable[Entry], folder: Path, read: Path) -> Iterator[Notice]:
+def unwritten(entries: Iterable[Entry], summary: Path, read: Path) -> Iterator[Notice]:
     """What a summary names and nobody can read: chapters without a file, and files that are not there."""
+    folder, file = summary.parent, str(summary)
     if read != folder:  # a part of the book was asked for: what is missing elsewhere is not its business
         return
-    for entry in summary:
+    for entry in entries:
         if not entry.target:
-            yield Notice("PAGE_SKIPPED", f"{entry.title!r} is a draft without a page", SUMMARY, entry.line)
+            yield Notice("PAGE_SKIPPED", f"{entry.title!r} is a draft without a page", file, entry.line)
         elif not entry.outside and not (folder / entry.target).is_file():
-            yield Notice(
-                "PAGE_MISSING", f"{entry.title!r} names {entry.target}, which is not there", SUMMARY, entry.line
-            )
+            yield Notice("PAGE_MISSING", f"{entry.title!r} names {entry.target}, which is not there", file, entry.line)
 
 
 def _place(entry: Entry) -> Place:

@@ -203,13 +203,21 @@ class MkDocsRules:
         return ()
 
     def contents(self) -> Iterator[Notice]:
+        config = self._site.root / self._site.config
         if self._site.damage:
-            yield Notice("CONFIG_UNREADABLE", self._site.damage, self._site.config, self._site.damage_line)
+            yield Notice("CONFIG_UNREADABLE", self._site.damage, str(config), self._site.damage_line)
         if self._read != self._site.docs:
             return
         for name in self._site.nav:
             if Path(name).suffix.lower() in SUFFIXES and not (self._site.docs / name).is_file():
-                yield Notice("PAGE_MISSING", f"the navigation names {name}, which is not there", self._site.config)
+                message = f"the navigation names {name}, which is not there"
+                yield Notice("PAGE_MISSING", message, str(config), _line_of(name, config))
+
+
+def _line_of(name: str, config: Path) -> int | None:
+    """Where the configuration says it. Another file that it inherits from may do so instead."""
+    lines = config.read_text("utf-8", "replace").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if name in line), None)
 
 
 class Patterns:

@@ -26,10 +26,11 @@ _RST = re.compile(
 _MYST = re.compile(
     r"^(?P<space>[ \t]*)(?P<fence>`{3,}|~{3,}|:{3,})\{(?P<name>include|literalinclude)\}"
     r"[ \t]+(?P<said>[^\r\n]+?)[ \t]*\r?$"
-    r"(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*)\s*^[ \t]*(?P=fence)[ \t]*\r?$",
+    r"(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*|\n[ \t]*---[ \t]*\r?\n(?:[ \t]*[\w-]+:[^\n]*\n)*?[ \t]*---[ \t]*\r?$)"
+    r"\s*^[ \t]*(?P=fence)[ \t]*\r?$",
     re.M,
 )
-_OPTION = re.compile(r":([\w-]+):[ \t]*([^\r\n]*)")
+_OPTION = re.compile(r"^[ \t]*:?([\w-]+):[ \t]*([^\r\n]*)", re.M)  # MyST also takes a block of YAML
 _LANGUAGES = {
     "py": "python",
     "rs": "rust",
@@ -134,11 +135,11 @@ def _between(text: str, options: Options) -> str | None:
     first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
     if first is not None or last is not None:
         text = "\n".join(text.split("\n")[first:last])
-    if "start-after" in options:
+    if options.get("start-after"):  # docutils takes one without words for none
         _, found, text = text.partition(options["start-after"])
         if not found:
             return None
-    if "end-before" in options:
+    if options.get("end-before"):
         text, found, _ = text.partition(options["end-before"])
         if not found:
             return None

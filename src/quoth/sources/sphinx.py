@@ -19,7 +19,7 @@ from quoth.domain import AnchorRule, Markup, Notice
 from quoth.markdown import first_heading, leaves, parse
 from quoth.sources.folder import Route
 from quoth.sources.reading import FrontMatter
-from quoth.sources.sphinxconf import SphinxProject
+from quoth.sources.sphinxconf import SphinxProject, Toctree
 from quoth.sources.walking import walk
 
 _TOCTREE = re.compile(r"\s*(?:\.\.[ \t]+toctree::|[`~:]{3,}\{toctree\})[^\n]*\n")
@@ -31,14 +31,8 @@ _AUTODOC = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Toctree:
-    entries: tuple[tuple[str, str], ...]  # title (may be empty) and target as written
-    caption: str = ""
-    glob: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class _Doc:
+    path: Path
     title: str
     toctrees: tuple[Toctree, ...]
     autodoc: bool
@@ -66,7 +60,10 @@ class SphinxRules:
         return [path for path in paths if path.is_relative_to(self._read)]
 
     def skips(self, name: str, front: FrontMatter) -> str:
-        return "excluded by exclude_patterns in conf.py" if self._matches(name) else ""
+        if self._matches(name):
+            return f"excluded by exclude_patterns in {self._project.conf}"
+        listed = not self._project.listed_only or self._without_suffix(name) in self._trails
+        return "" if listed else "not in the table of contents"
 
     def route(self, name: str, front: FrontMatter) -> Route:
         docname = self._without_suffix(name)
@@ -99,7 +96,7 @@ class SphinxRules:
                 f"{pages} {'page has' if pages == 1 else 'pages have'} text that autodoc writes from the project's"
                 " code; the code is not run, so that text is not in the book"
             )
-            yield Notice("AUTODOC_NOT_RUN", message, "conf.py")
+            yield Notice("AUTODOC_NOT_RUN", message, str(self._project.source / self._project.conf))
 
     # --- files -------------------------------------------------------------------------------------------------------
 
@@ -128,15 +125,16 @@ class SphinxRules:
     # --- toctrees ----------------------------------------------------------------------------------------------------
 
     def _scanned(self, path: Path) -> _Doc:
+        named = tuple(self._project.toctrees.get(self._docname(path), ()))
         try:
             text = path.read_text("utf-8", "replace")
         except OSError:
-            return _Doc("", (), False)  # told when the page is read
+            return _Doc(path, "", named, False)  # told when the page is read
         if path.suffix == ".ipynb":
-            return _Doc("", (), False)
+            return _Doc(path, "", named, False)
         markup = self.markup(path.name)
         title = first_heading(text, markup=markup)
-        return _Doc(title, tuple(toctrees(text, markup)), bool(_AUTODOC.search(text)))
+        return _Doc(path, title, (*named, *toctrees(text, markup)), bool(_AUTODOC.search(text)))
 
     def _follow(self) -> None:
         """Walks the toctrees from the root document on. A page that several name belongs to the first."""
@@ -157,7 +155,7 @@ class SphinxRules:
 
     def _targets(self, docname: str, toctree: Toctree) -> Iterator[str]:
         folder = docname.rpartition("/")[0]
-        for _, said in toctree.entries:
+        for line, said in toctree.entries:
             if said == "self" or "://" in said or said.startswith("mailto:"):
                 continue
             name = said.lstrip("/") if said.startswith("/") else normpath(join(folder, said))
@@ -169,7 +167,8 @@ class SphinxRules:
                 yield name
             elif name not in ("genindex", "modindex", "search", "py-modindex"):
                 message = f"the toctree names {said}, which is no page"
-                self._missing.append(Notice("TOCTREE_MISSING", message, docname))
+                file = toctree.file or self._docs[docname].path
+                self._missing.append(Notice("TOCTREE_MISSING", message, str(file), line))
 
 
 def toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
@@ -181,14 +180,15 @@ def toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
         if opening is None:
             continue
         options: dict[str, str] = {}
-        entries: list[tuple[str, str]] = []
-        for line in filter(None, map(str.strip, text[opening.end() : leaf.end].splitlines())):
+        entries: list[tuple[int, str]] = []
+        first = text.count("\n", 0, opening.end()) + 1
+        for number, line in enumerate(map(str.strip, text[opening.end() : leaf.end].split("\n")), first):
             option = _OPTION.match(line)
             if option and not entries:
                 options[option[1]] = option[2].strip()
-            elif line != "---" and not line.startswith((".. ", "```", "~~~", ":::")):
+            elif line and line != "---" and not line.startswith((".. ", "```", "~~~", ":::")):
                 titled = _TITLED.match(line)
-                entries.append((titled[1], titled[2].strip()) if titled else ("", line))
+                entries.append((number, titled[2].strip() if titled else line))
         yield Toctree(tuple(entries), options.get("caption", ""), "glob" in options)
 
 

@@ -28,6 +28,14 @@ _BUILDER = re.compile(r"^[ \t]+builder:[ \t]*[\"']?(dirhtml|html|singlehtml)\b",
 
 
 @dataclass(frozen=True, slots=True)
+class Toctree:
+    entries: tuple[tuple[int, str], ...]  # the line in its file, and the target as written
+    caption: str = ""
+    glob: bool = False
+    file: Path | None = None  # where it stands, if not in the page itself
+
+
+@dataclass(frozen=True, slots=True)
 class SphinxProject:
     """`source` is the folder of conf.py. A suffix leads to the kind of page: rst, myst, or a notebook of either."""
 
@@ -42,6 +50,9 @@ class SphinxProject:
     ending: str = ".html"
     folders: bool = False  # the dirhtml builder: every page is a folder
     nbsphinx: bool = False
+    conf: str = "conf.py"
+    toctrees: Mapping[str, Sequence[Toctree]] = field(default_factory=dict)  # by page, besides those in its text
+    listed_only: bool = False  # pages that no toctree leads to are not published
 
 
 def find_sphinx(path: Path) -> SphinxProject | None:

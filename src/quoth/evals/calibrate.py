@@ -1,0 +1,163 @@
+"""Outcomes → a judge fitted to the book, if it is a better one (`quoth eval --calibrate`). Pure.
+
+Every figure comes from questions that the fit has not seen: the questions are dealt into five parts, all about one page
+into the same part, and each part is judged by a model fitted on the other four. Only when those held-out judgements
+beat the shipped model's on the same questions, by more than their standard error, is the model fitted on everything
+worth writing. Features are those that `quoth.confidence` names; nothing here knows one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+
+from quoth.calibration import Calibration, Logistic, calibration_for
+from quoth.confidence import FITTED, UNFITTED, features
+from quoth.errors import WrongUsage
+from quoth.evals.fitting import fit_logistic
+from quoth.evals.metrics import Point, area_under, auroc, calibration_error, mean, quantile, risk_coverage
+from quoth.evals.runner import Outcome
+
+FOLDS = 5
+LEAST_HELD, LEAST_NOT_HELD = 30, 20  # questions of either sort; below that a fit says more about chance than the book
+PULL = 10.0  # how firmly the fit is held to the shipped numbers, in standardised units
+ANSWERABLE_REFUSED = 0.05  # the stated risk: at most this share of the questions that could be answered is refused
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    features: Mapping[str, float]
+    held: bool
+    group: str  # examples of one group are never on both sides of a split
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One model's held-out judgements, and how good they are."""
+
+    confidences: tuple[float, ...]
+    log_loss: float
+    calibration_error: float
+    auroc: float
+    aurc: float
+    answerable_refused: float
+    unanswerable_refused: float
+    decisions_right: float
+    points: tuple[Point, ...]
+
+    def figures(self) -> dict[str, float]:
+        names = ("log_loss", "calibration_error", "auroc", "aurc", "answerable_refused", "unanswerable_refused")
+        return {name: round(getattr(self, name), 4) for name in (*names, "decisions_right")}
+
+
+@dataclass(frozen=True, slots=True)
+class Refit:
+    examples: tuple[Example, ...]
+    before: Judged  # by what ships
+    after: Judged  # by models that had not seen the question
+    gain: float  # mean fall of the log loss
+    uncertainty: float  # standard error of the gain
+    calibration: Calibration  # fitted on all questions
+
+    @property
+    def better(self) -> bool:
+        return self.gain > self.uncertainty
+
+
+def examples_of(outcomes: Sequence[Outcome]) -> list[Example]:
+    """A question without any passage is refused by rule; it has no features."""
+    return [
+        Example(features(outcome.evidence), outcome.result.held, outcome.result.page or f"question {outcome.result.id}")
+        for outcome in outcomes
+        if outcome.result.searches and outcome.evidence.passages
+    ]
+
+
+def refit(examples: Sequence[Example], embedder: str) -> Refit:
+    shipped = calibration_for(embedder) or UNFITTED
+    held = sum(example.held for example in examples)
+    if held < LEAST_HELD or len(examples) - held < LEAST_NOT_HELD:
+        raise WrongUsage(
+            f"There are {held} questions whose answer is found and {len(examples) - held} whose answer is not: "
+            "too few to fit to.",
+            hint=f"--calibrate needs at least {LEAST_HELD} and {LEAST_NOT_HELD}, besides those on selected text.",
+        )
+    unseen, decisions = [0.0] * len(examples), [False] * len(examples)
+    folds = fold_of(examples)
+    for fold in range(FOLDS):
+        seen = [example for example, part in zip(examples, folds, strict=True) if part != fold]
+        model = _fitted(seen, shipped)
+        for at, example in enumerate(examples):
+            if folds[at] == fold:
+                unseen[at] = model.judge.probability(example.features)
+                decisions[at] = unseen[at] >= model.threshold
+    before = [shipped.judge.probability(example.features) for example in examples]
+    labels = [example.held for example in examples]
+    falls = [loss(old, label) - loss(new, label) for old, new, label in zip(before, unseen, labels, strict=True)]
+    gain = sum(falls) / len(falls)
+    spread = math.sqrt(sum((fall - gain) ** 2 for fall in falls) / (len(falls) - 1))
+    return Refit(
+        examples=tuple(examples),
+        before=judged(before, [confidence >= shipped.threshold for confidence in before], labels),
+        after=judged(unseen, decisions, labels),
+        gain=gain,
+        uncertainty=spread / math.sqrt(len(falls)),
+        calibration=_fitted(examples, shipped),
+    )
+
+
+def fold_of(examples: Sequence[Example]) -> list[int]:
+    """Which part each example belongs to: whole groups, each where the fewest of its sort are; always the same."""
+    groups: dict[str, list[Example]] = {}
+    for example in examples:
+        groups.setdefault(example.group, []).append(example)
+    sizes = {True: [0] * FOLDS, False: [0] * FOLDS}
+    chosen: dict[str, int] = {}
+    for group in sorted(groups, key=lambda name: (-len(groups[name]), crc32(name.encode()), name)):
+        sort = groups[group][0].held
+        fold = sizes[sort].index(min(sizes[sort]))
+        chosen[group] = fold
+        for example in groups[group]:
+            sizes[example.held][fold] += 1
+    return [chosen[example.group] for example in examples]
+
+
+def _fitted(examples: Sequence[Example], shipped: Calibration) -> Calibration:
+    names = list(dict.fromkeys((*FITTED, *shipped.judge.weights)))
+    rows = np.array([[example.features[name] for name in names] for example in examples])
+    labels = np.array([example.held for example in examples])
+    model = fit_logistic(names, rows, labels, np.ones(len(examples)), ridge=PULL, prior=shipped.judge)
+    sure = [model.probability(example.features) for example in examples if example.held]
+    threshold = round(quantile(sure, ANSWERABLE_REFUSED) or shipped.threshold, 3)
+    return Calibration(
+        similarity=Logistic(0.0),  # a passage's own: stays the embedder's
+        judge=model,
+        threshold=threshold,
+        medium=max(threshold, shipped.medium),
+        high=max(threshold, shipped.high),
+    )
+
+
+def loss(confidence: float, held: bool) -> float:
+    """The surprise at the truth; capped, so that one certain mistake does not decide everything."""
+    return -math.log(max(1e-3, confidence if held else 1 - confidence))
+
+
+def judged(confidences: Sequence[float], answered: Sequence[bool], held: Sequence[bool]) -> Judged:
+    points = risk_coverage(confidences, held)
+    decided = list(zip(answered, held, strict=True))
+    return Judged(
+        confidences=tuple(confidences),
+        log_loss=mean([loss(confidence, label) for confidence, label in zip(confidences, held, strict=True)]) or 0.0,
+        calibration_error=calibration_error(confidences, held) or 0.0,
+        auroc=auroc(confidences, held) or 0.0,
+        aurc=area_under(points) or 0.0,
+        answerable_refused=mean([float(not answer) for answer, label in decided if label]) or 0.0,
+        unanswerable_refused=mean([float(not answer) for answer, label in decided if not label]) or 0.0,
+        decisions_right=mean([float(answer == label) for answer, label in decided]) or 0.0,
+        points=tuple(points),
+    )

@@ -1,0 +1,149 @@
+"""Labels → places in the book as it is indexed now.
+
+Comes in: golden cases and the index. Goes out: for each labelled case where its quote stands, which chunks hold it and
+which sections they belong to; or that it stands nowhere any more (a stale label), and where it went. A page is put
+together from its chunks, page by page, so that labels outlive every way of splitting and memory does not grow with
+the book.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from quoth.domain import Chunk, Citation, Passage
+from quoth.evals.cases import Case, Label
+from quoth.ports import ChunkIndex
+
+Span = tuple[int, int]
+HELD = 0.5  # of a quote's characters: where a quote is cut in two, the piece with the larger part holds it
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a quote stands: its spans in the text of the page, the chunks that hold it, the links that open there."""
+
+    page: str
+    spans: tuple[Span, ...]
+    texts: frozenset[str] = frozenset()  # content hashes: a search shows one of several equal chunks
+    urls: frozenset[str] = frozenset()
+
+    def held_by(self, passage: Passage) -> bool:
+        return passage.chunk.content_hash in self.texts
+
+    def opened_by(self, citation: Citation) -> bool:
+        return citation.chunk.url in self.urls
+
+    def share_quoted(self, citations: Sequence[Citation]) -> float:
+        """The share of the quote's characters that the citations quote; of the best place if it stands in several."""
+        quoted = {
+            position
+            for citation in citations
+            if citation.chunk.source_file == self.page
+            for position in range(citation.start, citation.end)
+        }
+        return max((sum(at in quoted for at in range(*span)) / (span[1] - span[0]) for span in self.spans), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A label that the book does not bear out any more."""
+
+    id: str
+    line: int
+    page: str
+    quote: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    source_file: str
+    text: str
+    chunks: tuple[Chunk, ...]
+
+
+async def place_labels(
+    cases: Iterable[Case], index: ChunkIndex, book_id: str
+) -> tuple[dict[str, Place], tuple[Stale, ...]]:
+    """The places by the ids of the cases, and the labels that have none."""
+    labelled = [case for case in cases if case.label is not None]
+    places = {
+        case.id: Place("", spans_of(case.label.quote, case.selected_text))
+        for case in labelled
+        if case.label is not None and case.selected_text is not None
+    }
+    waiting: dict[str, list[tuple[str, Label]]] = {}
+    for case in labelled:
+        if case.label is not None and case.selected_text is None:
+            waiting.setdefault(case.label.page, []).append((case.id, case.label))
+    names: list[str] = []
+    async for page in pages_of(index, book_id):
+        names.append(page.source_file)
+        for case_id, label in waiting.get(page.source_file, ()):
+            if spans := spans_of(label.quote, page.text):
+                places[case_id] = place_in(page, spans)
+    lost = [case for case in labelled if case.id not in places]
+    return places, await _stale(lost, names, index, book_id) if lost else ()
+
+
+def place_in(page: PageText, spans: tuple[Span, ...]) -> Place:
+    holding = [chunk for chunk in page.chunks if any(_holds(chunk, span) for span in spans)]
+    return Place(
+        page.source_file,
+        spans,
+        frozenset(chunk.content_hash for chunk in holding),
+        frozenset(chunk.url for chunk in holding),
+    )
+
+
+def spans_of(quote: str, text: str) -> tuple[Span, ...]:
+    """Every place where the words of the quote stand, however the lines are broken."""
+    words = r"\s+".join(re.escape(word) for word in quote.split())
+    return tuple(found.span() for found in re.finditer(words, text))
+
+
+def _holds(chunk: Chunk, span: Span) -> bool:
+    common = min(chunk.end, span[1]) - max(chunk.start, span[0])
+    return common >= HELD * (span[1] - span[0])
+
+
+async def pages_of(index: ChunkIndex, book_id: str) -> AsyncIterator[PageText]:
+    gathered: list[Chunk] = []
+    async for chunk in index.scan(book_id):
+        if gathered and gathered[0].source_file != chunk.source_file:
+            yield joined(gathered)
+            gathered = []
+        gathered.append(chunk)
+    if gathered:
+        yield joined(gathered)
+
+
+def joined(chunks: Sequence[Chunk]) -> PageText:
+    """The text of a page from its chunks; between them, and before the first, stands what no chunk holds."""
+    text = ""
+    for chunk in sorted(chunks, key=lambda chunk: chunk.start):
+        text = text.ljust(chunk.start) + chunk.text[max(0, len(text) - chunk.start) :]
+    return PageText(chunks[0].source_file, text, tuple(chunks))
+
+
+async def _stale(lost: Sequence[Case], names: Sequence[str], index: ChunkIndex, book_id: str) -> tuple[Stale, ...]:
+    moved: dict[str, str] = {}
+    async for page in pages_of(index, book_id):
+        for case in lost:
+            if case.label is not None and case.id not in moved and spans_of(case.label.quote, page.text):
+                moved[case.id] = page.source_file
+    return tuple(_reported(case, case.label, names, moved) for case in lost if case.label is not None)
+
+
+def _reported(case: Case, label: Label, names: Sequence[str], moved: Mapping[str, str]) -> Stale:
+    if case.id in moved:
+        reason = f"the quote stands in {moved[case.id]} now"
+    elif label.page in names:
+        reason = "the quote is not in the page any more"
+    else:
+        near = difflib.get_close_matches(label.page, names, n=1)
+        reason = f"there is no such page{f'; the nearest is {near[0]}' if near else ''}"
+    return Stale(case.id, case.line, label.page, label.quote, reason)

@@ -1,0 +1,78 @@
+"""What became of one golden question (S2 ValidationResult), with all that the metrics need and nothing of the engine.
+
+`quoth eval --json` writes these values and `--compare` reads them back, so that two runs can be measured over the
+questions that both of them asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, get_args
+
+from quoth.domain import ConfidenceLevel
+from quoth.errors import WrongUsage
+from quoth.evals.cases import Kind
+
+HALF = 0.5  # of the label's characters make an answer right
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    id: str
+    kind: Kind
+    question: str
+    searched: str  # the query really searched
+    page: str  # of the label; "" where the question must be refused, or a selection was given
+    quote: str
+    answerable: bool
+    answered: bool
+    mode: str
+    confidence: float
+    level: ConfidenceLevel
+    searches: bool  # the book was searched: not so for a selected text
+    seen: int  # passages that the judge saw
+    right_ranks: tuple[int, ...]  # of the passages that hold the label, among the first ten
+    right_passages: int  # that the book holds in all
+    quote_recall: float
+    citations: int
+    right_citations: int  # that open the section in which the label stands
+    sentences: int
+    supported: int
+    answer: str
+    cited: tuple[str, ...]  # file and line of each citation
+    total_ms: float
+    stage_ms: Mapping[str, float]
+
+    @property
+    def decided_right(self) -> bool:
+        return self.answered == self.answerable
+
+    @property
+    def held(self) -> bool:
+        """The passages that the judge saw hold the answer: what confidence is the probability of."""
+        return any(rank <= self.seen for rank in self.right_ranks)
+
+    @property
+    def right(self) -> bool:
+        """Refused what had to be refused, or quoted at least half of the label."""
+        return self.decided_right and (not self.answerable or self.quote_recall >= HALF)
+
+
+def to_record(result: Result) -> dict[str, Any]:
+    record = asdict(result)
+    record["stage_ms"] = {stage: round(spent, 3) for stage, spent in result.stage_ms.items()}
+    record["total_ms"] = round(result.total_ms, 3)
+    record["right"] = result.right
+    return record
+
+
+def from_record(record: Any) -> Result:
+    names = {field.name for field in fields(Result)}
+    if not isinstance(record, Mapping) or not names <= record.keys() or record["kind"] not in get_args(Kind):
+        raise WrongUsage(
+            "The results to compare with were not written by this version of `quoth eval --json`.",
+            hint="Run the old version's questions again, or leave --compare out.",
+        )
+    values = {name: record[name] for name in names}
+    return Result(**{**values, "right_ranks": tuple(values["right_ranks"]), "cited": tuple(values["cited"])})

@@ -1,0 +1,42 @@
+"""The search that a language model may call in the middle of an answer, as a tool.
+
+Comes in: what the model wrote as arguments. Goes out: Evidence, from the reader's book and within the reader's filters
+whatever the arguments say (they can narrow, never widen). Wrong arguments leave as the error that names them, for the
+model to read. Knows no model and no transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from quoth.domain import Book, Evidence, Filters
+from quoth.requests import ToolRequest, parse
+from quoth.retrieval import Retriever
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBook:
+    retriever: Retriever
+    book: Book
+    within: Filters = Filters()
+
+    name: ClassVar[str] = "search_book"
+    description: ClassVar[str] = (
+        "Find passages of the book, best first. Search again with other words when what you have does not answer."
+    )
+
+    @classmethod
+    def parameters(cls) -> Mapping[str, Any]:
+        """JSON Schema of the arguments."""
+        return ToolRequest.model_json_schema()
+
+    async def __call__(self, arguments: Any) -> Evidence:
+        asked = parse(ToolRequest, arguments)
+        search = asked.to_search(book=self.book, within=self.within)
+        if search is None:  # nothing can pass both the reader's filters and the model's
+            return Evidence(query=asked.query, passages=(), total_found=0)
+        return await self.retriever.find(
+            search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
+        )
