@@ -65,6 +65,9 @@ class Breakable:
     def mend(self) -> None:
         self._broken.clear()
 
+    async def close(self) -> None:
+        """Stays open for the next command."""
+
     def __getattr__(self, name: str) -> Any:
         if name not in self._broken:
             return getattr(self._real, name)
