@@ -225,7 +225,9 @@ class Conversations:
                 yield line
             yield reply
             return
-        pieces: list[str] = []
+        # Whether a model that says the refusal means it is known when it has ended: until then nobody reads it.
+        held: list[str] = []
+        shown = False
         written: Written | None = None
         try:
             async with aclosing(
@@ -234,18 +236,21 @@ class Conversations:
                 async for piece in words:
                     if isinstance(piece, Written):
                         written = piece
-                    elif whole:
-                        pieces.append(piece)
-                    else:
-                        yield piece
+                        continue
+                    held.append(piece)
+                    if not whole and (shown or not self._refusal(question).startswith("".join(held).strip(" \n."))):
+                        shown = True
+                        for text in held:
+                            yield text
+                        held.clear()
         except ModelUnavailable as error:
             logger.warning("the language model failed: %s", error)
-        if written is None or (whole and not written.complete):
+        if written is None or not (shown or written.complete):
             yield Reply(
                 Draft("", cited_whole(evidence)), Grounding(), self._mode(question, "retrieval_only"), MODEL_FAILED
             )
             return
-        for text in pieces:
+        for text in held:
             yield text
         yield self._as_reply(question, written)
 
