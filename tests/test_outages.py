@@ -334,18 +334,18 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # a command sets up its own
     parts = Parts()
-    joined = partial(bootstrap, clock=TickingClock(), **vars(parts))
+    fakes: dict[str, Any] = {"clock": TickingClock(), **vars(parts)}
 
     async def ingest() -> None:
-        async with joined(load_settings(data_dir=tmp_path / "data")) as quoth:
-            await quoth.ingest.run(open_source(docs, book_id="book"))
+        async with bootstrap(load_settings(data_dir=tmp_path / "data"), **fakes) as joined:
+            await joined.ingest.run(open_source(docs, book_id="book"))
 
     asyncio.run(ingest())
 
     def ask(*more: str, model: ScriptedModel | None = None) -> tuple[int, str]:
         arguments = ["ask", ASKED, "--section", "Durability", "--book", "book", "--session", SESSION, *more]
         monkeypatch.setattr(sys, "argv", ["quoth", *arguments, "--data-dir", str(tmp_path / "data")])
-        monkeypatch.setattr(sys.modules["quoth.cli.app"], "bootstrap", partial(joined, model=model))
+        monkeypatch.setattr(sys.modules["quoth.cli.app"], "bootstrap", partial(bootstrap, model=model, **fakes))
         monkeypatch.setattr("quoth.cli.leave", lambda code: sys.exit(code or 0))
         with pytest.raises(SystemExit) as left:
             quoth.cli.main()

@@ -21,7 +21,7 @@ from quoth.adapters.sql import open_library
 from quoth.cli.app import app
 from quoth.cli.questions import OFF
 from quoth.conversation import Conversations
-from quoth.domain import Book, RecordedQuestion
+from quoth.domain import Book, ConfidenceLevel, RecordedQuestion
 from quoth.errors import LibraryUnavailable
 from quoth.evals.cases import Case
 from quoth.evals.runner import Runner
@@ -48,7 +48,7 @@ def recording(tmp_path: Path) -> Opened:
     return doors
 
 
-def with_level(doors: Doors, monkeypatch: pytest.MonkeyPatch, level: str) -> None:
+def with_level(monkeypatch: pytest.MonkeyPatch, level: ConfidenceLevel) -> None:
     judge = Conversations._judge
 
     def judged(self: Conversations, *given: Any) -> Any:
@@ -70,7 +70,8 @@ async def test_a_refused_question_is_recorded_with_what_the_book_lacks_and_its_n
         body = await doors.ask(UNKNOWN, session_id=SESSION)
         [question] = await recorded(doors)
     assert (question.book_id, question.question, question.searched) == ("book", UNKNOWN, UNKNOWN)
-    assert (question.level, question.confidence) == ("insufficient", pytest.approx(body["confidence"], abs=1e-3))
+    assert question.level == "insufficient"
+    assert question.confidence == pytest.approx(body["confidence"], abs=1e-3)
     assert question.missing_terms == tuple(body["metadata"]["missing_terms"])
     assert "football" in question.missing_terms
     nearest = body["metadata"]["suggestions"][0]
@@ -86,10 +87,10 @@ async def test_what_was_streamed_is_recorded_too(recording: Opened) -> None:
 
 @pytest.mark.parametrize(("level", "times"), [("low", 1), ("medium", 0), ("high", 0)])
 async def test_of_the_answered_only_those_of_low_confidence_are_recorded(
-    recording: Opened, monkeypatch: pytest.MonkeyPatch, level: str, times: int
+    recording: Opened, monkeypatch: pytest.MonkeyPatch, level: ConfidenceLevel, times: int
 ) -> None:
     async with recording() as doors:
-        with_level(doors, monkeypatch, level)
+        with_level(monkeypatch, level)
         assert (await doors.ask())["should_answer"]
         assert [question.level for question in await recorded(doors)] == [level] * times
 
