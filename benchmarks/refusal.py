@@ -8,6 +8,7 @@ Nobody has to label anything: take a question whose answer is known, and take th
   half        half of all passages are gone; some questions lost theirs
   tenth       a tenth of them is gone and all their neighbours stay
   stranger    a question of one corpus is put to another
+  look-alike  questions that people wrote so that a passage seems to hold the answer and does not, against ordinary ones
 Articles, chapters and claims are split in two before anything is fitted; figures come from the half not fitted on.
 """
 
@@ -107,6 +108,14 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
                 yield await case("stranger", put_to=other)
 
 
+async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher, most: int) -> AsyncIterator[Case]:
+    for source, answerable in ((of, True), (alike, False)):
+        for at in np.random.default_rng(11).permutation(len(source.questions))[:most]:
+            asked = source.questions[at]
+            evidence = await searcher.find(of.corpus, asked.text, source.question_vectors[at], 5)
+            yield Case(of.name, "look-alike", answerable, held_out(whole(asked.group)), evidence)
+
+
 # --- fitting ---------------------------------------------------------------------------------------------------------
 
 
@@ -189,7 +198,7 @@ async def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--most", type=int, default=1200, help="questions of each set")
     arguments = parser.parse_args()
-    sets = await load_sets(FITTED_ON, arguments.data, arguments.cache)
+    *sets, alike = await load_sets((*FITTED_ON, "squad2_look_alikes"), arguments.data, arguments.cache)
     searcher = Searcher()
     shipped = calibration_for(EMBEDDER)
     if shipped is None and not arguments.fit:
@@ -199,6 +208,7 @@ async def main() -> None:
         for of in sets
         async for case in cases(of, [other for other in sets if other is not of], searcher, arguments.most)
     ]
+    known += [case async for case in look_alikes(sets[0], alike, searcher, arguments.most)]
     if arguments.fit:
         similarity = await fit_similarity(searcher, sets, arguments.most)
         judged = fit_judge(known)

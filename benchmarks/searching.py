@@ -18,7 +18,7 @@ import Stemmer
 
 from corpora import Corpus, Floats
 from quoth.adapters.minilm import NAME, MiniLMEmbedder
-from quoth.domain import Evidence, Filters, IndexHit, IndexHits, IndexQuery, Vector
+from quoth.domain import Chunk, Evidence, Filters, IndexHit, IndexHits, IndexQuery, Vector
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
 from quoth.retrieval import Retriever
 
@@ -50,12 +50,15 @@ class CorpusIndex:
     async def count(self, book_id: str, filters: Filters = Filters()) -> int:
         return len(self._corpus.chunks) if self._keep is None else int(self._keep.sum())
 
+    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
+        return [self._corpus.chunks[self._at[one]] for one in ids]
+
     async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         return {one: tuple(self._corpus.vectors[self._at[one]].tolist()) for one in ids}
 
     def _hits(self, scores: Floats, limit: int, above: float) -> tuple[IndexHit, ...]:
         order = best(scores, limit)
-        return tuple(IndexHit(self._corpus.chunks[at], float(scores[at])) for at in order if scores[at] > above)
+        return tuple(IndexHit(self._corpus.chunks[at].id, float(scores[at])) for at in order if scores[at] > above)
 
 
 class KnownVectors:
