@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-ingestion size clean
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-grounding bench-ingestion size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -56,8 +56,8 @@ bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an envir
 bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, installed size
 	$(BIN)/python benchmarks/start.py
 
-bench-index: $(STAMP) ## search and open at growing sizes
-	$(BIN)/python benchmarks/index.py
+bench-index: $(STAMP) ## search, open and edit at 1,000 to 100,000 chunks; with real texts: make bench-index BENCH_ARGS="--data FOLDER"
+	$(BIN)/python benchmarks/index.py $(BENCH_ARGS)
 
 bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
 	$(BIN)/python benchmarks/reading.py $(BOOKS)
@@ -67,6 +67,9 @@ bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA
 
 bench-followups: $(STAMP) ## follow-up questions on CANARD and the sample book: make bench-followups DATA=../shared/data
 	$(BIN)/python benchmarks/followups.py $(DATA)
+
+bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make bench-grounding DATA=../shared/data
+	$(BIN)/python benchmarks/grounding.py $(DATA) $(BENCH_ARGS)
 
 bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: make bench-ingestion BOOK=path/to/book
 	$(BIN)/python benchmarks/ingestion.py $(BOOK) $(BENCH_ARGS)

@@ -35,8 +35,10 @@ class Corpus:
     texts: list[str]  # that are weighed
     vectors: Floats
     postings: dict[int, tuple[npt.NDArray[np.int64], Floats]] = field(default_factory=dict)
+    at: dict[str, int] = field(default_factory=dict)  # where the chunk of an id stands
 
     def __post_init__(self) -> None:
+        self.at = {chunk.id: position for position, chunk in enumerate(self.chunks)}
         gathered: dict[int, tuple[list[int], list[float]]] = {}
         for position, text in enumerate(self.texts):
             weights = terms.passage_weights(text)

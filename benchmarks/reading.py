@@ -22,7 +22,7 @@ from typing import NamedTuple, cast
 
 from markdown_it import MarkdownIt
 
-from quoth import chunking
+from quoth import chunking, cutting
 from quoth.adapters.minilm import MiniLMEmbedder
 from quoth.chunking import embedding_text, split
 from quoth.domain import Chunk, Page
@@ -62,6 +62,7 @@ def cold_split(rounds: int, pages: Sequence[Page]) -> Spent:
 
     def renew() -> None:
         chunking._SAID.clear()
+        cutting._WORDS.clear()  # to forget a tokenizer takes time too
         fresh[:] = [MiniLMEmbedder().tokens]
         fresh[0].counts(["loaded"])
 

@@ -66,7 +66,9 @@ def whole(group: str) -> str:
 
 
 def relevant_to(of: EvaluationSet, at: int) -> Mask:
-    return np.isin([chunk.id for chunk in of.corpus.chunks], list(of.questions[at].relevant))
+    relevant = np.zeros(len(of.corpus.chunks), dtype=np.bool_)
+    relevant[[of.corpus.at[key] for key in of.questions[at].relevant]] = True
+    return relevant
 
 
 async def make_case(

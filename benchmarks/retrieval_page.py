@@ -83,7 +83,17 @@ def characters(data: Mapping[str, Any]) -> list[str]:
 
 
 def stages(data: Mapping[str, Any]) -> list[str]:
-    lines = ["", "## What one search costs (sample book, embedded index)", "", "| | p50 ms | p99 ms |", "|---|---|---|"]
-    return lines + [
-        f"| {STAGES[name]} | {row['p50_ms']:.2f} | {row['p99_ms']:.2f} |" for name, row in data["stages"].items()
+    rows = [
+        f"| {STAGES[name]} | {row['least_ms']:.2f} | {row['p50_ms']:.2f} | {row['p99_ms']:.2f} |"
+        for name, row in data["stages"].items()
+    ]
+    return [
+        "",
+        "## What one search costs (sample book, embedded index)",
+        "",
+        "On a machine with other work on it: the least of all times is nearest to what the code costs.",
+        "",
+        "| ms | least | p50 | p99 |",
+        "|---|---|---|---|",
+        *rows,
     ]

@@ -31,7 +31,6 @@ class CorpusIndex:
     def __init__(self, corpus: Corpus, keep: Mask | None = None) -> None:
         self._corpus = corpus
         self._keep = keep
-        self._at = {chunk.id: position for position, chunk in enumerate(corpus.chunks)}
 
     async def search(self, query: IndexQuery) -> IndexHits:
         dense = self._corpus.vectors @ np.array(query.dense, dtype=np.float32)
@@ -54,7 +53,7 @@ class CorpusIndex:
         return [self._corpus.chunks[self._at[one]] for one in ids]
 
     async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
-        return {one: tuple(self._corpus.vectors[self._at[one]].tolist()) for one in ids}
+        return {one: tuple(self._corpus.vectors[self._corpus.at[one]].tolist()) for one in ids}
 
     def _hits(self, scores: Floats, limit: int, above: float) -> tuple[IndexHit, ...]:
         order = best(scores, limit)

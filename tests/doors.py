@@ -16,6 +16,8 @@ from fastapi import FastAPI
 from quoth.api import create_app
 from quoth.api.server import address_of, listen, server_for
 from quoth.bootstrap import Quoth, fingerprint_of
+from quoth.domain import Citation, Draft, Evidence
+from quoth.extractive import ExtractiveOptions
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -39,6 +41,18 @@ ASKED = "Which durability keeps the last message for late subscribers?"
 UNKNOWN = "Who won the football championship in 1966?"
 REFUSAL = "I don't have information about that in the book content"
 SESSION = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
+
+
+def invents(question: str, evidence: Evidence, options: ExtractiveOptions) -> Draft:
+    """In the place of `extractive.draft`: what a model might write, one sentence true and the rest made up."""
+    passage = evidence.passages[0]
+    text = passage.chunk.text
+    quote = "Transient local durability keeps the last message for late subscribers."
+    start = passage.chunk.start + text.index(quote)
+    code = "```js\natlantis.sink()\n```\n\n[1]"
+    table = "| Isle | Fate |\n|---|---|\n| Atlantis | sunk |\n\n[1]"
+    citation = Citation(1, passage.chunk, quote, start, start + len(quote), passage.similarity)
+    return Draft(f"{quote} [1] It was invented in Atlantis. [1]\n\n{code}\n\n{table}", (citation,))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from quoth.adapters.edge import EdgeIndex, EdgeOptions
+from quoth.adapters.edge_draft import DraftOptions
 from quoth.bootstrap import bootstrap
 from quoth.ingest import Ingest, IngestOptions
 from quoth.settings import load_settings
@@ -25,7 +26,7 @@ async def main(data: Path, folder: Path) -> None:
     settings = load_settings(environ={}, directory=folder, data_dir=data)
     async with bootstrap(settings, embedder=FakeEmbedder(dimensions=DIMENSIONS)) as quoth:
         options = IngestOptions(batch_chunks=4, publish_seconds=0.0)
-        index = EdgeIndex(data, quoth.index.fingerprint, EdgeOptions(most_changes=8))
+        index = EdgeIndex(data, quoth.index.fingerprint, EdgeOptions(drafts=DraftOptions(most_changes=8)))
         ingest = Ingest(index, quoth.library, quoth.embedder, quoth.clock, options)
         print("ready", flush=True)
         await ingest.run(open_source(folder, book_id=BOOK))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
@@ -48,6 +48,10 @@ def seen(token: Token) -> Found:
     return (token.type, token.map, tag, content, token.info)
 
 
+@example("text\n   - item\n    - more\n", "markdown")
+@example("text\n   # heading\n", "mdx")
+@example("| a |\n|---|\n| b |\nc\n> quote\n", "markdown")
+@example("text\na | b\n--|--\nc\n\n    d\n", "mdx")
 @given(
     st.lists(st.sampled_from(BITS), max_size=14).map("".join) | pages(),
     st.sampled_from(["markdown", "mdx", "myst"]),

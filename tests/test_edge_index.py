@@ -30,6 +30,7 @@ from contracts.index_contract import (
 from contracts.index_process import publication, publish, seen
 from quoth.adapters.edge import EdgeIndex, EdgeOptions
 from quoth.adapters.edge_book import EdgeBook
+from quoth.adapters.edge_draft import DraftOptions
 from quoth.adapters.edge_shard import Shard
 from quoth.adapters.generations import Generations
 from quoth.adapters.open_books import OpenBooks
@@ -103,7 +104,15 @@ class TestEdgeIndexBuiltAnew(IndexContract):
 
     @pytest.fixture
     def options(self) -> EdgeOptions:
-        return EdgeOptions(most_changes=0)
+        return EdgeOptions(drafts=DraftOptions(most_changes=0))
+
+
+class TestEdgeIndexCondensed(IndexContract):
+    """The smallest that the engine condenses are 64 chunks of four dimensions."""
+
+    @pytest.fixture
+    def options(self) -> EdgeOptions:
+        return EdgeOptions(drafts=DraftOptions(most_changes=0, plain_up_to=1))
 
 
 # --- this process ----------------------------------------------------------------------------------------------------
@@ -130,7 +139,7 @@ async def test_a_shard_stays_open_until_another_generation_is_published(data_dir
 
 
 def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_again(data_dir: Path) -> None:
-    shard = Shard.create(data_dir, FINGERPRINT.dimensions)
+    shard = Shard.create(data_dir, FINGERPRINT.dimensions, 20_000)
     chunks = [a_chunk(f"c{n}") for n in range(10)]
     shard.put([indexed(chunk, terms={1: 0.5} if n < 7 else {2: 1.0}) for n, chunk in enumerate(chunks)])
     shard.drop([chunk.id for chunk in chunks[:4]])
@@ -176,7 +185,9 @@ async def test_the_event_loop_stays_free_while_a_book_is_opened_and_searched(ope
 
 
 @pytest.mark.parametrize("first_change", ["put", "drop"])
-@pytest.mark.parametrize(("options", "opens"), [(EdgeOptions(), 1), (EdgeOptions(most_changes=0), 2)])
+@pytest.mark.parametrize(
+    ("options", "opens"), [(EdgeOptions(), 1), (EdgeOptions(drafts=DraftOptions(most_changes=0)), 2)]
+)
 async def test_an_edit_opens_a_base_once_and_readers_here_not_again(
     open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch, first_change: str, opens: int
 ) -> None:
@@ -207,6 +218,18 @@ async def test_an_edit_opens_a_base_once_and_readers_here_not_again(
     assert open_before == [0] * opens
 
 
+async def test_a_new_page_does_not_open_the_engine_at_all(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(open_index(), 1, 1)
+    index = open_index()
+    monkeypatch.delattr(Shard, "load")
+    await write(index, indexed(a_chunk("new")))
+    assert (await index.status(BOOK)).chunks == 22
+    monkeypatch.undo()
+    assert a_chunk("new").id in await all_ids(index)
+
+
 async def test_a_reader_keeps_the_base_open_when_only_changes_are_published(
     data_dir: Path, open_index: OpenIndex
 ) -> None:
@@ -231,7 +254,7 @@ async def test_a_reader_does_not_take_the_base_of_a_deleted_book_for_that_of_a_n
 
 
 async def test_many_changes_become_a_new_base_and_few_do_not(data_dir: Path, open_index: OpenIndex) -> None:
-    index = EdgeIndex(data_dir, FINGERPRINT, EdgeOptions(most_changes=4))
+    index = EdgeIndex(data_dir, FINGERPRINT, EdgeOptions(drafts=DraftOptions(most_changes=4)))
     names = [f"c{n}" for n in range(10)]
     await write(index, *(indexed(a_chunk(name)) for name in names))
     await write(index, *(indexed(a_chunk(name, title="Two")) for name in names[:4]))
@@ -245,7 +268,7 @@ async def test_many_changes_become_a_new_base_and_few_do_not(data_dir: Path, ope
 
 async def test_a_published_generation_has_nothing_left_to_replay(data_dir: Path, open_index: OpenIndex) -> None:
     """Readers in several processes would replay it all at once."""
-    index = EdgeIndex(data_dir, FINGERPRINT, EdgeOptions(most_changes=0))
+    index = EdgeIndex(data_dir, FINGERPRINT, EdgeOptions(drafts=DraftOptions(most_changes=0)))
     await publish(index, 1, 3)
     assert not list(data_dir.rglob("tracker_journal.dat"))
     assert await seen(open_index()) == await seen(index) == 3
@@ -290,7 +313,7 @@ async def test_nothing_is_copied_when_nothing_changes(data_dir: Path, open_index
 @pytest.mark.slow
 async def test_generations_do_not_pile_up_and_take_no_room_for_holes(tmp_path: Path) -> None:
     """On a real disk: a file system in memory fills a hole that is read."""
-    index = EdgeIndex(tmp_path, FINGERPRINT, EdgeOptions(most_changes=0))
+    index = EdgeIndex(tmp_path, FINGERPRINT, EdgeOptions(drafts=DraftOptions(most_changes=0)))
     await publish(index, 1, 4)
     folders = sorted(path.name for path in (tmp_path / "index" / BOOK).iterdir())
     assert folders == ["CURRENT", "gen-000003", "gen-000004"]
@@ -299,7 +322,9 @@ async def test_generations_do_not_pile_up_and_take_no_room_for_holes(tmp_path: P
     await index.close()
 
 
-@pytest.mark.parametrize("options", [EdgeOptions(), EdgeOptions(most_changes=10_000)], ids=["built", "changes"])
+@pytest.mark.parametrize(
+    "options", [EdgeOptions(), EdgeOptions(drafts=DraftOptions(most_changes=10_000))], ids=["built", "changes"]
+)
 async def test_it_agrees_with_the_brute_force_index_after_many_changes(open_index: OpenIndex) -> None:
     dice = random.Random(7)
     edge, memory = open_index(), MemoryIndex(FINGERPRINT)

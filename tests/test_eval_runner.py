@@ -104,7 +104,7 @@ class Altered(Conversations):
         self._changes = changes
         self.under_way = self.most = 0
 
-    async def ask(self, question: Question) -> AsyncGenerator[AnswerEvent]:
+    async def ask(self, question: Question, *, whole: bool = False) -> AsyncGenerator[AnswerEvent]:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         await asyncio.sleep(0)

@@ -35,6 +35,7 @@ from quoth.adapters.minilm import (
     WordPieces,
     find_model_dir,
 )
+from quoth.cutting import Words
 from quoth.domain import Vector
 from quoth.errors import ModelFilesUnavailable
 
@@ -431,3 +432,10 @@ def test_nothing_is_cut_or_padded_when_counting(tokens: WordPieces) -> None:
 def test_words_counted_together_count_as_each_alone(tokens: WordPieces, texts: list[str]) -> None:
     texts = [*texts, "the", "THE", "unbelievable", "zq" * 60]
     assert tokens.counts(texts) == [len(tokens.spans(text)) for text in texts]
+
+
+@given(texts=st.lists(st.text(alphabet="ab9 é’“.,-_[]#\t\n\x0b\x0c\x1c\xa0\u3000日🤖\ud800", max_size=12), max_size=4))
+def test_sums_over_words_are_the_counts_of_whole_texts(tokens: WordPieces, texts: list[str]) -> None:
+    words = Words(tokens)
+    assert words.additive
+    assert words.counts(texts) == tokens.counts(texts)

@@ -38,6 +38,8 @@ from quoth.ports import ChunkIndex
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 
+pytestmark = pytest.mark.slow  # JSON there and back, and a local engine in pure Python
+
 SERVER = os.environ.get("QUOTH_TEST_QDRANT_URL")
 
 

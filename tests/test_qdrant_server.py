@@ -155,7 +155,7 @@ async def test_a_search_is_one_batch_within_the_live_generation_of_one_book(inde
         ],
     }
     [asked] = wire.calls("POST", "/collections/quoth/points/query/batch")
-    both = {"filter": among, "limit": 8, "with_payload": True}
+    both = {"filter": among, "limit": 8, "with_payload": ["chunk_id"]}
     assert asked.body == {
         "searches": [
             {**both, "query": {"nearest": [1.0, 0.0, 0.0, 0.0]}, "using": "dense-4", "params": {"exact": True}},

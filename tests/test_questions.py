@@ -76,7 +76,7 @@ def test_few_words_are_taken_over_however_long_the_conversation_was() -> None:
     answer = " ".join(f"word{number} thing{number}" for number in range(400))
     history = [Exchange(f"What does tool{number} do with file{number}?", answer) for number in range(5)]
     carried = rewrite("Why?", history).carried
-    assert 0 < len(carried) <= OPTIONS.most_asked + OPTIONS.most_answered
+    assert 0 < len(carried) <= OPTIONS.most_terms
 
 
 def test_code_and_markers_of_an_answer_are_not_taken_over() -> None:
@@ -178,7 +178,7 @@ def test_any_conversation_gives_the_same_short_enough_query_twice(question: str,
     assert query == rewrite(question, history, None, options)
     assert len(query.text) <= options.longest
     assert not query.stands_alone or query.text == question
-    assert len(query.carried) <= options.most_asked + options.most_answered
+    assert len(query.carried) <= options.most_terms
 
 
 @given(texts)

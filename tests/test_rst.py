@@ -164,6 +164,19 @@ def test_code_and_tables_are_cut_only_when_they_must(text: str) -> None:
     check_no_fence_or_table_is_cut_that_would_have_fitted(written, split(written, TOKENS), TOKENS)
 
 
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [
+        ("=====\n      Title\n      =====", "Title"),
+        ("=====\n Title\n=====", "Title"),
+        ("====  ====\n   one    two\n   ====  ====\n   head   tail\n   ====  ====", "one two\nhead tail"),
+        ("+------+\n   | cell |\n   +------+\n\nText.", "cell\nText."),
+    ],
+)
+def test_a_rule_or_a_border_that_lost_its_indentation_is_still_one(piece: str, said: str) -> None:
+    assert plain(piece, "rst") == said
+
+
 @thorough
 @given(rst_pages())
 def test_a_heading_goes_with_what_follows(text: str) -> None:

@@ -174,7 +174,7 @@ def test_the_file_is_shown_where_a_page_includes_it(project: Path) -> None:
         project,
         {
             "docs/guide/deep.rst": (
-                "Deep\n====\n\n.. include:: /parts/intro.inc\n   :start-after: BEGIN\n\n"
+                "Deep\n====\n\n.. include:: /parts/intro.inc\n   :start-after: BEGIN\n   :end-before:\n\n"
                 ".. literalinclude:: ../../src/robot.py\n   :pyobject: Robot.run\n   :dedent:\n   :caption: Runs\n\n"
                 ".. literalinclude:: ../../src/robot.py\n   :lines: 1, 5-\n\n"
                 ".. include:: ../../../outside.rst\n\n::\n\n   .. include:: /parts/intro.inc\n\nLast.\n"

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel
 from quoth.errors import QuothError
+from quoth.payload import passes
 from quoth.retrieval import Retriever
 from quoth.terms import TERMS_VERSION, passage_weights
 from quoth.testing.embedder import FakeEmbedder
-from quoth.testing.index import MemoryIndex, passes
+from quoth.testing.index import MemoryIndex
 from quoth.tools import SearchBook
 from samples import TickingClock, chunk
 
@@ -26,19 +27,20 @@ def maybe(values: Any) -> Any:
     return st.none() | st.sampled_from(values)
 
 
-filters = st.builds(
-    Filters,
-    source_url_prefix=maybe(URLS),
-    section=maybe(HEADINGS),
-    module=maybe(["ros2", "isaac"]),
-    chapter_min=maybe([0, 1, 2]),
-    chapter_max=maybe([0, 1, 2]),
-    lesson=maybe([0, 1]),
-    hardware_tier=maybe([1, 2, 4]),
-    proficiency_levels=st.lists(st.sampled_from(LEVELS), max_size=3, unique=True).map(tuple),
-    layer=maybe(get_args(Layer)),
-    parent_doc_id=maybe(["p", "q"]),
-)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "source_url_prefix": st.sampled_from(URLS),
+    "section": st.sampled_from(HEADINGS),
+    "module": st.sampled_from(["ros2", "isaac"]),
+    "chapter_min": st.integers(0, 2),
+    "chapter_max": st.integers(0, 2),
+    "lesson": st.integers(0, 1),
+    "hardware_tier": st.integers(1, 4),
+    "proficiency_levels": st.lists(st.sampled_from(LEVELS[:3]), min_size=1, max_size=2, unique=True).map(tuple),
+    "layer": st.sampled_from(get_args(Layer)),
+    "parent_doc_id": st.sampled_from(["p", "q"]),
+}
+assert set(FIELDS) == set(Filters.__dataclass_fields__)
+filters = st.fixed_dictionaries({}, optional=FIELDS).map(lambda fields: Filters(**fields))
 chunks = st.builds(
     chunk,
     st.just("Nodes keep the last message."),
@@ -48,20 +50,32 @@ chunks = st.builds(
     chapter=maybe([0, 1, 2]),
     lesson=maybe([0, 1]),
     hardware_tier=st.sampled_from([1, 2, 3, 4]),
-    proficiency_level=st.sampled_from(LEVELS),
+    proficiency_level=st.sampled_from(LEVELS[:3]),
     layer=st.sampled_from(get_args(Layer)),
     parent_doc_id=st.sampled_from(["p", "q"]),
 )
 
 
-@given(filters, filters, chunks)
-def test_what_passes_narrowed_filters_passes_both(one: Filters, other: Filters, tried: Chunk) -> None:
+def check_narrowing(one: Filters, other: Filters, tried: list[Chunk]) -> None:
     narrowed = one.narrowed_by(other)
-    passed = narrowed is not None and passes(tried, narrowed)
-    both = passes(tried, one) and passes(tried, other)
-    assert passed <= both
-    two_headings = one.section is not None and other.section is not None and one.section != other.section
-    assert two_headings or passed == both
+    passed = [chunk for chunk in tried if narrowed is not None and passes(chunk, narrowed)]
+    both = [chunk for chunk in tried if passes(chunk, one) and passes(chunk, other)]
+    two_headings = None not in (one.section, other.section) and one.section != other.section
+    assert passed == ([] if two_headings else both)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@given(st.data())
+def test_what_passes_narrowed_filters_passes_both(field: str, data: st.DataObject) -> None:
+    one, other = (Filters(**{field: data.draw(FIELDS[field])}) for _ in range(2))
+    check_narrowing(one, other, data.draw(st.lists(chunks, min_size=1, max_size=8)))
+
+
+@given(filters, filters, st.lists(chunks, max_size=8))
+def test_filters_of_several_fields_are_narrowed_field_by_field(
+    one: Filters, other: Filters, tried: list[Chunk]
+) -> None:
+    check_narrowing(one, other, tried)
 
 
 @given(filters)
@@ -86,13 +100,13 @@ async def tool() -> SearchBook:
 
 
 async def test_the_tool_finds_passages_of_the_readers_book_within_the_readers_filters(tool: SearchBook) -> None:
-    evidence = await tool({"query": "last message", "limit": 20})
+    evidence = await tool({"query": "last message", "top_k": 10})
     assert [passage.chunk.id for passage in evidence.passages] == ["book ros2"]
     assert evidence.total_found == 1
 
 
 async def test_a_filter_of_the_model_that_contradicts_the_readers_finds_nothing(tool: SearchBook) -> None:
-    evidence = await tool({"query": "last message", "module": "isaac"})
+    evidence = await tool({"query": "last message", "filters": {"module": "isaac"}})
     assert (evidence.passages, evidence.total_found) == ((), 0)
 
 
@@ -105,5 +119,6 @@ async def test_wrong_arguments_are_an_error_that_the_model_can_read(tool: Search
 def test_the_schema_names_the_query_and_every_filter() -> None:
     schema = SearchBook.parameters()
     assert schema["required"] == ["query"]
-    assert set(schema["properties"]) == {"query", "limit", *Filters.__dataclass_fields__}
+    assert set(schema["properties"]) == {"query", "top_k", "filters"}
+    assert set(schema["$defs"]["FilterFields"]["properties"]) == set(Filters.__dataclass_fields__)
     assert schema["additionalProperties"] is False

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, async_playwright, expect
 
-from doors import ASKED, REFUSAL, UNKNOWN, opened, served
+from doors import ASKED, REFUSAL, UNKNOWN, invents, opened, served
+from quoth import extractive
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable
@@ -101,6 +102,24 @@ async def test_an_answer_comes_with_markers_that_open_their_source(page: Page) -
     await page.keyboard.press("Enter")
     await expect(card).to_be_focused()
     await expect(card.get_by_role("button", expanded=True)).to_be_visible()
+
+
+async def test_an_unsupported_sentence_is_marked_in_the_answer_and_again_after_a_reload(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extractive, "draft", invents)
+    await ask(page, ASKED)
+    marked = page.locator(".answer mark.doubt")
+    await expect(marked).to_have_count(1)
+    await expect(marked).to_contain_text("It was invented in Atlantis.")
+    await expect(marked).to_have_attribute("title", "Atlantis is not in the source")
+    await expect(page.locator(".answer pre.doubt")).to_have_attribute("title", "this code is not in the source")
+    await expect(page.locator(".answer tr.doubt")).to_have_count(2)
+    await expect(page.locator(".answer tr")).to_have_count(2)
+    await expect(page.locator(".answer pre.doubt code")).to_have_text("atlantis.sink()")
+    await expect(page.locator(".caution")).to_contain_text("4 of 5 sentences, marked above")
+    await page.reload()
+    await expect(page.locator(".answer mark.doubt")).to_contain_text("It was invented in Atlantis.")
 
 
 async def test_a_source_can_be_read_in_its_surroundings(page: Page) -> None:

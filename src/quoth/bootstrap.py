@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from quoth.answering import Answering, AnsweringOptions
 from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
-from quoth.ports import ChunkIndex, Clock, Embedder, Fetcher, Library
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.retrieval import Retriever
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
@@ -48,6 +49,7 @@ class Quoth:
     embedder: Embedder
     conversations: Conversations
     calibrations: CalibrationFiles
+    model: ChatModel | None = None  # without one the book answers in its own sentences
 
     @property
     def ingest(self) -> Ingest:
@@ -87,11 +89,15 @@ async def bootstrap(
     embedder: Embedder | None = None,
     index: ChunkIndex | None = None,
     library: Library | None = None,
+    model: ChatModel | None = None,
 ) -> AsyncIterator[Quoth]:
     clock = clock or SystemClock()
     embedder = embedder or _embedder(settings)
+    model = model or _model(settings)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(embedder.close)
+        if model is not None:
+            closing.push_async_callback(model.close)
         # When a question is about to come, the model is read while index and database are opened.
         loading = asyncio.create_task(embedder.load()) if warm else None
         index = index or await _index(settings, fingerprint_of(embedder))
@@ -102,14 +108,17 @@ async def bootstrap(
             await loading
         calibrations = _calibrations(settings, fingerprint_of(embedder))
         options = _answer_options(settings, embedder, calibrations)
+        retriever = Retriever(index, embedder)
+        answering = _answering(settings, model, retriever, index, store)
         yield Quoth(
             settings=settings,
             clock=clock,
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(Retriever(index, embedder), index, store, clock, options),
+            conversations=Conversations(retriever, index, store, clock, options, answering),
             calibrations=calibrations,
+            model=model,
         )
 
 
@@ -118,7 +127,16 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
         refusal=settings.refusal_sentence,
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
+        grounding=settings.grounding,
     )
+
+
+def _answering(
+    settings: Settings, model: ChatModel | None, retriever: Retriever, index: ChunkIndex, library: Library
+) -> Answering | None:
+    if model is None:
+        return None
+    return Answering(model, retriever, index, library, AnsweringOptions(grounding=settings.grounding))
 
 
 def documents() -> Documents | None:
@@ -135,6 +153,27 @@ def _embedder(settings: Settings) -> Embedder:
     from quoth.adapters.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir)
+
+
+GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
+OPENAI = "https://api.openai.com/v1"
+
+
+def _model(settings: Settings) -> ChatModel | None:
+    """OpenAI, Gemini, or any server that speaks OpenAI's protocol; None where none is configured."""
+    key, base_url, name = settings.openai_api_key, settings.openai_base_url, settings.openai_model
+    if base_url and not name:
+        raise BadConfiguration(
+            "OPENAI_BASE_URL is set, but no model is named.", hint="Set OPENAI_MODEL to a model that the server has."
+        )
+    if not base_url and key is None:
+        key, base_url, name = settings.gemini_api_key, GEMINI, name or "gemini-2.5-flash"
+        if key is None:
+            return None
+    from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
+
+    secret = key.get_secret_value() if key else ""
+    return OpenAIChat(ModelOptions(base_url or OPENAI, name or "gpt-4o-mini", secret))
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:

@@ -7,10 +7,13 @@ error it is and stores nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from quoth import confidence, extractive, grounding, questions
+from quoth.answering import Answering, Written
 from quoth.calibration import Calibration
 from quoth.confidence import ConfidenceOptions
 from quoth.domain import (
@@ -18,6 +21,7 @@ from quoth.domain import (
     Answer,
     AnswerEvent,
     AnswerMode,
+    Citation,
     Delta,
     Done,
     Draft,
@@ -34,17 +38,22 @@ from quoth.domain import (
     Turn,
     Verdict,
 )
-from quoth.errors import SessionNotFound
+from quoth.errors import ModelUnavailable, SessionNotFound
 from quoth.extractive import ExtractiveOptions
+from quoth.grounding import GroundingPolicy
 from quoth.ports import ChunkIndex, Clock, Library
 from quoth.questions import FollowUpOptions
 from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
-from quoth.views import metadata_view, sources_view
+from quoth.views import metadata_view, sources_view, unsupported_view
 
 NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
+MODEL_FAILED = "The language model could not be reached; these are the passages of the book that fit the question best."
+MODEL_STOPPED = "The language model broke off before its answer was complete."
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,21 @@ class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
     own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
     extractive: ExtractiveOptions = ExtractiveOptions()
+    grounding: GroundingPolicy = "mark"
     follow_ups: FollowUpOptions = FollowUpOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is said to a question, and how it came about."""
+
+    draft: Draft
+    grounding: Grounding
+    mode: AnswerMode
+    fallback_message: str = ""
+    model: str = ""
+    tokens: int = 0
+    refused: bool = False  # by the model, after reading
 
 
 @dataclass(slots=True)
@@ -85,12 +108,15 @@ class Conversations:
         library: Library,
         clock: Clock,
         options: AnswerOptions = AnswerOptions(),
+        answering: Answering | None = None,
     ) -> None:
+        """Without `answering` there is no language model, and the book answers in its own sentences."""
         self._retriever = retriever
         self._index = index
         self._library = library
         self._clock = clock
         self._options = options
+        self._answering = answering
 
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
         """Find and judge, without answering."""
@@ -100,59 +126,65 @@ class Conversations:
         return evidence, confidence.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
-        """The same answer as the stream's, without the stream."""
-        async for event in self.ask(question):
+        """The same answer as the stream's, without the stream. Nobody has read half of it, so a model that breaks off
+        is a model that failed."""
+        async for event in self.ask(question, whole=True):
             if isinstance(event, Done):
                 return event.answer
         raise AssertionError("the stream of an answer ends with Done")
 
-    async def ask(self, question: Question) -> AsyncGenerator[AnswerEvent]:
+    async def ask(self, question: Question, *, whole: bool = False) -> AsyncGenerator[AnswerEvent]:
         watch = Stopwatch(self._clock)
         yield Status("retrieving")
-        evidence = await self._find(question)
+        history = await self._history(question)
+        evidence = await self._find(question, history)
         watch.lap("retrieve")
         yield Retrieved(evidence)
 
         verdict = self._judge(question, evidence)
         watch.lap("judge")
-        draft = None
+        reply = Reply(Draft(self._refusal(question), ()), Grounding(), self._mode(question, "no_results"))
         if verdict.should_answer:
             yield Status("generating")
-            draft = extractive.draft(question.query, evidence, self._options.extractive)
-        for piece in self._pieces(question, draft):
-            yield Delta(piece)
+            async for piece in self._reply(question, evidence, history, whole=whole):
+                if isinstance(piece, Reply):
+                    reply = piece
+                else:
+                    yield Delta(piece)
+        else:
+            yield Delta(reply.draft.text)
         watch.lap("answer")
 
-        answer = self._assemble(question, evidence, verdict, draft, watch)
+        answer = self._assembled(question, evidence, verdict, reply, watch)
         yield Sourced(answer)
         yield Grounded(answer.grounding)
         await self._remember(answer)
         yield Done(answer)
 
-    async def _find(self, question: Question) -> Evidence:
+    async def _find(self, question: Question, history: Sequence[Turn]) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        query = await self._query(question)
+        query = await self._query(question, [questions.exchange_of(turn) for turn in history])
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
         return replace(found, told=query.told)
 
-    async def _query(self, question: Question) -> SearchQuery:
+    async def _query(self, question: Question, history: Sequence[Exchange]) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""
-        options = self._options.follow_ups
-        history = await self._history(question, options.exchanges)
         ids = questions.terms_for(question.query, history)
         rarity = await self._index.idf(question.book_id, ids) if ids else {}
-        return questions.rewrite(question.query, history, rarity, options)
+        return questions.rewrite(question.query, history, rarity, self._options.follow_ups)
 
-    async def _history(self, question: Question, exchanges: int) -> list[Exchange]:
-        """The last exchanges of this session about this book."""
+    async def _history(self, question: Question) -> list[Turn]:
+        """The last exchanges of this session about this book; none beside a selection, which is alone."""
+        if question.selected_text is not None:
+            return []
         try:
-            turns, _ = await self._library.turns(question.session_id, limit=exchanges)
+            turns, _ = await self._library.turns(question.session_id, limit=self._options.follow_ups.exchanges)
         except SessionNotFound:  # its first question
             return []
-        return [questions.exchange_of(turn) for turn in turns if turn.metadata.get("book_id") == question.book_id]
+        return [turn for turn in turns if turn.metadata.get("book_id") == question.book_id]
 
     async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
         """The source that the question points at and what stands around it. The index is asked for them with all
@@ -174,43 +206,92 @@ class Conversations:
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))
 
-    def _pieces(self, question: Question, draft: Draft | None) -> list[str]:
-        """The text in the pieces in which it is streamed: joined, they are the answer."""
-        if draft is None:
-            return [self._refusal(question)]
-        return draft.text.splitlines(keepends=True)
+    async def _reply(
+        self, question: Question, evidence: Evidence, history: Sequence[Turn], *, whole: bool
+    ) -> AsyncGenerator[str | Reply]:
+        """The text in the pieces in which it is streamed, joined they are the answer; then the reply."""
+        if self._answering is None:
+            reply = self._in_the_books_words(question, evidence)
+            for line in reply.draft.text.splitlines(keepends=True):
+                yield line
+            yield reply
+            return
+        pieces: list[str] = []
+        written: Written | None = None
+        try:
+            async with aclosing(
+                self._answering.write(question, evidence, history, refusal=self._refusal(question))
+            ) as words:
+                async for piece in words:
+                    if isinstance(piece, Written):
+                        written = piece
+                    elif whole:
+                        pieces.append(piece)
+                    else:
+                        yield piece
+        except ModelUnavailable as error:
+            logger.warning("the language model failed: %s", error)
+        if written is None or (whole and not written.complete):
+            yield Reply(
+                Draft("", cited_whole(evidence)), Grounding(), self._mode(question, "retrieval_only"), MODEL_FAILED
+            )
+            return
+        for text in pieces:
+            yield text
+        yield self._as_reply(question, written)
+
+    def _in_the_books_words(self, question: Question, evidence: Evidence) -> Reply:
+        draft = extractive.draft(question.query, evidence, self._options.extractive)
+        if self._options.grounding == "strict":  # before a word of it is shown
+            draft = grounding.sieved(draft, question.query)
+        checked = grounding.check(draft.text, draft.citations, question.query)
+        return Reply(draft, replace(checked, removed=draft.removed), self._mode(question, "extractive"))
+
+    def _as_reply(self, question: Question, written: Written) -> Reply:
+        refused = written.draft.text.strip().rstrip(".") == self._refusal(question).rstrip(".")
+        return Reply(
+            draft=written.draft if not refused else Draft(written.draft.text, ()),
+            grounding=written.grounding if not refused else Grounding(),
+            mode=self._mode(question, "no_results" if refused else "full"),
+            fallback_message="" if written.complete else MODEL_STOPPED,
+            model=written.model,
+            tokens=written.tokens,
+            refused=refused,
+        )
 
     def _refusal(self, question: Question) -> str:
         return NOT_IN_SELECTION if question.selected_text is not None else self._options.refusal
 
-    def _assemble(
-        self, question: Question, evidence: Evidence, verdict: Verdict, draft: Draft | None, watch: Stopwatch
+    def _assembled(
+        self, question: Question, evidence: Evidence, verdict: Verdict, reply: Reply, watch: Stopwatch
     ) -> Answer:
-        given = draft or Draft(self._refusal(question), ())
-        checked = Grounding() if draft is None else grounding.check(draft.text, draft.citations)
         watch.lap("check")
         in_book = question.selected_text is None
+        if reply.refused:  # the model read the passages and did not find it there
+            verdict = replace(verdict, should_answer=False, level="insufficient")
+        unanswered = in_book and not verdict.should_answer
         return Answer(
-            text=given.text,
-            mode=self._mode(question, draft),
+            text=None if reply.mode == "retrieval_only" else reply.draft.text,
+            mode=reply.mode,
             question=question,
             searched_query=evidence.query,
-            citations=given.citations,
+            citations=reply.draft.citations,
             verdict=verdict,
-            grounding=checked,
+            grounding=reply.grounding,
             retrieval_count=len(evidence.passages) if in_book else 0,
             created_at=self._clock.now(),
             query_time_ms=watch.total_ms(),
-            suggestions=suggestions(evidence) if draft is None and in_book else (),
-            missing_terms=evidence.missing_terms if draft is None and in_book else (),
+            fallback_message=reply.fallback_message or None,
+            suggestions=suggestions(evidence) if unanswered else (),
+            missing_terms=evidence.missing_terms if unanswered else (),
+            model=reply.model or None,
+            tokens_used=reply.tokens,
             stage_ms=dict(watch.stages),
         )
 
     @staticmethod
-    def _mode(question: Question, draft: Draft | None) -> AnswerMode:
-        if question.selected_text is not None:
-            return "selected_text"
-        return "no_results" if draft is None else "extractive"
+    def _mode(question: Question, mode: AnswerMode) -> AnswerMode:
+        return mode if question.selected_text is None or mode == "retrieval_only" else "selected_text"
 
     async def _remember(self, answer: Answer) -> None:
         await self._library.add_turn(
@@ -220,9 +301,17 @@ class Conversations:
                 query=answer.question.query,
                 response=answer.text or "",
                 sources=tuple(sources_view(answer)),
-                metadata=metadata_view(answer),
+                metadata={**metadata_view(answer), "unsupported": unsupported_view(answer.grounding)},
             )
         )
+
+
+def cited_whole(evidence: Evidence) -> tuple[Citation, ...]:
+    """The passages themselves, for an answer that nobody could write."""
+    return tuple(
+        Citation(number, passage.chunk, passage.chunk.text, passage.chunk.start, passage.chunk.end, passage.similarity)
+        for number, passage in enumerate(evidence.passages, start=1)
+    )
 
 
 def suggestions(evidence: Evidence) -> tuple[Suggestion, ...]:

@@ -7,6 +7,7 @@ stage takes these values in and hands these values out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -468,6 +469,10 @@ class CheckedSentence:
     text: str
     supported: bool
     sources: tuple[int, ...]
+    score: float = 1.0  # 0–1: the chance that the sources say this
+    reason: str = ""  # why it is not supported, for the reader
+    start: int | None = None  # where it stands word for word in the file of its source
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,6 +480,7 @@ class Grounding:
     """Each sentence of the answer, checked against the passages it cites."""
 
     sentences: tuple[CheckedSentence, ...] = ()
+    removed: int = 0  # sentences that were not supported and are no longer in the answer
 
     @property
     def supported(self) -> int:
@@ -483,6 +489,12 @@ class Grounding:
     @property
     def total(self) -> int:
         return len(self.sentences)
+
+    @property
+    def score(self) -> float:
+        """The chance that the sources say even the two sentences that are least like them."""
+        weakest = sorted(sentence.score for sentence in self.sentences)[:2]
+        return math.prod(weakest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,6 +562,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
+    removed: int = 0  # sentences that were taken out because nothing supports them
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,6 +621,55 @@ class Done:
 
 
 AnswerEvent = Status | Retrieved | Delta | Sourced | Grounded | Done
+
+
+# --- talking to a language model -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model wants done. `arguments` is JSON as the model wrote it: nothing about it is certain."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """S2 Message: one entry of what a model is shown."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """The next words of a model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """The end of one call: what the model wants done, if anything, and what the call cost."""
+
+    tool_calls: tuple[ToolCall, ...] = ()
+    tokens: int = 0
+    truncated: bool = False  # it ran into its own limit of words
+    model: str = ""  # as the server names it
+
+
+ModelEvent = ModelText | ModelTurn
 
 
 # --- remembering -----------------------------------------------------------------------------------------------------

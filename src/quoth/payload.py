@@ -111,6 +111,34 @@ def _meets(wanted: Condition, value: Any) -> bool:
     return (wanted.least is None or value >= wanted.least) and (wanted.most is None or value <= wanted.most)
 
 
+def passes(chunk: Chunk, filters: Filters) -> bool:
+    """What the index does with filters, for a chunk that is at hand already."""
+    return all(_each(chunk, filters))
+
+
+def _each(chunk: Chunk, filters: Filters) -> Iterator[bool]:
+    if filters.source_url_prefix is not None:
+        yield chunk.url.startswith(filters.source_url_prefix)
+    if filters.section is not None:
+        yield filters.section in chunk.heading_path
+    if filters.module is not None:
+        yield chunk.module == filters.module
+    if filters.chapter_min is not None:
+        yield chunk.chapter is not None and chunk.chapter >= filters.chapter_min
+    if filters.chapter_max is not None:
+        yield chunk.chapter is not None and chunk.chapter <= filters.chapter_max
+    if filters.lesson is not None:
+        yield chunk.lesson == filters.lesson
+    if filters.hardware_tier is not None:
+        yield chunk.hardware_tier <= filters.hardware_tier
+    if filters.proficiency_levels:
+        yield chunk.proficiency_level in filters.proficiency_levels
+    if filters.layer is not None:
+        yield chunk.layer == filters.layer
+    if filters.parent_doc_id is not None:
+        yield chunk.parent_doc_id == filters.parent_doc_id
+
+
 # A book id names a folder and a tenant, so it is the same thing on every file system and needs no quoting.
 _BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 

@@ -7,7 +7,7 @@ foreign exception.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -24,8 +24,11 @@ from quoth.domain import (
     IndexQuery,
     IndexStatus,
     IngestJob,
+    Message,
+    ModelEvent,
     PageRecord,
     StoredChunk,
+    Tool,
     Turn,
     Vector,
 )
@@ -147,6 +150,25 @@ class ChunkIndex(Protocol):
 
     async def delete_book(self, book_id: str) -> None:
         """Nothing of the book is left; unknown books are `UnknownBook`."""
+
+    async def close(self) -> None: ...
+
+
+class ChatModel(Protocol):
+    """A language model behind any OpenAI-compatible endpoint.
+
+    `ModelUnavailable` when it cannot be had in time, after the attempts that make sense; `ModelRejected` when trying
+    again would not help. Once a word has been given, nothing is tried again: a failure then leaves as it is.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+        """Words as they come, then exactly one `ModelTurn`. Closing the generator stops the model."""
+
+    async def check(self) -> str:
+        """One shortest call; a sentence that says what answered. Fails as `reply` does."""
 
     async def close(self) -> None: ...
 

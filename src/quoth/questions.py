@@ -20,10 +20,11 @@ from quoth.terms import ContentTerm, is_exact, query_terms, term_ids
 @dataclass(frozen=True, slots=True)
 class FollowUpOptions:
     exchanges: int = 5  # that inform a question
-    most_asked: int = 6  # words taken over from what was asked
-    most_answered: int = 6  # and from what only the last answer said: it says much more than what is meant
+    most_terms: int = 12  # taken over
+    most_asked: int = 6  # of them, from what was asked
+    most_answered: int = 8  # and from what only the last answer said: it says much more than what is meant
     decay: float = 0.6  # of what was said one exchange earlier
-    floor: float = 0.2  # of the weight of the word most asked about: below it, a word is not what is meant
+    floor: float = 0.15  # of the weight of the word most asked about: below it, a word is not what is meant
     longest: int = 32_000  # characters: no query may be longer
 
 
@@ -175,7 +176,8 @@ def _chosen(candidates: list[_Candidate], options: FollowUpOptions) -> tuple[str
     asked = [candidate for candidate in ranked if candidate.asked]
     floor = options.floor * asked[0].weight if asked else 0.0
     chosen = [candidate for candidate in asked if candidate.weight >= floor][: options.most_asked]
-    chosen += [candidate for candidate in ranked if not candidate.asked][: options.most_answered]
+    room = min(options.most_answered, options.most_terms - len(chosen))
+    chosen += [candidate for candidate in ranked if not candidate.asked][:room]
     return tuple(candidate.text for candidate in chosen)
 
 

@@ -25,14 +25,16 @@ LIGHT = term_ids(
     try two type use want way well word work year
     """
 )
-# Nouns that are of something: alone they name nothing.
+# Nouns that are of something, or name a sort of thing: with the article and nothing else, they mean one that was said.
 RELATIONAL = term_ids(
     """
-    advantage alternative amount argument background benefit cause choice component con consequence cost default
-    definition difference disadvantage downside drawback effect equivalent exception feature format function goal
-    guarantee impact length limit limitation list maximum meaning method minimum opposite option order origin outcome
-    output parameter performance policy price pro property purpose reaction reason relation requirement response
-    result return risk role rule setting side size solution step syntax tradeoff upside usage value version workaround
+    actor advantage album alternative amount argument author background band benefit cause choice class command
+    component con consequence cost critic default definition difference disadvantage downside drawback effect
+    equivalent error event exception feature file film flag format function game goal group guarantee impact length
+    limit limitation list maximum meaning member message method minimum movie opposite option order origin outcome
+    output parameter performance policy price pro program property purpose reaction reason relation requirement
+    response result return risk role rule series setting show side size solution song step story syntax team tool
+    tradeoff upside usage value version workaround
     """
 )
 
@@ -101,6 +103,10 @@ _CLOSED = _any(r"\b(?:other\s+than|besides|except|apart\s+from|in\s+addition\s+t
 _DEFINITE = _any(
     r"\bthe\s+((?:[\w'’-]+\s+){0,2}?[\w'’-]+?)(?=\s+(?:of|in|on|for|to|by|with|from|at|that|which|who)\b|\s+\w+|\W*\Z)"
 )
+_ARGUMENT = _any(r"\b(?:about|between|by|for|from|in|of|on|to|with)\s+((?:[\w'’-]+\s+){0,2}[\w'’-]+)")
+_EXISTS = _any(
+    r"\A\W*(?:and\s+|but\s+)?(?:is|are|was|were|did|do|does|has|have)\s+(?:there\s+)?any(?:one|thing|body)?\b"
+)
 
 
 def rules_of(question: str, history: Sequence[Exchange]) -> tuple[str, ...]:
@@ -109,15 +115,18 @@ def rules_of(question: str, history: Sequence[Exchange]) -> tuple[str, ...]:
         return ()  # a question of several lines brings along what it is about: "this program" stands below it
     words = query_terms(question)
     content = [word for word in words if word.id not in LIGHT]
+    named = any(_is_name(word.text) for word in content)
+    said = term_ids("\n".join(f"{turn.question}\n{turn.answer}\n{turn.searched}" for turn in history))
     found = {
         "pronoun": _has_pronoun(question),
         "demonstrative": bool(_DEMONSTRATIVE.search(question)),
         "pro-form": bool(_PRO_FORM.search(question)),
         "opening": bool(_OPENING.match(question)) and len(words) <= 8,
-        "fragment": _is_fragment(question, content),
+        "fragment": _is_fragment(question, named=named),
         "empty": all(word.text.isdigit() for word in content),
-        "continuing": _continues(question, content),
-        "definite": _is_definite(question, content, history),
+        "existing": not named and _asks_for_any(question, content),
+        "continuing": not named and _continues(question, content, said),
+        "definite": not named and _is_definite(question, content, said),
     }
     return tuple(name for name, holds in found.items() if holds)
 
@@ -149,37 +158,45 @@ def _introduced(before: str, pronoun: str) -> bool:
     end = len(before) if pronoun not in ("it", "they", "them") else clause[-1] if clause else 0
     things = " ".join(_INTRODUCED.findall(before[:end]))
     words = [word for word in query_terms(things) if word.id not in LIGHT]
-    if any(word.text.endswith("s") or not plural for word in words):
+    if any(not plural or (word.text.endswith("s") and not word.text.endswith("ss")) for word in words):
         return True
     said = [word for word in query_terms(before[:end]) if word.id not in LIGHT]
     return not plural and pronoun == "it" and len(said) >= 2
 
 
-def _is_fragment(question: str, content: Sequence[ContentTerm]) -> bool:
+def _is_fragment(question: str, *, named: bool) -> bool:
     """On Windows? Which version? — a phrase that needs the sentence before it. Bare keywords are a search."""
-    length = len(question.split())
     if _VERB.search(question):
         return False
-    named = any(_is_name(word.text) for word in content)
+    length = len(question.split())
     return bool((length <= 4 and _PHRASE.match(question)) or (length <= 3 and not named and _ASKING.match(question)))
 
 
-def _continues(question: str, content: Sequence[ContentTerm]) -> bool:
-    if not _CONTINUING.search(question) or _CLOSED.search(question):
+def _asks_for_any(question: str, content: Sequence[ContentTerm]) -> bool:
+    """Are there any exceptions? — to what was talked about."""
+    return bool(_EXISTS.match(question)) and sum(word.id not in RELATIONAL for word in content) <= 1
+
+
+def _continues(question: str, content: Sequence[ContentTerm], said: frozenset[int]) -> bool:
+    if not _CONTINUING.search(question) or _CLOSED.search(question) or len(content) > 2:
         return False
-    return len(content) <= 2 and not any(_is_name(word.text) for word in content)
+    return not _argued(question, content, said)
 
 
-def _is_definite(question: str, content: Sequence[ContentTerm], history: Sequence[Exchange]) -> bool:
+def _is_definite(question: str, content: Sequence[ContentTerm], said: frozenset[int]) -> bool:
     """The question names nothing of its own: its nouns want an "of …", or were said before and have the article that
     points back to them."""
-    if not content or any(_is_name(word.text) for word in content):
-        return False
     heads = term_ids("\n".join(_DEFINITE.findall(question)))
-    said = term_ids("\n".join(f"{turn.question}\n{turn.answer}\n{turn.searched}" for turn in history))
     known = [word for word in content if word.id in heads and (word.id in RELATIONAL or word.found_in(said))]
-    rest = [word for word in content if word not in known and word.id not in RELATIONAL]
-    return bool(known) and len(rest) <= 1
+    others = [word for word in content if word not in known]
+    rest = [word for word in others if word.id not in RELATIONAL]
+    return bool(known) and len(content) <= 4 and len(rest) <= 1 and not _argued(question, others, said)
+
+
+def _argued(question: str, words: Sequence[ContentTerm], said: frozenset[int]) -> bool:
+    """The purpose of colcon, the limit for topics: what the noun is of is new and stands in the question itself."""
+    arguments = term_ids("\n".join(_ARGUMENT.findall(question)))
+    return any(word.id in arguments and not word.found_in(said) for word in words)
 
 
 # --- pointing at a source ---------------------------------------------------------------------------------------------

@@ -166,16 +166,20 @@ class SearchRequest(BaseModel):
         return Search(text=self.text, book_id=book.book_id, filters=filters, limit=self.limit, explain=self.explain)
 
 
-class ToolRequest(FilterFields):
+class ToolRequest(BaseModel):
     """What a model may ask of the book in the middle of an answer: a search, narrower than the reader's or as wide."""
 
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
     query: QueryText = Field(description="What to look for, in words that the book would use")
-    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = Field(5, description="How many passages")
+    top_k: Annotated[int, Field(ge=1, le=10, strict=True)] = Field(5, description="How many passages")
+    filters: FilterFields | None = None
 
     def to_search(self, *, book: Book, within: Filters) -> Search | None:
         """None when nothing can pass both the reader's filters and these."""
-        filters = within.narrowed_by(self.to_filters(book.base_url))
-        return None if filters is None else Search(self.query, book.book_id, filters, self.limit)
+        own = (self.filters or FilterFields()).to_filters(book.base_url)  # type: ignore[call-arg]
+        filters = within.narrowed_by(own)
+        return None if filters is None else Search(self.query, book.book_id, filters, self.top_k)
 
 
 class IngestRequest(BaseModel):

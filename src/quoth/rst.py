@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from quoth.blocks import Block, BlockKind, Lines, leaves
 from quoth.rstdirectives import CODE, INVISIBLE, SPOKEN, TRANSPARENT, Directive, read_directive, table_words
@@ -39,7 +40,18 @@ def parse_rst(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, 
 
 def plain_rst(text: str) -> str:
     """The words of any piece of a page, one line for each thing said."""
-    return "\n".join(leaf.plain for leaf in leaves(parse_rst(text, whole=False)) if leaf.plain)
+    return "\n".join(leaf.plain for leaf in leaves(parse_rst(_margin(text) + text, whole=False)) if leaf.plain)
+
+
+def _margin(text: str) -> str:
+    """The white space that a piece of a page has lost before its first line, where that matters: a rule over a title
+    and the border of a table stand above what they belong to."""
+    first, _, rest = text.partition("\n")
+    said = first.rstrip()
+    if not said or not (is_adornment(said) or _SIMPLE.match(said) or _GRID.match(said)):
+        return ""
+    below = takewhile(str.strip, rest.split("\n"))
+    return min((line[: len(line) - len(line.lstrip())] for line in below), key=len, default="")
 
 
 def first_title(text: str) -> str:

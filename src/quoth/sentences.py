@@ -15,6 +15,7 @@ from typing import Literal
 
 from quoth.blocks import Block
 from quoth.domain import Markup
+from quoth.markers import PATTERN
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
 
@@ -61,9 +62,9 @@ _WHOLE = re.compile(
     r"(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|<[^>\s][^>\n]*>|\bhttps?://\S*[^\s.,;:!?)]", re.DOTALL
 )
 _STOP = re.compile(r"(?:[.!?…]+|(?<=\w):(?=\s*\n\s*\n))[\"'”’)\]*_]*(?=\s|\Z)|[。！？]+[」』”’)]*")
-_OPENS = re.compile(r"\s*(?:\[\d{1,3}\]\s*)*[\"'“‘(\[*_`<$]*(.)", re.DOTALL)
+_OPENS = re.compile(rf"(?:\s*{PATTERN})*\s*[\"'“‘(\[*_`<$]*(.)", re.DOTALL)
 _LAST_WORD = re.compile(r"([^\s(\[*_\"“'‘]+)\Z")
-_MARKERS = re.compile(r"(?:\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:\[]))+")
+_MARKERS = re.compile(rf"(?:\s*{PATTERN}(?![(:]))+")
 # What stands before the words of a list item, a field or a directive on their first line.
 _RST_OPENING = r"(?:\||\.\.[ \t]+(?:\[[^\]\n]+\]|(?:\|[^|\n]+\|[ \t]+)?[\w:.+-]+::))[ \t]+"
 _RST_MARKS = {

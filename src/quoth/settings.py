@@ -121,6 +121,10 @@ class Settings(BaseModel):
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="Said when the book does not hold the answer."
     )
+    grounding: Annotated[Literal["mark", "strict"], BeforeValidator(_lower)] = Field(
+        default="mark",
+        description="Sentences that the sources do not support: `mark` them, or `strict`: take them out.",
+    )
     max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="Pages that a crawl reads at most.")
     max_page_mb: float = Field(default=5.0, ge=0.001, le=1_000, description="Size of a crawled page at most, in MB.")
     max_crawl_mb: float = Field(default=500.0, ge=0.001, le=1e6, description="All that a crawl downloads, in MB.")

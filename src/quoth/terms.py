@@ -113,18 +113,24 @@ def query_weights(text: str) -> TermWeights:
     return TermWeights(ids=tuple(ordered), weights=tuple(weights[term] for term in ordered))
 
 
+def content_ids(text: str) -> list[tuple[int, ...]]:
+    """The ids of every content word in order, the whole first; quicker than `content_terms`."""
+    return [ids for token in _TOKEN.findall(_folded(text)) if (ids := _ids(token))]
+
+
+def content_terms(text: str) -> list[ContentTerm]:
+    """The content words in order, as often as they stand there, identifiers whole."""
+    found = ((token, _ids(token)) for token in _TOKEN.findall(_folded(text)))
+    return [ContentTerm(token.strip("`"), ids[0], ids[1:]) for token, ids in found if ids]
+
+
 def query_terms(text: str) -> list[ContentTerm]:
     """The content words in order, each once, identifiers whole."""
     found: dict[int, ContentTerm] = {}
-    for token in _TOKEN.findall(_folded(text)):
-        ids = _ids(token)
-        if not ids:
-            continue
-        first = found.get(ids[0])
-        if first is None:
-            found[ids[0]] = ContentTerm(token.strip("`"), ids[0], ids[1:])
-        elif not set(ids[1:]) <= set(first.parts):  # hashmap, then HashMap: one word, and the parts of both spellings
-            found[ids[0]] = replace(first, parts=tuple(dict.fromkeys((*first.parts, *ids[1:]))))
+    for term in content_terms(text):
+        first = found.setdefault(term.id, term)
+        if not set(term.parts) <= set(first.parts):  # hashmap, then HashMap: one word, and the parts of both spellings
+            found[term.id] = replace(first, parts=tuple(dict.fromkeys((*first.parts, *term.parts))))
     return list(found.values())
 
 

@@ -99,11 +99,28 @@ def grounding_view(grounding: Grounding) -> View:
     return {
         "supported": grounding.supported,
         "total": grounding.total,
+        "score": round(grounding.score, 4),
+        "removed": grounding.removed,
         "sentences": [
-            {"text": sentence.text, "supported": sentence.supported, "sources": list(sentence.sources)}
+            {
+                "text": sentence.text,
+                "supported": sentence.supported,
+                "sources": list(sentence.sources),
+                "score": round(sentence.score, 4),
+                "reason": sentence.reason or None,
+                "start": sentence.start,
+                "end": sentence.end,
+            }
             for sentence in grounding.sentences
         ],
     }
+
+
+def unsupported_view(grounding: Grounding) -> list[View]:
+    """What a stored turn keeps of its grounding, so that a doubtful sentence is still marked when it is read again."""
+    return [
+        {"text": sentence.text, "reason": sentence.reason} for sentence in grounding.sentences if not sentence.supported
+    ]
 
 
 def metadata_view(answer: Answer) -> View:
@@ -301,6 +318,7 @@ def turn_view(turn: Turn) -> View:
         "query": turn.query,
         "response": turn.response,
         "sources": [dict(source) for source in turn.sources],
+        "unsupported": turn.metadata.get("unsupported", []),
     }
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, indexed
 from quoth.adapters.edge import EdgeIndex, EdgeOptions
+from quoth.adapters.edge_draft import DraftOptions
 from quoth.domain import IndexedChunk
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex
 
 SHARED = 20
 # So that publications are now changes over a base, now a new base.
-OPTIONS = EdgeOptions(most_changes=30)
+OPTIONS = EdgeOptions(drafts=DraftOptions(most_changes=30))
 
 
 def publication(version: int) -> list[IndexedChunk]:
@@ -69,7 +70,9 @@ async def hold(index: ChunkIndex) -> None:
 
 async def full(data_dir: Path, mode: str) -> None:
     """The disk is full when changes are written, when a base is copied, when a new one is begun."""
-    index = EdgeIndex(data_dir, FINGERPRINT, OPTIONS if mode == "changes" else EdgeOptions(most_changes=0))
+    index = EdgeIndex(
+        data_dir, FINGERPRINT, OPTIONS if mode == "changes" else EdgeOptions(drafts=DraftOptions(most_changes=0))
+    )
     await seen(index)
     limit = 2**12 if mode == "changes" else 2**20
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

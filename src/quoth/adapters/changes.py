@@ -125,8 +125,7 @@ class Changes:
 
         rows = np.array([point.dense for point in self.points.values()], dtype=np.float32)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1.0)
-        return unit
+        return np.asarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
 
 
 NOTHING = Changes({}, {})

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from quoth.adapters.edge_book import EdgeBook
-from quoth.adapters.edge_draft import Draft
+from quoth.adapters.edge_draft import Draft, DraftOptions
 from quoth.adapters.generations import Generations, published_books
 from quoth.adapters.open_books import OpenBooks
 from quoth.adapters.writer_lock import WriterLock
@@ -42,7 +42,7 @@ class EdgeOptions:
     open_books: int = 16  # kept open for the next question; others are opened again when asked
     threads: int = 4
     scan_page: int = 256
-    most_changes: int = 512  # chunks that stand beside the base of a book before it is built anew
+    drafts: DraftOptions = DraftOptions()
 
 
 class EdgeIndex:
@@ -98,7 +98,7 @@ class EdgeIndex:
             loop = asyncio.get_running_loop()
             lock = WriterLock(self._data_dir, book_id)
             await loop.run_in_executor(thread, lock.acquire)
-            draft = Draft(generations, self._fingerprint, self._books, self._options.most_changes)
+            draft = Draft(generations, self._fingerprint, self._books, self._options.drafts)
             try:
                 await loop.run_in_executor(thread, lambda: draft.open(recreate=recreate))
                 yield EdgeWriter(draft, thread)

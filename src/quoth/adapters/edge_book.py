@@ -16,11 +16,14 @@ from quoth.domain import Chunk, Filters, IndexedChunk, IndexHit, IndexHits, Inde
 if TYPE_CHECKING:
     from quoth.adapters.edge_shard import Ranked, Shard
 
+_MOST_COUNTS = 1024
+
 
 class EdgeBook:
     def __init__(self, base: Shard, changes: Changes = NOTHING) -> None:
         self.base = base
         self.changes = changes
+        self._counts: dict[Filters, int] = {}
         self._size = base.count() - len(changes.gone) + len(changes.points)
 
     def search(self, query: IndexQuery) -> IndexHits:
@@ -49,7 +52,12 @@ class EdgeBook:
     def count(self, filters: Filters = Filters()) -> int:
         if filters == Filters():
             return self._size
-        return self.base.count(filters, self.changes.gone) + len(self.changes.passing(filters))
+        # Nothing changes here, and who asks with a filter mostly asks with it again.
+        if (known := self._counts.get(filters)) is None:
+            known = self.base.count(filters, self.changes.gone) + len(self.changes.passing(filters))
+            if len(self._counts) < _MOST_COUNTS:
+                self._counts[filters] = known
+        return known
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
         changed, unchanged = self._parted(ids)

@@ -9,6 +9,7 @@ when vectors are wanted or a chunk of the base goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quoth.adapters.changes import NOTHING, Changes, Point
@@ -23,17 +24,26 @@ if TYPE_CHECKING:
     from quoth.adapters.open_books import OpenBooks
 
 
+@dataclass(frozen=True, slots=True)
+class DraftOptions:
+    most_changes: int = 512  # chunks that stand beside the base of a book before it is built anew
+    plain_up_to: int = 20_000  # chunks of a book; a larger base is condensed, which takes a while and searches faster
+
+
 class Draft:
-    def __init__(self, generations: Generations, fingerprint: Fingerprint, books: OpenBooks, most_changes: int) -> None:
+    def __init__(
+        self, generations: Generations, fingerprint: Fingerprint, books: OpenBooks, options: DraftOptions
+    ) -> None:
         self._generations = generations
         self._fingerprint = fingerprint
         self._books = books
-        self._most_changes = most_changes
+        self._options = options
         self._live: Pointer | None = None  # what it starts from; None: nothing
         self._number = 0  # of the generation that is live, also where it starts from nothing
         self._held: Inventory | None = None
         self._changes = NOTHING.copy()  # over the base, as long as they are few
-        self._building: Shard | None = None  # the next base, once they are many
+        self._base: Shard | None = None  # the live one, once it had to be read
+        self._building: Shard | None = None  # the next one, once they are many
         self._changed = False
 
     def open(self, *, recreate: bool) -> None:
@@ -54,7 +64,7 @@ class Draft:
         wanted = {hash: holder for hash, holder in holders.items() if holder is not None}
         if not wanted:
             return {}
-        reader = self._building or EdgeBook(self._base(), self._changes)
+        reader = self._building or EdgeBook(self._read(), self._changes)
         found = reader.dense_vectors(wanted.values())
         return {hash: found[holder] for hash, holder in wanted.items()}
 
@@ -63,7 +73,9 @@ class Draft:
         if not chunks:
             return
         self._changed = True
-        if self._building is None and (self._live is None or len(self._changes) + len(chunks) > self._most_changes):
+        if self._building is None and (
+            self._live is None or len(self._changes) + len(chunks) > self._options.most_changes
+        ):
             self._build()
         if self._building is not None:
             self._generations.reserve(sum(_room_for(indexed) for indexed in chunks))
@@ -80,7 +92,7 @@ class Draft:
         if not known:
             return
         self._changed = True
-        if self._building is None and len(self._changes) + len(known) > self._most_changes:
+        if self._building is None and len(self._changes) + len(known) > self._options.most_changes:
             self._build()
         if self._building is not None:
             self._building.drop(known)
@@ -103,15 +115,15 @@ class Draft:
             with writing(self._generations.root):
                 self._inventory().save(self._generations.folder(number))
             self._generations.publish(pointer)
-            published = EdgeBook(self._building)
+            self._base, self._building = self._building, None
         else:
             assert self._live is not None
             pointer = Pointer(number, self._live.base, self._fingerprint, chunks)
             self._generations.publish(pointer, self._changes.encode())
-            published = EdgeBook(self._base(), self._changes)
-        self._books.keep(self._generations, pointer, published)
-        self._live, self._number, self._building, self._changed = pointer, number, None, False
-        self._changes = published.changes.copy()
+        if self._base is not None:
+            self._books.keep(self._generations, pointer, EdgeBook(self._base, self._changes))
+        self._changes = self._changes.copy()
+        self._live, self._number, self._changed = pointer, number, False
 
     def discard(self) -> None:
         building, self._building = self._building, None
@@ -131,15 +143,17 @@ class Draft:
                 self._held.put(to_stored(id, point.payload) for id, point in self._changes.points.items())
         return self._held
 
-    def _base(self) -> Shard:
-        return self._books.book(self._generations.book_id).base
+    def _read(self) -> Shard:
+        if self._base is None:
+            self._base = self._books.book(self._generations.book_id).base
+        return self._base
 
     def _take_from_base(self, ids: Iterable[str]) -> None:
         """Those that the base still shows: they stand in the inventory, and not among the changes."""
         known = self._inventory().chunks
         shown = [id for id in ids if id in known and id not in self._changes.points]
         if shown:
-            self._changes.gone |= self._base().terms_of(shown)
+            self._changes.gone |= self._read().terms_of(shown)
 
     def _build(self) -> None:
         """From here on every change goes into the engine."""
@@ -148,9 +162,10 @@ class Draft:
         number = self._number + 1
         if self._live is None:
             folder = self._generations.begin(number, copy_of=None)
-            self._building = Shard.create(folder, self._fingerprint.dimensions)
+            self._building = Shard.create(folder, self._fingerprint.dimensions, self._options.plain_up_to)
             return
         # Let go of the live one first: open at the same time, the two would take twice the memory.
+        self._base = None
         self._books.forget(self._generations.book_id)
         self._building = Shard.load(self._generations.begin(number, copy_of=self._live.base))
         self._building.drop([id for id in self._changes.gone if id not in self._changes.points])

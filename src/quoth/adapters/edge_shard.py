@@ -3,11 +3,11 @@
 Synchronous and blocking; `adapters/edge.py` calls it from threads. In come domain values, out come domain values;
 every failure of the engine leaves as an error of ours. It must not know where generations live or which one is live.
 
-What was seen of the engine and shapes this file: opening it costs milliseconds for every payload index, so there are
-two, one of which holds all that filters compare for equality; deleted points still count in the engine's own IDF, so
-IDF is ours and comes with the query; an exact scan of 10,000 chunks takes 2 ms, a graph takes half of it, loses up to a
-third of the best 50 and takes 14 s to build, so there is none; `retrieve` holds the GIL, queries and scrolls do not;
-equal scores come in any order.
+What was seen of the engine and shapes this file (docs/decisions/0012): opening it costs milliseconds for every payload
+index, so there are two, one of which holds all that filters compare for equality; deleted points still count in the
+engine's own IDF, so IDF is ours and comes with the query; scanning 20,000 chunks takes 2 ms, and a third of that where
+their vectors are also kept in a byte for each dimension, so that is what large books get, and no graph; `retrieve`
+holds the GIL, queries and scrolls do not; equal scores come in any order.
 """
 
 from __future__ import annotations
@@ -39,18 +39,20 @@ _DENSE = "dense"
 _SPARSE = "sparse"
 # A field of ours beside the payload: whatever filters compare for equality or by prefix, as one list of words.
 _MARKS = "marks"
-_MARKED = (
-    *("url", "heading_path", "module", "lesson", "hardware_tier"),
-    *("proficiency_level", "layer", "parent_doc_id"),
-)
+_MARKED = ("heading_path", "module", "lesson", "hardware_tier", "proficiency_level", "layer", "parent_doc_id")
 _CHAPTER = "chapter"
 _PAGE = 1024
 # `retrieve` and `update` hold the GIL: small bites keep the event loop breathing.
 _BITE = 128
-# In kB of vectors, and never reached: no graph is built.
-_NO_GRAPH = 2**40
+# Every search is a scan. The engine calls this a graph without edges that is never large enough to be used.
+_NO_GRAPH = engine.HnswIndexConfig(m=0, payload_m=0, ef_construct=4, full_scan_threshold=2**40)
+_SMALL = engine.ScalarQuantizationConfig(engine.ScalarType.Int8, memory=engine.Memory.Cached)
+# Of twice as many as wanted the exact score is taken: what came out as the best 50 was the same in every case.
+_RESCORED = engine.SearchParams(quantization=engine.QuantizationSearchParams(rescore=True, oversampling=2.0))
 # Where many chunks score the same the cut among them is by id, up to so many.
 _MOST_TIES = 8192
+# Asked beyond what is wanted where some of those found may be unwanted.
+_SPARE = 16
 _NO_SPACE = re.compile(r"os error (28|122|27)\b|no space left|quota exceeded|file too large", re.IGNORECASE)
 
 # Written before the engine's own files are changed and replayed at the next opening: nothing but a copy once they are.
@@ -67,16 +69,21 @@ class Shard:
         self._size: int | None = None
 
     @classmethod
-    def create(cls, path: Path, dimensions: int) -> Shard:
+    def create(cls, path: Path, dimensions: int, plain_up_to: int) -> Shard:
+        """With more chunks than `plain_up_to` it is condensed when it is finished."""
+        kilobytes = max(1, plain_up_to * dimensions * 4 // 1024)
         config = engine.EdgeConfig(
             vectors={_DENSE: engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)},
             sparse_vectors={_SPARSE: engine.EdgeSparseVectorParams()},
-            optimizers=engine.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH, default_segment_number=1),
+            hnsw_config=_NO_GRAPH,
+            quantization_config=_SMALL,
+            optimizers=engine.EdgeOptimizersConfig(indexing_threshold=kilobytes, default_segment_number=1),
             wal_enabled=False,
         )
         with _translated("created", path):
             shard = cls(engine.EdgeShard.create(str(path), config), path, TermCounts())
-            words, numbers = engine.KeywordIndexParams(prefix=True), engine.IntegerIndexParams(lookup=False, range=True)
+            words = engine.KeywordIndexParams(prefix=True, enable_hnsw=False)
+            numbers = engine.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)
             shard._update(engine.UpdateOperation.create_field_index(_MARKS, words))
             shard._update(engine.UpdateOperation.create_field_index(_CHAPTER, numbers))
         return shard
@@ -94,24 +101,29 @@ class Shard:
     ) -> tuple[Ranked, Ranked]:
         """The best by each vector, terms weighted as given."""
         with _translated("searched", self._path):
-            among = _filter(filters, without)
+            among = _filter(filters)
             vectors = [engine.Query.Nearest(list(dense), using=_DENSE)]
             if terms:
                 sparse = engine.SparseVector(list(terms), list(terms.values()))
                 vectors.append(engine.Query.Nearest(sparse, using=_SPARSE))
-            first = self._ask(vectors, among, limit + 1)
+            asked = limit + 1 + min(len(without), _SPARE)
             near, *worded = (
-                self._settle(hits, limit, vector, among) for hits, vector in zip(first, vectors, strict=True)
+                self._settle(hits, asked, limit, vector, among, without)
+                for hits, vector in zip(self._ask(vectors, among, asked), vectors, strict=True)
             )
             return near, worded[0] if worded else []
 
     def count(self, filters: Filters = Filters(), without: Collection[str] = ()) -> int:
         with _translated("counted", self._path):
-            if (among := _filter(filters, without)) is not None:
-                return self._shard.count(engine.CountRequest(exact=True, filter=among))
             if self._size is None:
                 self._size = self._shard.count(engine.CountRequest(exact=True))
-            return self._size
+            among = _filter(filters)
+            found = self._shard.count(engine.CountRequest(exact=True, filter=among)) if among else self._size
+            if without and found:
+                # Leaving them out of every search would cost a look at every chunk; these are few.
+                unwanted = _filter(filters, engine.HasIdCondition({*without}))
+                found -= self._shard.count(engine.CountRequest(exact=True, filter=unwanted))
+            return found
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
         records = self._retrieve(ids, with_payload=True, with_vector=False)
@@ -133,7 +145,7 @@ class Shard:
         return {str(record.id): _sparse_of(record).ids for record in records}
 
     def page(self, parent_doc_id: str) -> list[Chunk]:
-        among = _filter(Filters(parent_doc_id=parent_doc_id), ())
+        among = _filter(Filters(parent_doc_id=parent_doc_id))
         return [to_chunk(str(record.id), record.payload or {}) for record in self._scroll(among, with_payload=True)]
 
     def places(self) -> Iterator[tuple[str, int, str]]:
@@ -185,17 +197,30 @@ class Shard:
         self._shard.update(operation)
 
     def _ask(self, vectors: Sequence[engine.Query], among: engine.Filter | None, limit: int) -> list[Ranked]:
-        requests = [engine.QueryRequest(limit=limit, query=vector, filter=among) for vector in vectors]
+        requests = [
+            engine.QueryRequest(limit=limit, query=vector, filter=among, params=_RESCORED) for vector in vectors
+        ]
         answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
         return [sorted(((str(hit.id), hit.score) for hit in hits), key=rank) for hits in answers]
 
-    def _settle(self, hits: Ranked, limit: int, vector: engine.Query, among: engine.Filter | None) -> Ranked:
-        """The best `limit`, ties by id. The engine cuts among equals at random, so a tie at the cut is asked whole."""
-        asked = limit + 1
-        while len(hits) == asked and hits[-1][1] == hits[limit - 1][1] and asked < _MOST_TIES:
+    def _settle(
+        self,
+        hits: Ranked,
+        asked: int,
+        limit: int,
+        vector: engine.Query,
+        among: engine.Filter | None,
+        without: Collection[str],
+    ) -> Ranked:
+        """The best `limit`, ties by id. The engine cuts among equals at random, so a tie at the cut is asked whole; and
+        more is asked where too many of those found are unwanted."""
+        while True:
+            wanted = [hit for hit in hits if hit[0] not in without]
+            whole = len(hits) < asked or asked >= _MOST_TIES
+            if whole or (len(wanted) > limit and wanted[limit][1] < wanted[limit - 1][1]):
+                return wanted[:limit]
             asked *= 4
             [hits] = self._ask([vector], among, asked)
-        return hits[:limit]
 
     def _count_out(self, ids: Iterable[str]) -> None:
         """The terms of chunks that are about to be replaced or deleted."""
@@ -223,12 +248,9 @@ class Shard:
                     return
 
 
-def _filter(filters: Filters, without: Collection[str]) -> engine.Filter | None:
+def _filter(filters: Filters, *more: engine.HasIdCondition) -> engine.Filter | None:
     wanted = [_condition(condition) for condition in conditions(filters)]
-    if not wanted and not without:
-        return None
-    unwanted = [engine.HasIdCondition({*without})] if without else []
-    return engine.Filter(must=[*wanted], must_not=[*unwanted])
+    return engine.Filter(must=[*wanted, *more]) if wanted or more else None
 
 
 def _condition(wanted: Condition) -> engine.FieldCondition:
@@ -236,7 +258,7 @@ def _condition(wanted: Condition) -> engine.FieldCondition:
         return engine.FieldCondition(_CHAPTER, range=engine.RangeFloat(gte=wanted.least, lte=wanted.most))
     match: engine.MatchPrefix | engine.MatchAny | engine.MatchValue
     if wanted.prefix is not None:
-        match = engine.MatchPrefix(_mark(wanted.field, wanted.prefix))
+        match = _begins_with(wanted.prefix)
     elif wanted.any_of:
         match = engine.MatchAny([_mark(wanted.field, value) for value in wanted.any_of])
     elif wanted.equals is not None:
@@ -247,8 +269,18 @@ def _condition(wanted: Condition) -> engine.FieldCondition:
     return engine.FieldCondition(_MARKS, match=match)
 
 
+def _begins_with(prefix: str) -> engine.MatchPrefix | engine.MatchValue:
+    """The engine takes time for every different value with the prefix, so it gets the fewest: folders, then pages."""
+    if prefix.endswith("/") and "#" not in prefix:
+        return engine.MatchValue(_mark("folder", prefix))
+    return engine.MatchPrefix(_mark("url" if "#" in prefix else "page_url", prefix))
+
+
 def _marks(payload: Payload) -> list[str]:
-    marks = []
+    url = str(payload["url"])
+    page, anchor, _ = url.partition("#")
+    marks = [_mark("page_url", page), *([_mark("url", url)] if anchor else [])]
+    marks += [_mark("folder", page[: place + 1]) for place, letter in enumerate(page) if letter == "/"]
     for field in _MARKED:
         value = payload[field]
         values = value if isinstance(value, list) else [value]

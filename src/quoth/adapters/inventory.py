@@ -36,7 +36,10 @@ class Inventory:
     def load(cls, folder: Path) -> Inventory:
         try:
             rows = json.loads((folder / _CHUNKS).read_text("utf-8"))
-            return cls(StoredChunk(*texts, datetime.fromisoformat(created)) for *texts, created in rows)
+            return cls(
+                StoredChunk(chunk_id, source_file, payload_hash, embed_hash, datetime.fromisoformat(created))
+                for chunk_id, source_file, payload_hash, embed_hash, created in rows
+            )
         except (OSError, ValueError, TypeError) as error:
             raise _damaged(folder / _CHUNKS, error) from error
 

@@ -92,11 +92,17 @@ class CheckedSentence(Documented):
     text: str
     supported: bool
     sources: list[int]
+    score: float = Field(ge=0, le=1, description="The chance that the sources say this")
+    reason: str | None = Field(description="Why it is not supported")
+    start: int | None = Field(description="Where it stands word for word in the file of its source")
+    end: int | None
 
 
 class GroundingReport(Documented):
     supported: int
     total: int
+    score: float = Field(ge=0, le=1, description="The chance that the sources say even the two weakest sentences")
+    removed: int = Field(description="Unsupported sentences that were taken out (QUOTH_GROUNDING=strict)")
     sentences: list[CheckedSentence]
 
 
@@ -194,11 +200,17 @@ class LessonResponse(Documented):
     chunks: list[ChunkFields]
 
 
+class UnsupportedSentence(Documented):
+    text: str
+    reason: str
+
+
 class HistoryEntry(Documented):
     timestamp: datetime
     query: str
     response: str
     sources: list[SourceCitation | SelectedTextCitation]
+    unsupported: list[UnsupportedSentence] = Field(description="Sentences of the response that its sources do not say")
 
 
 class HistoryResponse(Documented):

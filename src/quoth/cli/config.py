@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
-from quoth.cli.app import DataDir, Json, Verbose, app, print_json, settings_for
+from quoth.bootstrap import Quoth
+from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.settings import Settings
+
+Check = Annotated[bool, typer.Option("--check", help="Ask the configured language model one word.")]
 
 
-@app.command(epilog="Example: QUOTH_TOP_K=8 quoth config")
-def config(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Show the settings in force and where each comes from."""
-    rows = settings_for(data_dir=data_dir, verbose=verbose).describe()
+@app.command(epilog="Example: OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_MODEL=llama3.2 quoth config --check")
+def config(data_dir: DataDir = None, check: Check = False, json: Json = False, verbose: Verbose = False) -> None:
+    """Show the settings in force and where each comes from; with --check, test the language model."""
+    settings = settings_for(data_dir=data_dir, verbose=verbose)
+    if check:
+        _check(settings, json=json)
+        return
+    rows = settings.describe()
     if json:
         print_json({"settings": [asdict(row) for row in rows]})
         return
     width = max(len(row.name) for row in rows)
     for row in rows:
         typer.echo(f"{row.name:<{width}}  {row.value}  ({row.source})")
+
+
+def _check(settings: Settings, *, json: bool) -> None:
+    async def work(quoth: Quoth) -> str:
+        if quoth.model is None:
+            return "No language model is configured: the book answers in its own sentences."
+        return await quoth.model.check()
+
+    said = run(settings, work)
+    if json:
+        print_json({"model": said})
+    else:
+        typer.echo(said)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quoth.moving import Moved, Tell
 
 
-@app.command("migrate-index", epilog="Example: QDRANT_URL=http://localhost:6333 quoth migrate-index --to cluster")
+@app.command("migrate-index", epilog="Example: quoth migrate-index --to cluster --dry-run")
 def migrate_index(
     to: Annotated[
         str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data dir.")

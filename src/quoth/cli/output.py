@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from quoth.domain import Answer, IngestJob, Notice, Passage
+from quoth.domain import Answer, Grounding, IngestJob, Notice, Passage
 from quoth.views import citation_view, plan_view, snippet
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def styled(text: str, **style: bool | str) -> str:
 
 
 def print_answer(answer: Answer) -> None:
-    typer.echo(answer.text or answer.fallback_message or "")
+    typer.echo(marked(answer.text, answer.grounding) if answer.text else answer.fallback_message or "")
+    if answer.grounding.removed:
+        typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were taken out.)", dim=True))
     if answer.verdict.level == "low" and answer.citations:
         typer.echo(styled("\n(The book touches on this only loosely: check the sources.)", dim=True))
     if answer.citations:
@@ -43,6 +45,21 @@ def print_answer(answer: Answer) -> None:
         typer.echo("\nThe nearest sections:")
         for suggestion in answer.suggestions:
             typer.echo(f"- {' › '.join(suggestion.breadcrumb)}  {styled(suggestion.url, fg='cyan')}")
+
+
+def marked(text: str, grounding: Grounding) -> str:
+    """The answer, with a warning behind every sentence that its sources do not support."""
+    out, at = "", 0
+    for sentence in grounding.sentences:
+        start = text.find(sentence.text, at)
+        if sentence.supported or start < 0:
+            continue
+        end = start + len(sentence.text)
+        alone = "\n" in sentence.text or sentence.text.startswith("|")  # behind a block, not inside it
+        warning = styled(f"⚠ not supported by the source: {sentence.reason}", fg="yellow")
+        out += f"{text[at:end]}{chr(10) if alone else ' '}({warning})"
+        at = end
+    return out + text[at:]
 
 
 def print_passages(passages: Sequence[Passage], total: int, *, explain: bool) -> None:

@@ -8,7 +8,7 @@ directory. Set `outage` to an error and every call raises it.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import Conflict, QuothError, UnknownBook
-from quoth.payload import check_book_id, check_dimensions, check_fingerprint, check_put, payload_hash
+from quoth.payload import check_book_id, check_dimensions, check_fingerprint, check_put, passes, payload_hash
 
 TEST_FINGERPRINT = Fingerprint(embedder="test", dimensions=4, chunker="test-1", terms="test-1")
 
@@ -207,33 +207,6 @@ class MemoryWriter:
             number, self._fingerprint, datetime.now(UTC), dict(self._points)
         )
         self._changed = False
-
-
-def passes(chunk: Chunk, filters: Filters) -> bool:
-    return all(_conditions(chunk, filters))
-
-
-def _conditions(chunk: Chunk, filters: Filters) -> Iterator[bool]:
-    if filters.source_url_prefix is not None:
-        yield chunk.url.startswith(filters.source_url_prefix)
-    if filters.section is not None:
-        yield filters.section in chunk.heading_path
-    if filters.module is not None:
-        yield chunk.module == filters.module
-    if filters.chapter_min is not None:
-        yield chunk.chapter is not None and chunk.chapter >= filters.chapter_min
-    if filters.chapter_max is not None:
-        yield chunk.chapter is not None and chunk.chapter <= filters.chapter_max
-    if filters.lesson is not None:
-        yield chunk.lesson == filters.lesson
-    if filters.hardware_tier is not None:
-        yield chunk.hardware_tier <= filters.hardware_tier
-    if filters.proficiency_levels:
-        yield chunk.proficiency_level in filters.proficiency_levels
-    if filters.layer is not None:
-        yield chunk.layer == filters.layer
-    if filters.parent_doc_id is not None:
-        yield chunk.parent_doc_id == filters.parent_doc_id
 
 
 def cosine(one: Vector, other: Vector) -> float:

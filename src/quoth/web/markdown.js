@@ -5,14 +5,43 @@ import { element, link } from "/assets/nodes.js";
 
 // `cite(n)` gives the node of a marker [n], or null when there is no such source.
 // `mark` = [start, end]: blocks that overlap it are the ones relied on.
-export function render(text, { cite = () => null, mark = null } = {}) {
+// `doubts`: the sentences that no source supports, as they stand in the text, each with a reason.
+export function render(text, { cite = () => null, mark = null, doubts = [] } = {}) {
+  const [written, reasons] = doubted(text, doubts);
+  return drawn(written, { cite, mark, reasons, depth: 0 });
+}
+
+// Two characters that no text has for its own use enclose a doubtful sentence.
+const OPEN = "\uE000";
+const CLOSE = "\uE001";
+
+function doubted(text, doubts) {
+  let out = "";
+  let at = 0;
+  const reasons = [];
+  text = text.replace(/[\uE000\uE001]/g, "");
+  for (const { text: sentence, reason } of doubts) {
+    const start = text.indexOf(sentence, at);
+    if (start < 0) continue;
+    // A row or a block of code must stay the first thing on its line: the mark goes into its first line of text.
+    const inner = /^(?:\s*(?:`{3,}|~{3,})[^\n]*\n|\|)/.exec(sentence)?.[0].length ?? 0;
+    const length = inner ? sentence.slice(inner).split(/\n|\|/)[0].length : sentence.length;
+    const [from, to] = [start + inner, start + inner + length];
+    out += text.slice(at, from) + OPEN + text.slice(from, to) + CLOSE;
+    at = to;
+    reasons.push(reason ?? "");
+  }
+  return [out + text.slice(at), reasons];
+}
+
+function drawn(text, context) {
   const lines = [];
   let offset = 0;
   for (const line of text.split("\n")) {
     lines.push({ text: line.replace(/\r$/, ""), start: offset });
     offset += line.length + 1;
   }
-  return blocks(lines, { cite, mark, depth: 0 });
+  return blocks(lines, context);
 }
 
 const inside = (context) => ({ ...context, mark: null, depth: context.depth + 1 });
@@ -49,7 +78,7 @@ function block(lines, at, context) {
   const line = lines[at].text;
   if (BLANK.test(line)) return [null, at + 1];
   const fence = FENCE.exec(line);
-  if (fence) return fenced(lines, at, fence);
+  if (fence) return fenced(lines, at, fence, context);
   const heading = HEADING.exec(line);
   if (heading) return [element("h4", {}, inline(heading[2], context)), at + 1];
   if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [element("hr"), at + 1];
@@ -60,7 +89,7 @@ function block(lines, at, context) {
   return paragraph(lines, at, context);
 }
 
-function fenced(lines, at, [, indent, ticks, language]) {
+function fenced(lines, at, [, indent, ticks, language], context) {
   const body = [];
   let next = at + 1;
   while (next < lines.length && !lines[next].text.trim().startsWith(ticks)) {
@@ -68,8 +97,12 @@ function fenced(lines, at, [, indent, ticks, language]) {
     body.push(text.startsWith(indent) ? text.slice(indent.length) : text.trimStart());
     next += 1;
   }
-  const code = element("code", {}, body.join("\n"));
-  return [element("pre", { tabindex: "0", "data-language": language || null }, code), next + 1];
+  const text = body.join("\n");
+  const doubtful = text.includes(OPEN);
+  const code = element("code", {}, doubtful ? text.replaceAll(OPEN, "").replaceAll(CLOSE, "") : text);
+  const attributes = { tabindex: "0", "data-language": language || null };
+  if (doubtful) Object.assign(attributes, { className: "doubt", title: context.reasons.shift() });
+  return [element("pre", attributes, code), next + 1];
 }
 
 const isRow = (line) => line !== undefined && line.text.includes("|") && !BLANK.test(line.text);
@@ -85,7 +118,11 @@ function table(lines, at, context) {
   const rows = [];
   while (isRow(lines[next])) rows.push(lines[next++].text);
   const headed = rows.length > 1 && TABLE_RULE.test(rows[1]);
-  const row = (text, tag) => element("tr", {}, cells(text).map((cell) => element(tag, {}, inline(cell, context))));
+  const row = (text, tag) => {
+    const doubt = text.includes(OPEN) ? { className: "doubt", title: context.reasons.shift() } : {};
+    const plain = text.replaceAll(OPEN, "").replaceAll(CLOSE, "");
+    return element("tr", doubt, cells(plain).map((cell) => element(tag, {}, inline(cell, context))));
+  };
   const body = rows.slice(headed ? 2 : 0).filter((text) => !TABLE_RULE.test(text));
   const grid = element(
     "table", {},
@@ -167,6 +204,7 @@ function paragraph(lines, at, context) {
 // One alternative for each inline form, tried in this order.
 const INLINE = new RegExp(
   [
+    `${OPEN}(?<doubt>[^${CLOSE}]*)${CLOSE}`,
     "\\\\(?<escaped>[\\\\`*_{}\\[\\]()#+.!|<>~-])",
     "(?<ticks>`+)(?<code>[^`]|[^`][\\s\\S]*?[^`])\\k<ticks>(?!`)",
     "!\\[(?<alt>[^\\]]*)\\]\\([^()\\s]*(?:\\s+\"[^\"]*\")?\\)",
@@ -198,6 +236,14 @@ function inline(text, context) {
 }
 
 function span(form, context) {
+  if (form.doubt !== undefined) {
+    const reason = context.reasons.shift();
+    return element(
+      "mark", { className: "doubt", title: reason },
+      inline(form.doubt, context),
+      element("span", { className: "unseen" }, ` (not supported by the source: ${reason})`),
+    );
+  }
   if (form.escaped !== undefined) return document.createTextNode(form.escaped);
   if (form.code !== undefined) return element("code", {}, form.code);
   if (form.alt !== undefined) return element("span", { className: "picture" }, form.alt || "picture");

@@ -59,6 +59,7 @@ async function restore() {
       const turn = new Turn(entry.query, book().book_id);
       turns.append(turn.node);
       turn.text = entry.response;
+      turn.unsupported = entry.unsupported;
       turn.cite(entry.sources);
       turn.settle();
       if (!entry.sources.length) turn.refuse();
@@ -124,6 +125,7 @@ function show(turn, name, data) {
   else if (name === "retrieval") turn.retrieved(data);
   else if (name === "delta") turn.delta(data.delta);
   else if (name === "sources") turn.cite(data.sources);
+  else if (name === "grounding") turn.ground(data);
   else if (name === "done") turn.done(data);
 }
 

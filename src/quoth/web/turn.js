@@ -30,6 +30,7 @@ export class Turn {
     this.number = ++made;
     this.text = "";
     this.sources = [];
+    this.unsupported = [];
     this.drawing = 0;
     this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
     this.progress = element("p", { className: "progress" }, "Looking through the book");
@@ -63,13 +64,18 @@ export class Turn {
   draw() {
     cancelAnimationFrame(this.drawing);
     this.drawing = 0;
-    this.answer.replaceChildren(render(this.text, { cite: (n) => this.marker(n) }));
+    this.answer.replaceChildren(render(this.text, { cite: (n) => this.marker(n), doubts: this.unsupported }));
   }
 
   cite(sources) {
     this.sources = sources;
     this.margin.replaceChildren(...sources.map((source) => this.card(source)));
     for (const quote of this.margin.querySelectorAll(".quote")) lengths.observe(quote);
+    this.draw();
+  }
+
+  ground(grounding) {
+    this.unsupported = grounding.sentences.filter((sentence) => !sentence.supported);
     this.draw();
   }
 
@@ -139,24 +145,26 @@ export class Turn {
   done(body) {
     this.text = body.answer ?? body.fallback_message ?? "";
     this.sources.length || this.cite(body.sources);
+    this.ground(body.grounding);
     this.settle();
     if (body.metadata.mode === "no_results" || !body.should_answer) return this.refuse(body.metadata);
-    const { supported, total, sentences } = body.grounding;
-    const doubtful = sentences.filter((sentence) => !sentence.supported);
+    const { removed, total } = body.grounding;
     this.below.replaceChildren(
       ...[
         body.metadata.low_confidence && element("p", { className: "caution" }, "The book touches on this only loosely. Read the sources before you rely on it."),
-        doubtful.length > 0 && this.doubts(doubtful, supported, total),
+        this.unsupported.length > 0 && this.doubts(total),
+        removed > 0 && element("p", { className: "caution" }, `${removed} ${removed === 1 ? "sentence that" : "sentences that"} no source supports ${removed === 1 ? "was" : "were"} taken out.`),
         this.facts(body),
       ].filter(Boolean),
     );
   }
 
-  doubts(doubtful, supported, total) {
+  doubts(total) {
+    const each = this.unsupported.map(({ text, reason }) => element("li", {}, named(text), reason && `: ${reason}`));
     return element(
       "div", { className: "caution" },
-      element("p", {}, `${total - supported} of ${total} sentences could not be confirmed in the sources:`),
-      element("ul", {}, doubtful.map((sentence) => element("li", {}, sentence.text))),
+      element("p", {}, `⚠ ${each.length} of ${total} sentences, marked above, could not be confirmed in the sources:`),
+      element("ul", {}, each),
     );
   }
 
@@ -225,6 +233,13 @@ export class Turn {
       ),
     );
   }
+}
+
+// A doubtful sentence as it is named below the answer: without the signs that only its form needs.
+function named(text) {
+  if (/^\s*(?:`{3}|~{3})/.test(text)) return "A block of code";
+  const words = text.startsWith("|") ? text.split("\n")[0].replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()).join(" · ") : text;
+  return element("q", {}, words.replace(/\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g, ""));
 }
 
 function nearest(suggestion) {

@@ -1,0 +1,47 @@
+"""A language model that says what it was told to say, and remembers what it was shown. The port `ChatModel`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.errors import ModelUnavailable
+
+Line = str | ToolCall | ModelUnavailable  # words, a call, or how it fails
+
+
+@dataclass(slots=True)
+class ScriptedModel:
+    """Each list is one call; the last one stays."""
+
+    script: list[list[Line]]
+    name: str = "scripted"
+    tokens: int = 7  # of each call
+    shown: list[list[Message]] = field(default_factory=list)
+    offered: list[tuple[str, ...]] = field(default_factory=list)
+    closed: int = 0  # calls that the reader left
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+        self.shown.append(list(messages))
+        self.offered.append(tuple(tool.name for tool in tools))
+        lines = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        calls: list[ToolCall] = []
+        try:
+            for line in lines:
+                if isinstance(line, ModelUnavailable):
+                    raise line
+                if isinstance(line, ToolCall):
+                    calls.append(line)
+                else:
+                    yield ModelText(line)
+        except GeneratorExit:
+            self.closed += 1
+            raise
+        yield ModelTurn(tuple(calls), tokens=self.tokens, model=self.name)
+
+    async def check(self) -> str:
+        return f"{self.name} answers."
+
+    async def close(self) -> None:
+        return

@@ -1,0 +1,162 @@
+"""A scripted OpenAI server: real HTTP on loopback, real frames, no model. For tests and benchmarks.
+
+Comes in: replies, taken one a request in order; the last one stays. Goes out: what was asked, as parsed bodies. Frames
+are written as bytes, so that a script can also say what a sound server would not: a cut stream, half a frame, no data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+Step = bytes | float  # what to send, or how long to pause; a negative pause is for ever
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    steps: tuple[Step, ...] = ()
+    status: int = 200
+    content_type: str = "text/event-stream"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False  # close the connection in the middle
+
+
+def data(value: object) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def chunk(delta: Mapping[str, Any], *, finish: str | None = None, **more: object) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+    return data({**base, "choices": [choice], **more})
+
+
+def usage(prompt: int, completion: int) -> bytes:
+    counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return data({"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [], "usage": counted})
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+def says(*words: str, pace: float = 0.0, tokens: tuple[int, int] = (100, 20)) -> Reply:
+    """A model that writes these words, each in a frame of its own."""
+    steps: list[Step] = [chunk({"role": "assistant", "content": ""})]
+    for word in words:
+        steps += [pace, chunk({"content": word})] if pace else [chunk({"content": word})]
+    return Reply((*steps, chunk({}, finish="stop"), usage(*tokens), DONE))
+
+
+def calls(name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "call_a") -> Reply:
+    """A model that wants a tool called, its arguments split over three frames as real servers split them."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    third = max(1, len(text) // 3)
+    pieces = [text[:third], text[third : 2 * third], text[2 * third :]]
+    first = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+    frames = [chunk({"role": "assistant", "content": None, "tool_calls": [first]})]
+    frames += [chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
+    return Reply((*frames, chunk({}, finish="tool_calls"), usage(80, 10), DONE))
+
+
+def fails(status: int, message: str = "no", **headers: str) -> Reply:
+    body = json.dumps({"error": {"message": message, "type": "scripted"}}).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply((body,), status=status, content_type="application/json", headers=named)
+
+
+def stalls(*before: bytes) -> Reply:
+    return Reply((*before, -1.0))
+
+
+class ModelServer:
+    """`async with ModelServer(says("It is two [1].")) as server:` then ask `server.url`."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self._replies = list(replies)
+        self._server: asyncio.Server | None = None
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.left = 0  # readers that closed before the reply was over
+        self.someone_left = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    def then(self, replies: Iterable[Reply]) -> None:
+        self._replies = list(replies)
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._open.values():
+            writer.transport.abort()
+        await asyncio.gather(*self._open)
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = writer
+        try:
+            await self._converse(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the client is gone, which is its right
+        finally:
+            del self._open[task]
+            writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = asyncio.ensure_future(reader.read(1))
+        while letter := await first:
+            head = (letter + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            self.bodies.append(json.loads(body or b"{}"))
+            self.headers.append(headers)
+            reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+            # The first letter of the next request, or nothing: then the reader has left.
+            first = asyncio.ensure_future(reader.read(1))
+            sending = asyncio.ensure_future(_send(writer, reply))
+            await asyncio.wait((first, sending), return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                self.left += 1
+                self.someone_left.set()
+                sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+            if reply.cut:
+                writer.transport.abort()
+
+
+async def _send(writer: asyncio.StreamWriter, reply: Reply) -> None:
+    headers = {"content-type": reply.content_type, "transfer-encoding": "chunked"}
+    lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{k}: {v}" for k, v in {**headers, **reply.headers}.items())]
+    writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+    for step in reply.steps:
+        if isinstance(step, bytes):
+            writer.write(f"{len(step):x}\r\n".encode() + step + b"\r\n")
+            await writer.drain()
+        elif step < 0:
+            await asyncio.Event().wait()
+        else:
+            await asyncio.sleep(step)
+    if not reply.cut:
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+
+
+def asked(body: Mapping[str, Any]) -> Sequence[str]:
+    """The contents of the messages of one request, for assertions."""
+    return [message["content"] for message in body["messages"]]
