@@ -50,7 +50,7 @@ class CorpusIndex:
         return len(self._corpus.chunks) if self._keep is None else int(self._keep.sum())
 
     async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
-        return [self._corpus.chunks[self._at[one]] for one in ids]
+        return [self._corpus.chunks[self._corpus.at[one]] for one in ids]
 
     async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
         return {one: tuple(self._corpus.vectors[self._corpus.at[one]].tolist()) for one in ids}
