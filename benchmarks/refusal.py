@@ -298,7 +298,7 @@ async def main() -> None:
         judged = fit_judge(known)
         sure = [sigmoid(judged.logit(features(c.evidence))) for c in known if c.answerable and not c.held_out]
         levels = {"low": round(float(np.quantile(sure, ANSWERABLE_REFUSED)), 3), "medium": 0.5, "high": 0.8}
-        write(similarity, judged, levels, sets)
+        write(similarity, judged, levels, [*sets, alike])
         print("written; run again without --fit to measure it as it ships")
         return
     assert shipped is not None
