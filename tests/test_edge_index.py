@@ -10,6 +10,7 @@ import sys
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,7 @@ from contracts.index_contract import (
     write,
 )
 from contracts.index_process import publication, publish, seen
+from quoth.adapters.changes import Changes
 from quoth.adapters.edge import EdgeIndex, EdgeOptions
 from quoth.adapters.edge_book import EdgeBook
 from quoth.adapters.edge_draft import DraftOptions
@@ -147,6 +149,32 @@ def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_
     book = EdgeBook(shard)
     assert book.idf([1, 2]) == pytest.approx(expected, rel=1e-4)
     assert book.search(a_query(terms={2: 1.0})).sparse[0].score == pytest.approx(expected[2], rel=1e-4)
+    shard.close()
+
+
+@pytest.mark.parametrize("gone", [0, 40])
+def test_a_tie_at_the_cut_is_asked_once_more_and_not_the_whole_book(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, gone: int
+) -> None:
+    shard = Shard.create(data_dir, FINGERPRINT.dimensions, 20_000)
+    chunks = [a_chunk(f"c{n}") for n in range(2000)]
+    shard.put([indexed(chunk, unit(1, n // 8, 0, 0), {1: 1 + n // 8}) for n, chunk in enumerate(chunks)])
+    without = [chunk.id for chunk in chunks[:gone]]
+    book = EdgeBook(shard, Changes(dict.fromkeys(without, (1,)), {}))
+    asked: list[int] = []
+    ask = shard._ask
+
+    def watched(vectors: Any, among: Any, limit: int) -> Any:
+        asked.append(limit)
+        return ask(vectors, among, limit)
+
+    monkeypatch.setattr(shard, "_ask", watched)
+    hits = book.search(a_query(limit=12))
+    ranked = sorted(chunks[gone:], key=lambda chunk: (int(chunk.source_file[1:-3]) // 8, chunk.id))
+    assert [hit.chunk_id for hit in hits.dense] == [chunk.id for chunk in ranked[:12]]
+    best = sorted(chunks[gone:], key=lambda chunk: (-(int(chunk.source_file[1:-3]) // 8), chunk.id))
+    assert [hit.chunk_id for hit in hits.sparse] == [chunk.id for chunk in best[:12]]
+    assert max(asked) <= 4 * (12 + 1 + 16)
     shard.close()
 
 

@@ -174,3 +174,10 @@ def test_a_tool_can_narrow_the_filters_of_the_reader_and_not_widen_them() -> Non
 )
 def test_a_tool_is_told_what_is_wrong_with_its_arguments(fields: Any, code: str) -> None:
     assert code_of(ToolRequest, fields) == code
+
+
+def test_a_search_may_be_written_in_the_words_of_a_question() -> None:
+    asked = parse(SearchRequest, {"query": "tf2_ros", "top_k": 3}).to_search(book=BOOK)
+    assert (asked.text, asked.limit) == ("tf2_ros", 3)
+    assert code_of(SearchRequest, {"query": ""}) == "EMPTY_QUERY"
+    assert code_of(SearchRequest, {"query": "x", "top_k": 0}) == "INVALID_TOP_K"

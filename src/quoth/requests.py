@@ -133,7 +133,11 @@ class SearchRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    text: QueryText = Field(description="What to look for", examples=["tf2_ros static transform"])
+    text: QueryText = Field(
+        validation_alias=AliasChoices("text", "query"),
+        description="What to look for; `query` is accepted too",
+        examples=["tf2_ros static transform"],
+    )
     book_id: Name | None = Field(None, description="May be left out when there is one book")
     hardware_tier_filter: Annotated[int, Field(ge=1, le=4, strict=True)] | None = Field(
         None, description="This tier or lower"
@@ -147,7 +151,9 @@ class SearchRequest(BaseModel):
     parent_doc_id: Name | None = None
     source_url_prefix: Name | None = None
     section: Name | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = 5
+    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = Field(
+        5, validation_alias=AliasChoices("limit", "top_k"), description="How many passages; `top_k` is accepted too"
+    )
     explain: bool = Field(False, description="Give the raw scores and ranks of both lists")
 
     def to_search(self, *, book: Book) -> Search:

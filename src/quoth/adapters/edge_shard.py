@@ -217,7 +217,7 @@ class Shard:
         while True:
             wanted = [hit for hit in hits if hit[0] not in without]
             whole = len(hits) < asked or asked >= _MOST_TIES
-            if whole or (len(wanted) > limit and wanted[limit][1] < wanted[limit - 1][1]):
+            if whole or (len(wanted) >= limit and hits[-1][1] < wanted[limit - 1][1]):
                 return wanted[:limit]
             asked *= 4
             [hits] = self._ask([vector], among, asked)
