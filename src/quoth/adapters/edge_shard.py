@@ -51,6 +51,7 @@ _SMALL = engine.ScalarQuantizationConfig(engine.ScalarType.Int8, memory=engine.M
 _RESCORED = engine.SearchParams(quantization=engine.QuantizationSearchParams(rescore=True, oversampling=2.0))
 # Where many chunks score the same the cut among them is by id, up to so many.
 _MOST_TIES = 8192
+_LARGE = 2**20
 # Asked beyond what is wanted where some of those found may be unwanted.
 _SPARE = 16
 _NO_SPACE = re.compile(r"os error (28|122|27)\b|no space left|quota exceeded|file too large", re.IGNORECASE)
@@ -91,6 +92,7 @@ class Shard:
     @classmethod
     def load(cls, path: Path) -> Shard:
         terms = TermCounts.load(path)
+        _read_ahead(path)
         with _translated("opened", path):
             return cls(engine.EdgeShard.load(str(path)), path, terms)
 
@@ -313,6 +315,19 @@ def rank(hit: tuple[str, float]) -> tuple[float, str]:
 
 def _uuids(ids: Iterable[str]) -> list[engine.PointId]:
     return [chunk_id for chunk_id in ids if is_chunk_id(chunk_id)]
+
+
+def _read_ahead(folder: Path) -> None:
+    """From front to back, so that they are in memory when the engine maps them: it would fetch them page by page, which
+    took 15 s of a book of 100,000 chunks where this takes one."""
+    for file in folder.rglob("*"):
+        try:
+            if file.stat().st_blocks * 512 > _LARGE:
+                with file.open("rb", buffering=0) as reader:
+                    while reader.read(_LARGE):
+                        pass
+        except OSError:
+            continue  # whatever is wrong with it, the engine will say so
 
 
 @contextmanager
