@@ -12,6 +12,7 @@ holds the GIL, queries and scrolls do not; equal scores come in any order.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,9 @@ _PAGE = 1024
 _BITE = 128
 # Every search is a scan. The engine calls this a graph without edges that is never large enough to be used.
 _NO_GRAPH = engine.HnswIndexConfig(m=0, payload_m=0, ef_construct=4, full_scan_threshold=2**40)
+# Parts of a large book that are condensed and searched each for itself, on as many cores as there are.
+_PARTS = 8
+_PART = 20_000
 _SMALL = engine.ScalarQuantizationConfig(engine.ScalarType.Int8, memory=engine.Memory.Cached)
 # Of twice as many as wanted the exact score is taken: what came out as the best 50 was the same in every case.
 _RESCORED = engine.SearchParams(quantization=engine.QuantizationSearchParams(rescore=True, oversampling=2.0))
@@ -68,6 +72,7 @@ class Shard:
         self._path = path
         self.terms = terms
         self._size: int | None = None
+        self._loose = 0  # written and not yet looked at whether it should be condensed
 
     @classmethod
     def create(cls, path: Path, dimensions: int, plain_up_to: int) -> Shard:
@@ -78,7 +83,7 @@ class Shard:
             sparse_vectors={_SPARSE: engine.EdgeSparseVectorParams()},
             hnsw_config=_NO_GRAPH,
             quantization_config=_SMALL,
-            optimizers=engine.EdgeOptimizersConfig(indexing_threshold=kilobytes, default_segment_number=1),
+            optimizers=engine.EdgeOptimizersConfig(indexing_threshold=kilobytes, default_segment_number=_PARTS),
             wal_enabled=False,
         )
         with _translated("created", path):
@@ -170,6 +175,10 @@ class Shard:
                 self._update(engine.UpdateOperation.upsert_points(points))
         for indexed in last.values():
             self.terms.add(indexed.sparse.ids)
+        self._loose += len(last)
+        if self._loose >= _PART:
+            # Part by part: what is not condensed stands in memory, and all of it at once would take long.
+            self._condense()
         return [to_stored(id, payload) for id, payload in payloads.items()]
 
     def drop(self, ids: Sequence[str]) -> None:
@@ -182,8 +191,8 @@ class Shard:
     def finish(self) -> None:
         """Sweep out what was deleted when it has become much, and write everything down. It stays open, to be read."""
         self.terms.save(self._path)
+        self._condense()
         with _translated("written", self._path):
-            self._shard.optimize()
             self._shard.flush()
         # The next opening would replay and remove them, and readers in several processes would do it all at once.
         for journal in self._path.rglob(_JOURNAL):
@@ -194,6 +203,12 @@ class Shard:
             self._shard.close()
 
     # --- the engine's words ---------------------------------------------------------------------------------------
+
+    def _condense(self) -> None:
+        """The engine sees itself whether there is enough of it, and sweeps out what was deleted when it is much."""
+        self._loose = 0
+        with _translated("written", self._path):
+            self._shard.optimize()
 
     def _update(self, operation: engine.UpdateOperation) -> None:
         self._shard.update(operation)
@@ -320,14 +335,14 @@ def _uuids(ids: Iterable[str]) -> list[engine.PointId]:
 def _read_ahead(folder: Path) -> None:
     """From front to back, so that they are in memory when the engine maps them: it would fetch them page by page, which
     took 15 s of a book of 100,000 chunks where this takes one."""
-    for file in folder.rglob("*"):
+    for file in (Path(where, name) for where, _, names in os.walk(folder) for name in names):
         try:
             if file.stat().st_blocks * 512 > _LARGE:
                 with file.open("rb", buffering=0) as reader:
                     while reader.read(_LARGE):
                         pass
         except OSError:
-            continue  # whatever is wrong with it, the engine will say so
+            continue  # it may just be removed; if not, the engine will say what is wrong
 
 
 @contextmanager
