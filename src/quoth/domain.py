@@ -518,6 +518,7 @@ class Question:
     filters: Filters = Filters()
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
+    owner: str = ""  # the key that asked, to which its session belongs; empty where nobody needs one
 
 
 @dataclass(frozen=True, slots=True)
