@@ -23,7 +23,8 @@ class ExtractiveOptions:
     most_sentences: int = 4
     most_passages: int = 5  # later ones are read only by a language model
     most_characters: int = 1200  # of prose; a code block is never cut for length
-    companion_ratio: float = 0.8  # a further sentence must be nearly as good as the best
+    companion_ratio: float = 0.75  # a further sentence of the best one's passage must be nearly as good …
+    elsewhere_ratio: float = 0.9  # … and one of another passage, which is another thing to read, its equal
     longest_table: int = 8  # rows: a short table is clearer whole than one row of it
 
 
@@ -198,8 +199,11 @@ def _chosen(
     seen: set[str] = set()
     length = 0
     for candidate in candidates:
-        if candidate.score < options.companion_ratio * candidates[0].score or len(said) >= options.most_sentences:
+        if len(said) >= options.most_sentences:
             break
+        at_home = candidate.passage == candidates[0].passage
+        if candidate.score < (options.companion_ratio if at_home else options.elsewhere_ratio) * candidates[0].score:
+            continue
         unit = units[candidate.passage][candidate.unit]
         words = fold(passages[candidate.passage].chunk.text[unit.start : unit.end])
         if words in seen or any(_alike(candidate.ids, other) for other in said):
