@@ -12,6 +12,7 @@ QuothError
 │   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
 ├── Unreadable                 the book cannot be read                            400, exit 3
 ├── Conflict                   somebody else is writing                           409, exit 1
+├── RateLimited                too many requests, or too many answers at once     429, exit 1
 ├── IndexMismatch              the index was built otherwise                      503, exit 2
 ├── Outage                     a part is down; nothing is lost                    503, exit 1
 │   ├── IndexUnavailable       QDRANT_UNAVAILABLE
@@ -166,6 +167,13 @@ class Conflict(QuothError):
     status = 409
     retryable = True
     default_hint = "Wait until it has finished, then try again."
+
+
+class RateLimited(QuothError):
+    code = "RATE_LIMITED"
+    status = 429
+    retryable = True
+    default_hint = "Wait as long as Retry-After says."
 
 
 class IndexMismatch(QuothError):
