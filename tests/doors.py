@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Any
 
 import httpx2
 from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.routing import Mount
 
 from quoth.api import create_app
 from quoth.api.server import address_of, listen, server_for
@@ -71,6 +74,19 @@ class Doors:
         response = await self.client.post("/chat/stream", json={"query": query, **fields})
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
         return frames(response.text)
+
+
+def every_door(app: FastAPI) -> list[tuple[str, str]]:
+    """Each method and path that the application has, with something in the place of the parameters."""
+    found = []
+    for route in iter_route_contexts(app.routes):
+        if isinstance(route.original_route, Mount):
+            found.append(("GET", f"{route.path}/anything"))
+        else:
+            path = str(route.path).replace("{session_id}", SESSION).replace("{job_id}", "1")
+            filled = re.sub(r"\{(\w+)[^}]*\}", r"\1", path)
+            found += [(method, filled) for method in sorted(route.methods or {"GET", "POST"})]
+    return found
 
 
 def frames(text: str) -> list[tuple[str, dict[str, Any]]]:

@@ -296,5 +296,5 @@ async def test_what_is_no_uuid_4_is_replaced(doors: Doors, sent: str) -> None:
 async def test_another_origin_is_not_let_in(doors: Doors) -> None:
     headers = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     preflight = await doors.client.options("/chat", headers=headers)
-    check_problem(preflight, 405, "METHOD_NOT_ALLOWED")
+    check_problem(preflight, 403, "FORBIDDEN")
     assert "access-control-allow-origin" not in preflight.headers

@@ -20,6 +20,7 @@ QuothError
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
 │   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
 │   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
+│   ├── LimiterUnavailable     SERVICE_UNAVAILABLE (the shared counter; each process counts alone instead)
 │   └── DiskFull               SERVICE_UNAVAILABLE
 ├── TextTooLong                a text exceeds what the embedder reads: a fault of the caller, never of the user
 └── InternalError              a fault of ours                                    500, exit 1
@@ -208,6 +209,10 @@ class ModelUnavailable(Outage):
 
 class ModelRejected(ModelUnavailable):
     retryable = False
+
+
+class LimiterUnavailable(Outage):
+    """Redis. A reader never sees it."""
 
 
 class DiskFull(Outage):
