@@ -4,12 +4,10 @@ import logging
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 
-from doors import ASKED, SESSION, Doors, frames, opened
+from doors import ASKED, SESSION, Doors, check_problem, frames, opened
 from quoth.api.bodies import MAX_BODY
 from quoth.api.schemas import Problem
 from quoth.bootstrap import fingerprint_of
@@ -27,18 +25,6 @@ BODY_DOORS = ["/chat", "/chat/stream", "/search"]
 async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
     async with opened(tmp_path) as joined:
         yield joined
-
-
-def check_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
-    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
-    body: dict[str, Any] = response.json()
-    Problem.model_validate(body)
-    assert (body["error_code"], body["status"], body["type"]) == (code, status, f"/errors/{code}")
-    assert body["detail"] == body["message"]
-    assert body["instance"] == response.request.url.path
-    assert body["request_id"] == response.headers["x-request-id"]
-    assert uuid.UUID(body["request_id"]).version == 4
-    return body
 
 
 CHAT_ERRORS: list[tuple[dict[str, object], int, str]] = [

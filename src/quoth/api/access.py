@@ -41,7 +41,7 @@ SEND_ONE = "Send the header `Authorization: Bearer KEY`; `quoth keys create` mak
 
 
 def path_of(request: Request) -> str:
-    """What the router goes by. `request.url` is made of the Host header too, with which anybody could choose a path."""
+    """What the router goes by; `request.url` is put together from the Host header too."""
     return str(request.scope["path"])
 
 
