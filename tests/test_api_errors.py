@@ -263,7 +263,12 @@ async def test_every_response_has_an_id_of_its_own_and_the_security_headers(door
     assert {uuid.UUID(value).version for value in ids} == {4}
     assert first.headers["x-content-type-options"] == "nosniff"
     assert first.headers["content-security-policy"].startswith("default-src 'none'")
-    assert "access-control-allow-origin" not in first.headers
+
+
+@pytest.mark.parametrize("path", ["/books", "/healthz", "/nowhere", "/openapi.json"])
+async def test_no_other_site_may_read_an_answer_unless_it_was_let_in(doors: Doors, path: str) -> None:
+    answer = await doors.client.get(path, headers={"origin": "https://evil.example"})
+    assert "access-control-allow-origin" not in answer.headers
 
 
 async def test_a_client_may_bring_its_own_request_id(doors: Doors) -> None:
