@@ -1,5 +1,5 @@
-"""`GET /`, `/widget.js` and their assets: the reader's page and the button for other sites, served from the package with
-no request to anywhere else."""
+"""`GET /`, `/widget.js` and their assets: the reader's page and the button for other sites, served from the package
+with no request to anywhere else."""
 
 from __future__ import annotations
 
