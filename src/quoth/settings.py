@@ -75,6 +75,10 @@ def _each_of(value: object) -> object:
     return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
 
 
+def _names(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
 def _server(value: str) -> str:
     if not re.fullmatch(r"https?://[^/@\s]+(/\S*)?", value):
         raise ValueError("Write http://host:port or https://host:port; a key goes into QDRANT_API_KEY")
@@ -136,6 +140,9 @@ class Settings(BaseModel):
     crawl_requests: int = Field(default=8, ge=1, le=64, description="Requests of a crawl under way at once.")
     allow_private: bool = Field(
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
+    )
+    allowed_hosts: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+        default=(), description="Host names by which agents reach `/mcp` of a server on loopback, through a proxy."
     )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(_lower)] = Field(
         default="warning", description="Least important log line that is written."

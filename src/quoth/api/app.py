@@ -17,13 +17,15 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, child, health, ingestion, search, webhook
+from quoth.api import books, chat, child, health, ingestion, llms, mcp, openai, search, webhook
 from quoth.api.doorway import Doorway
 from quoth.api.jobs import Jobs, Launch
+from quoth.api.openai_schemas import OpenAIProblem
 from quoth.api.pages import install_pages
 from quoth.api.problems import install_problems
 from quoth.api.schemas import Problem
 from quoth.bootstrap import Quoth, bootstrap
+from quoth.completions import CompletionRequest
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
 from quoth.requests import ChatRequest, IngestRequest, SearchRequest
@@ -49,11 +51,13 @@ def create_app(
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
         async with joined as app.state.quoth:
             app.state.jobs = Jobs(app.state.quoth, launch)
+            app.state.agents = mcp.AgentSessions(app.state.quoth)
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await settle(app.state.jobs)
             warming = asyncio.create_task(warm(app.state.quoth))
             yield
             await app.state.jobs.close()
+            await app.state.agents.close()
             warming.cancel()
             await asyncio.wait([warming])
 
@@ -63,7 +67,7 @@ def create_app(
     )
     app.add_middleware(Doorway)
     install_problems(app)
-    for door in (chat, search, books, ingestion, webhook, health):
+    for door in (chat, search, books, llms, openai, mcp, ingestion, webhook, health):
         app.include_router(door.router)
     install_pages(app)
     document(app)
@@ -96,7 +100,10 @@ def document(app: FastAPI) -> None:
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             _, ours = models_json_schema(
-                [(model, "validation") for model in (ChatRequest, SearchRequest, IngestRequest, Problem)],
+                [
+                    (model, "validation")
+                    for model in (ChatRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
+                ],
                 ref_template="#/components/schemas/{model}",
             )
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])

@@ -106,10 +106,9 @@ class GroundingReport(Documented):
     sentences: list[CheckedSentence]
 
 
-class ChatResponse(Documented):
-    """The one answer."""
+class AnswerDetails(Documented):
+    """All that is said about an answer, but its text."""
 
-    answer: str | None
     fallback_message: str | None
     sources: list[SourceCitation | SelectedTextCitation]
     metadata: ResponseMetadata
@@ -121,6 +120,12 @@ class ChatResponse(Documented):
     model: str | None
     tokens_used: int
     grounding: GroundingReport
+
+
+class ChatResponse(AnswerDetails):
+    """The one answer."""
+
+    answer: str | None
 
 
 class ChunkFields(Documented):
@@ -305,8 +310,8 @@ class ReadyResponse(Documented):
     status: str
 
 
-def problems(*statuses: int) -> Responses:
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+def problems(*statuses: int, shape: str = "Problem") -> Responses:
+    content = {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
     named: Responses = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
     return {**named, "default": {"description": "Any other error, in the same shape", "content": content}}
 
@@ -332,3 +337,21 @@ JOB_EVENTS: Responses = {
     },
     **problems(400, 404, 503),
 }
+
+TEXT: Responses = {
+    200: {"description": "Plain text", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(400, 404, 503),
+}
+
+_RPC = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]}
+MCP_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _RPC}}}}
+MCP: Responses = {
+    200: {
+        "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
+        "content": {"application/json": {"schema": _RPC}, "text/event-stream": {"schema": {"type": "string"}}},
+    },
+    202: {"description": "A notification was taken note of"},
+    **problems(400, 403, 404, 406, 413, 415),
+}
+for _status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, declared as what MCP clients look for
+    MCP[_status]["content"] = {**MCP[_status]["content"], "application/json": {"schema": _RPC}}
