@@ -8,6 +8,7 @@ tool, with our message, so that the agent reads it and does better. The SDK take
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,15 +18,17 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from quoth import __version__
+from quoth import __version__, logs
 from quoth.bootstrap import Quoth
 from quoth.domain import Book, Chunk, Filters, Passage
-from quoth.errors import NotFound, QuothError, UnknownChunk, WrongUsage
+from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.reading import pages_of, trail_of, whole
 from quoth.requests import ChatRequest, Name, ToolRequest, parse
 from quoth.views import View, answer_view, chunk_view
+
+logger = logging.getLogger(__name__)
 
 SCHEME = "quoth://"
 LISTED = 100  # resources in one answer
@@ -86,7 +89,7 @@ class Agents:
         }
 
     def server(self) -> Server[Any]:
-        return Server(
+        server: Server[Any] = Server(
             "quoth",
             title="Quoth",
             version=__version__,
@@ -97,6 +100,8 @@ class Agents:
             on_list_resource_templates=self.list_templates,
             on_read_resource=self.read_resource,
         )
+        server.middleware.append(explained)
+        return server
 
     # --- tools -------------------------------------------------------------------------------------------------------
 
@@ -226,11 +231,7 @@ class Agents:
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        try:
-            _, chunks = await self._page_at(params.uri)
-        except QuothError as error:
-            code = types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR
-            raise MCPError(code, told(error), data={"uri": params.uri}) from error
+        _, chunks = await self._page_at(params.uri)
         text = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=whole(chunks))
         return types.ReadResourceResult(contents=[text])
 
@@ -241,6 +242,23 @@ class Agents:
         if record is None:
             raise NotFound(f"The book {book_id} has no page {source_file}.", hint="resources/list names them.")
         return book, await self._quoth.index.chunks(book_id, record.chunk_ids)
+
+
+async def explained(context: Context, call_next: Callable[[Context], Awaitable[Any]]) -> Any:
+    """What leaves as an error of the protocol: our message, or, for a fault that nobody foresaw, none of its inside.
+    The SDK would tell it to older clients; it is the last handler of this door, which on stdio has no other."""
+    mark = logs.request_id.set(None if context.request is None else str(context.request.state.request_id))
+    try:
+        return await call_next(context)
+    except (MCPError, ValidationError):
+        raise
+    except QuothError as error:
+        raise MCPError(types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, told(error)) from error
+    except Exception as error:
+        logger.exception("unhandled %s in %s", type(error).__name__, context.method)
+        raise MCPError(types.INTERNAL_ERROR, told(InternalError(""))) from error
+    finally:
+        logs.request_id.reset(mark)
 
 
 def address(book_id: str, source_file: str) -> str:

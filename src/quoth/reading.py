@@ -33,14 +33,13 @@ async def pages_of(library: Library, book_id: str) -> list[PageRecord]:
     return sorted((record for record in records.values() if record.chunk_ids), key=_place)
 
 
-def _place(record: PageRecord) -> tuple[str, int, int, list[tuple[int, str]]]:
-    """By module, chapter and lesson; where there are none, by file as people count: 2 before 10."""
+def _place(record: PageRecord) -> tuple[int, int, list[tuple[int, str]]]:
+    """By chapter and lesson where they count through the book (mdBook); where they count within a module, or there are
+    none, by file as people count: 2 before 10."""
     natural = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(record.source_file)]
-    return (record.module or "", _or_first(record.chapter), _or_first(record.lesson), natural)
-
-
-def _or_first(number: int | None) -> int:
-    return -1 if number is None else number
+    through = (record.chapter, record.lesson) if record.module is None else (None, None)
+    chapter, lesson = (-1 if number is None else number for number in through)
+    return chapter, lesson, natural
 
 
 async def text_of(index: ChunkIndex, record: PageRecord) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Verbose, app, run, settings_for
 
@@ -16,6 +18,8 @@ def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False)
 
         from quoth.agents import Agents
 
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # a thread waits for input and cannot be told to stop
         server = Agents(quoth).server()
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
