@@ -265,11 +265,12 @@ async def test_a_wrong_request_is_the_clients_typed_error_and_our_problem(
 
 
 async def test_the_nearest_known_field_is_named_at_each_depth(doors: Doors) -> None:
-    for fields, hint in [
+    cases: list[tuple[dict[str, object], str]] = [
         ({"temprature": 1}, "temperature"),
         ({"quoth": {"topk": 1}}, "top_k"),
         ({"quoth": {"filters": {"layers": "L1"}}}, "layer"),
-    ]:
+    ]
+    for fields, hint in cases:
         assert f"`{hint}`" in (await post(doors, **fields)).json()["hint"]
 
 

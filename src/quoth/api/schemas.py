@@ -344,7 +344,17 @@ TEXT: Responses = {
 }
 
 _RPC = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]}
-MCP_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _RPC}}}}
+_CALL = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["integer", "string"], "description": "Left out: a notification"},
+        "method": {"type": "string", "examples": ["tools/call"]},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
+MCP_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _CALL}}}}
 MCP: Responses = {
     200: {
         "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
