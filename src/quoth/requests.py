@@ -44,7 +44,7 @@ def _uuid4(value: str) -> str:
 
 
 QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
-SessionId = Annotated[str, AfterValidator(_uuid4)]
+SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid"})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
 

@@ -174,7 +174,9 @@ def check_message(message: object) -> None:
     """What is no message at all is refused here, in words that can be read; the rest is the SDK's to judge."""
     if not isinstance(message, dict):
         raise InvalidJson("The body is JSON, but not one object.")
-    if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
+    known = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    number = message.get("id", 0)  # left out in a notification
+    if not known or type(number) not in (int, str) or not isinstance(message.get("params", {}), dict):
         raise WrongUsage("The body is no request of JSON-RPC 2.0.", hint="See https://modelcontextprotocol.io.")
 
 

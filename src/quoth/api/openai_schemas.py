@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from quoth.api.schemas import AnswerDetails, Documented, Problem, Responses, problems
+from quoth.api.schemas import AnswerDetails, Documented, Problem, Responses, events, problems
 
 
 class OpenAIError(Documented):
@@ -74,7 +74,7 @@ COMPLETION: Responses = {
     200: {
         "description": "One completion; with `stream` chunks as server-sent events (`data: {…}`), then `data: [DONE]`",
         "model": Completion,
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events(),
     },
     **problems(400, 404, 413, 415, 503, shape=OpenAIProblem.__name__),
 }

@@ -322,10 +322,20 @@ def answers(model: type[BaseModel] | None, *errors: int) -> Responses:
     return {**success, **problems(*errors)}
 
 
+def events(*names: str) -> dict[str, Any]:
+    """Server-sent events of these names, or without a name; `itemSchema` is OpenAPI 3.2's word for one of them."""
+    data = {"type": "string", "contentMediaType": "application/json"}
+    item = {"type": "object", "properties": {"data": data}, "required": ["data"]}
+    if names:
+        properties = {"event": {"enum": list(names)}, "data": data}
+        item = {"type": "object", "properties": properties, "required": ["event", "data"]}
+    return {"text/event-stream": {"itemSchema": item}}
+
+
 STREAM: Responses = {
     200: {
         "description": "status, retrieval, delta*, sources, grounding, done – or error; each with JSON data",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events("status", "retrieval", "delta", "sources", "grounding", "done", "error"),
     },
     **problems(400, 404, 413, 415, 503),
 }
@@ -333,7 +343,7 @@ STREAM: Responses = {
 JOB_EVENTS: Responses = {
     200: {
         "description": "progress*, then completed or failed; each with the whole job as JSON data",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events("progress", "completed", "failed", "error"),
     },
     **problems(400, 404, 503),
 }
@@ -358,7 +368,7 @@ MCP_REQUEST = {"requestBody": {"required": True, "content": {"application/json":
 MCP: Responses = {
     200: {
         "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
-        "content": {"application/json": {"schema": _RPC}, "text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"application/json": {"schema": _RPC}, **events("message")},
     },
     202: {"description": "A notification was taken note of"},
     **problems(400, 403, 404, 406, 413, 415),
