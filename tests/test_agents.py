@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, opened, served
+from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
 from quoth.agents import LISTED, address, place_of
 from quoth.api.schemas import ChatResponse, Problem
 from quoth.bootstrap import fingerprint_of
@@ -281,6 +281,31 @@ async def test_a_server_for_others_is_reached_by_any_name(tmp_path: Path) -> Non
         assert (await rpc(doors, PING, host="books.example.com")).status_code == 200
         foreign = await rpc(doors, PING, host="books.example.com", origin="https://evil.example")
         assert foreign.status_code == 403
+
+
+async def test_an_agent_sees_no_more_than_its_key(tmp_path: Path) -> None:
+    async with closed(tmp_path, books=2) as doors, served(doors.quoth) as at:
+        http = httpx2.AsyncClient(headers=await a_key(doors, book_id="book-2"))
+        async with Client(streamable_http_client(f"{at}/mcp", http_client=http), mode="legacy") as client:
+            assert [one.uri for one in (await client.list_resources()).resources] == ["quoth://book-2/topics.md"]
+            found = (await client.call_tool("search", {"query": ASKED})).structured_content
+            assert {result["id"].partition("/")[0] for result in found["results"]} == {"book-2"}
+            asked = (await client.call_tool("ask", {"query": ASKED})).structured_content
+            assert asked["metadata"]["book_id"] == "book-2"
+            for tool, arguments in [
+                ("search", {"query": ASKED, "book_id": "book"}),
+                ("ask", {"query": ASKED, "book_id": "book"}),
+                ("fetch", {"id": found["results"][0]["id"].replace("book-2/", "book/")}),
+                ("fetch", {"id": "quoth://book/topics.md"}),
+            ]:
+                assert text_of(await client.call_tool(tool, arguments)).endswith("[UNKNOWN_BOOK]"), tool
+
+
+async def test_where_keys_are_needed_any_name_will_do(tmp_path: Path) -> None:
+    async with closed(tmp_path) as doors:
+        headers = {**await a_key(doors), "host": "books.example.com"}
+        assert (await rpc(doors, PING, **headers)).status_code == 200
+        assert (await rpc(doors, PING, host="books.example.com")).status_code == 401
 
 
 class SlowLibrary(MemoryLibrary):

@@ -13,7 +13,7 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk
 
-from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, opened, served
+from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
 from quoth.api.openai_schemas import Completion, ModelResponse, ModelsResponse, OpenAIProblem
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery, Turn
@@ -33,9 +33,8 @@ async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
 
 def client_of(doors: Doors, **options: Any) -> openai.AsyncOpenAI:
     http = httpx2.AsyncClient(transport=httpx2.ASGITransport(doors.app))
-    return openai.AsyncOpenAI(
-        base_url="http://quoth.test/v1", api_key="none", http_client=http, max_retries=0, **options
-    )
+    given = {"base_url": "http://quoth.test/v1", "api_key": "none", "max_retries": 0, **options}
+    return openai.AsyncOpenAI(http_client=http, **given)
 
 
 async def post(doors: Doors, **fields: object) -> httpx2.Response:
@@ -310,6 +309,29 @@ async def test_each_status_is_the_clients_own_exception(
             await client_of(doors).models.list()
         assert raised.value.type == type_
         assert raised.value.request_id == raised.value.response.headers["x-request-id"]
+
+
+async def test_the_key_of_the_client_is_the_key_of_the_server(tmp_path: Path) -> None:
+    async with closed(tmp_path, books=2) as doors:
+        with pytest.raises(openai.AuthenticationError):
+            await client_of(doors).models.list()
+        key = (await a_key(doors, book_id="book-2"))["authorization"].removeprefix("Bearer ")
+        client = client_of(doors, api_key=key)
+        assert [model.id for model in (await client.models.list()).data] == ["quoth/book-2"]
+        completion = await client.chat.completions.create(model="quoth", messages=[{"role": "user", "content": ASKED}])
+        assert (completion.model_extra or {})["quoth"]["metadata"]["book_id"] == "book-2"
+        with pytest.raises(openai.NotFoundError):
+            await client.chat.completions.create(model="quoth/book", messages=[{"role": "user", "content": ASKED}])
+
+
+async def test_too_many_requests_are_the_clients_rate_limit_error(tmp_path: Path) -> None:
+    async with closed(tmp_path, settings={"rate_limit": 1}) as doors:
+        key = (await a_key(doors))["authorization"].removeprefix("Bearer ")
+        client = client_of(doors, api_key=key)
+        await client.models.list()
+        with pytest.raises(openai.RateLimitError) as raised:
+            await client.models.list()
+        assert (raised.value.code, raised.value.type) == ("RATE_LIMITED", "rate_limit_error")
 
 
 class FailingIndex(MemoryIndex):

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,7 +40,7 @@ INSTRUCTIONS = (
     " the book does not hold it. `search` finds passages, `fetch` reads the whole page of one. Cite the `url` given."
 )
 
-Context = Any  # the SDK's request context; what we use of it is its `request`
+Context = ServerRequestContext[Any, Any]  # what we use of it is its `request`, which stdio has none of
 
 
 class SearchArguments(ToolRequest):
@@ -78,9 +79,9 @@ ANSWERED = {
 
 
 class Agents:
-    def __init__(self, quoth: Quoth, *, owner: Callable[[Context], str] = lambda context: "") -> None:
-        """`owner` tells to whom the sessions of a request belong."""
-        self._quoth = quoth
+    def __init__(self, seen: Callable[[Any], Quoth], owner: Callable[[Any], str] = lambda request: "") -> None:
+        """What whoever sent an HTTP request (None on stdio) may see, and to whom its sessions belong."""
+        self._seen = seen
         self._owner = owner
         self._tools: Mapping[str, Callable[[Context, Any], Awaitable[tuple[str, View]]]] = {
             "search": self._search,
@@ -106,7 +107,9 @@ class Agents:
     # --- tools -------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, context: Context, params: object) -> types.ListToolsResult:
-        books = ", ".join(f"{book.book_id} ({book.title})" for book in (await self._quoth.library.books())[:MOST_BOOKS])
+        books = ", ".join(
+            f"{book.book_id} ({book.title})" for book in (await self._seen(context.request).books())[:MOST_BOOKS]
+        )
         there = f" Books: {books}." if books else ""
         return types.ListToolsResult(
             tools=[
@@ -134,13 +137,14 @@ class Agents:
         )
 
     async def _search(self, context: Context, arguments: Any) -> tuple[str, View]:
+        quoth = self._seen(context.request)
         wanted = parse(SearchArguments, arguments)
         found: list[Passage] = []
         judged: list[View] = []
-        for book in await self._books(wanted.book_id):
+        for book in await _books(quoth, wanted.book_id):
             search = wanted.to_search(book=book, within=Filters())
             assert search is not None, "nothing is narrower than everything"
-            evidence, verdict = await self._quoth.conversations.search(search)
+            evidence, verdict = await quoth.conversations.search(search)
             found += evidence.passages
             judged.append(
                 {
@@ -154,37 +158,30 @@ class Agents:
         structured = {"results": [_result(passage.chunk) for passage in best], "books": judged}
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _books(self, book_id: str | None) -> list[Book]:
-        """Engines search one book at a time, so a server of hundreds wants to be told which."""
-        if book_id or self._quoth.settings.book:
-            return [await self._quoth.choose_book(book_id)]
-        books = await self._quoth.library.books()
-        if not books or len(books) > MOST_BOOKS:
-            return [await self._quoth.choose_book(None)]
-        return books
-
     async def _fetch(self, context: Context, arguments: Any) -> tuple[str, View]:
+        quoth = self._seen(context.request)
         wanted = parse(FetchArguments, arguments).id
         metadata: View = {}
         if wanted.startswith(SCHEME):
-            book, chunks = await self._page_at(wanted)
+            book, chunks = await _page_at(quoth, wanted)
         else:
             book_id, _, chunk_id = wanted.partition("/")
-            book = await self._quoth.library.book(book_id)
-            near = await self._quoth.index.chunks(book_id, [chunk_id])
+            book = await _book(quoth, book_id)
+            near = await quoth.index.chunks(book_id, [chunk_id])
             if not near:
                 raise UnknownChunk(f"The book {book_id} has no passage {chunk_id}.", hint="Ids come from `search`.")
-            chunks = await self._quoth.index.page(book_id, near[0].parent_doc_id)
+            chunks = await quoth.index.page(book_id, near[0].parent_doc_id)
             metadata = {"passage": chunk_view(near[0])}
         structured = _page(wanted, book, chunks, metadata)
         return json.dumps(structured, ensure_ascii=False), structured
 
     async def _ask(self, context: Context, arguments: Any) -> tuple[str, View]:
+        quoth = self._seen(context.request)
         asked = parse(ChatRequest, arguments)
-        book = await self._quoth.choose_book(asked.book_id)
+        book = await quoth.choose_book(asked.book_id)
         request_id = str(uuid.uuid4()) if context.request is None else str(context.request.state.request_id)
-        question = asked.to_question(book=book, request_id=request_id, top_k=self._quoth.settings.top_k)
-        answer = await self._quoth.conversations.answer(replace(question, owner=self._owner(context)))
+        question = asked.to_question(book=book, request_id=request_id, top_k=quoth.settings.top_k)
+        answer = await quoth.conversations.answer(replace(question, owner=self._owner(context.request)))
         view = answer_view(answer)
         return _readable(view), view
 
@@ -199,11 +196,12 @@ class Agents:
             after = place_of(params.cursor) if params is not None and params.cursor else ("", "")
         except WrongUsage as error:
             raise MCPError(types.INVALID_PARAMS, "This cursor was not given by this server.") from error
+        quoth = self._seen(context.request)
         listed: list[types.Resource] = []
-        for book in await self._quoth.library.books():
+        for book in await quoth.books():
             if book.book_id < after[0]:
                 continue
-            for record in sorted(await pages_of(self._quoth.library, book.book_id), key=lambda one: one.source_file):
+            for record in sorted(await pages_of(quoth.library, book.book_id), key=lambda one: one.source_file):
                 if (book.book_id, record.source_file) <= after:
                     continue
                 if len(listed) == LISTED:
@@ -231,31 +229,43 @@ class Agents:
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        _, chunks = await self._page_at(params.uri)
+        _, chunks = await _page_at(self._seen(context.request), params.uri)
         text = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=whole(chunks))
         return types.ReadResourceResult(contents=[text])
 
-    async def _page_at(self, uri: str) -> tuple[Book, list[Chunk]]:
-        book_id, source_file = place_of(uri)
-        book = await self._quoth.library.book(book_id)
-        record = (await self._quoth.library.page_records(book_id)).get(source_file)
-        if record is None:
-            raise NotFound(f"The book {book_id} has no page {source_file}.", hint="resources/list names them.")
-        return book, await self._quoth.index.chunks(book_id, record.chunk_ids)
+
+async def _book(quoth: Quoth, book_id: str) -> Book:
+    quoth.check_book(book_id)
+    return await quoth.library.book(book_id)
 
 
-async def explained(context: Context, call_next: Callable[[Context], Awaitable[Any]]) -> Any:
+async def _books(quoth: Quoth, book_id: str | None) -> list[Book]:
+    """Engines search one book at a time, so a server of hundreds wants to be told which."""
+    books = [] if book_id or quoth.settings.book else await quoth.books()
+    return books if 0 < len(books) <= MOST_BOOKS else [await quoth.choose_book(book_id)]
+
+
+async def _page_at(quoth: Quoth, uri: str) -> tuple[Book, list[Chunk]]:
+    book_id, source_file = place_of(uri)
+    book = await _book(quoth, book_id)
+    record = (await quoth.library.page_records(book_id)).get(source_file)
+    if record is None:
+        raise NotFound(f"The book {book_id} has no page {source_file}.", hint="resources/list names them.")
+    return book, await quoth.index.chunks(book_id, record.chunk_ids)
+
+
+async def explained(ctx: Context, call_next: CallNext) -> HandlerResult:
     """What leaves as an error of the protocol: our message, or, for a fault that nobody foresaw, none of its inside.
     The SDK would tell it to older clients; it is the last handler of this door, which on stdio has no other."""
-    mark = logs.request_id.set(None if context.request is None else str(context.request.state.request_id))
+    mark = logs.request_id.set(None if ctx.request is None else str(ctx.request.state.request_id))
     try:
-        return await call_next(context)
+        return await call_next(ctx)
     except (MCPError, ValidationError):
         raise
     except QuothError as error:
         raise MCPError(types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, told(error)) from error
     except Exception as error:
-        logger.exception("unhandled %s in %s", type(error).__name__, context.method)
+        logger.exception("unhandled %s in %s", type(error).__name__, ctx.method)
         raise MCPError(types.INTERNAL_ERROR, told(InternalError(""))) from error
     finally:
         logs.request_id.reset(mark)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from quoth.api.bodies import check_media_type, decode, read_bytes
+from quoth.api.access import Guard
+from quoth.api.bodies import check_media_type, decode
 from quoth.api.parts import owner_of, quoth_of
 from quoth.api.problems import problem_response
 from quoth.api.schemas import MCP, MCP_REQUEST
-from quoth.bootstrap import Quoth
 from quoth.errors import (
     BodyTooLarge,
     Forbidden,
@@ -43,8 +42,7 @@ HOST_HINT = "Name the hosts by which this server is reached in QUOTH_ALLOWED_HOS
 class AgentSessions:
     """The SDK's session manager, started with the first request and kept in a task of its own until the server ends."""
 
-    def __init__(self, quoth: Quoth) -> None:
-        self._quoth = quoth
+    def __init__(self) -> None:
         self._starting = asyncio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None
         self._running: asyncio.Task[None] | None = None
@@ -58,13 +56,13 @@ class AgentSessions:
                 await started.wait()
             return self._manager
 
-    def _made(self) -> StreamableHTTPSessionManager:
+    @staticmethod
+    def _made() -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from quoth.agents import Agents
 
-        agents = Agents(self._quoth, owner=lambda context: owner_of(context.request))
-        return StreamableHTTPSessionManager(agents.server(), stateless=True)
+        return StreamableHTTPSessionManager(Agents(quoth_of, owner_of).server(), stateless=True)
 
     async def close(self) -> None:
         if self._running is not None:
@@ -143,16 +141,21 @@ def _refusal(status: int, told: str) -> QuothError:
     return kinds.get(status, WrongUsage)(told or "The message was refused.")
 
 
-def check_reached(request: Request, allowed: Collection[str], *, only_here: bool) -> None:
+async def check_reached(request: Request) -> None:
     """A page of another site must not talk to a server on its reader's own machine, by whatever name it reaches it
-    (DNS rebinding): there, only names of this machine and those that the operator gave are answered to. A server for
-    others asks for keys instead, which such a page does not have. `Origin` is sent by browsers alone."""
-    host = _name(f"//{request.headers.get('host', '')}")
-    if only_here and not (_is_here(host) or host in allowed):
+    (DNS rebinding). Where keys are needed, it has none. Where not, the server is asked by names of this machine and by
+    those that the operator gave, and from pages of no other site. `Origin` is sent by browsers alone."""
+    guard = cast(Guard, request.app.state.guard)
+    if await guard.closed():
+        return
+    settings = quoth_of(request).settings
+    host, origin = _name(f"//{request.headers.get('host', '')}"), request.headers.get("origin")
+    if settings.is_local and not (_is_here(host) or host in settings.allowed_hosts):
         raise Forbidden(f"This server is not reached by the name {host!r}.", hint=HOST_HINT)
-    origin = request.headers.get("origin")
-    if origin is not None and (name := _name(origin)) != host and not (_is_here(name) or name in allowed):
-        raise Forbidden(f"Pages of {origin} may not ask here.", hint=HOST_HINT)
+    if origin is None or _name(origin) == host or _is_here(_name(origin)):
+        return
+    if _name(origin) not in settings.allowed_hosts and not await guard.lets_in(origin):
+        raise Forbidden(f"Pages of {origin} may not ask here.", hint="Its operator allows it: QUOTH_CORS_ORIGINS.")
 
 
 def _name(address: str) -> str:
@@ -183,10 +186,9 @@ def check_message(message: object) -> None:
 @router.post("/mcp", responses=MCP, openapi_extra=MCP_REQUEST)
 async def mcp(request: Request) -> Response:
     """The Model Context Protocol: tools `search`, `fetch` and `ask`, and the pages of the books as resources."""
-    settings = quoth_of(request).settings
-    check_reached(request, settings.allowed_hosts, only_here=_is_here(settings.host))
+    await check_reached(request)
     check_media_type(request.headers.get("content-type", ""))
-    body = await read_bytes(request)
+    body = await request.body()
     check_message(decode(body))
     sessions = cast(AgentSessions, request.app.state.agents)
     return Handed(await sessions.manager(), body)

@@ -48,7 +48,9 @@ async def book_of(quoth: Quoth, model: str) -> Book:
     """The book that a model's name means; `quoth` alone means the only one, or the configured one."""
     if model == PREFIX:
         return await quoth.choose_book(None)
-    return await quoth.library.book(model.removeprefix(f"{PREFIX}/"))
+    book_id = model.removeprefix(f"{PREFIX}/")
+    quoth.check_book(book_id)
+    return await quoth.library.book(book_id)
 
 
 @router.post("/chat/completions", openapi_extra=documented(CompletionRequest), responses=COMPLETION)
@@ -86,7 +88,7 @@ async def chunked(events: AnswerEvents, chunks: Chunks) -> AsyncGenerator[Event,
 async def models(request: Request) -> JSONResponse:
     """Every book, as a model."""
     quoth = quoth_of(request)
-    known = await quoth.library.books()
+    known = await quoth.books()
     return JSONResponse({"object": "list", "data": [await view_of(quoth, book) for book in known]})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from quoth.api.access import scope_needed
 from quoth.api.openai_schemas import OpenAIProblem
 from quoth.api.problems import MEDIA_TYPE, RETRY_SOON, problem
 from quoth.api.schemas import Problem
@@ -28,6 +30,7 @@ from quoth.errors import (
     IndexUnavailable,
     NotAcceptable,
     QuothError,
+    RateLimited,
     Unauthorized,
     UnknownBook,
     UnsupportedMediaType,
@@ -41,15 +44,22 @@ REQUEST_ID = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
 # One of the errors that each status may mean.
 PROBLEMS: tuple[QuothError, ...] = (
     EmptyQuery("The question is empty."),
-    Unauthorized("The signature of the webhook is wrong."),
-    Forbidden("my-docs is in no folder that may be ingested over HTTP."),
+    Unauthorized("No key was shown."),
+    Forbidden("This key may ask, but here one that may ingest is needed."),
     UnknownBook("There is no book 'atlantis'."),
+    RateLimited("100 requests a minute are allowed.", details={"retry_after": 20, "limit": 100}),
     NotAcceptable("The client must accept application/json and text/event-stream."),
     Conflict("Book 'my-book' is being ingested: job 7 is running."),
     BodyTooLarge("The body is larger than 1,048,576 bytes."),
     UnsupportedMediaType("The body was sent with `text/plain`."),
     IndexUnavailable("The index cannot be read."),
 )
+
+KEY = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Made by `quoth keys create`; needed as soon as there is one, and always beyond loopback",
+}
 
 Schema = dict[str, Any]
 
@@ -64,8 +74,11 @@ def document(app: FastAPI) -> None:
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
             for door, path, operation in operations(schema):
                 add_examples(operation, examples().get(door, {}))
+                if scope_needed(path) is not None:
+                    add_key(operation)
                 add_problems(operation, path)
                 add_headers(operation)
+            schema["components"]["securitySchemes"] = {"key": KEY}
             app.openapi_schema = schema
         return app.openapi_schema
 
@@ -97,6 +110,15 @@ def add_examples(operation: Schema, example: Schema) -> None:
         content[example["response"]["type"]]["example"] = example["response"]["body"]
 
 
+def add_key(operation: Schema) -> None:
+    """What may be answered where a key is needed; it is not needed everywhere, so `{}` is allowed too."""
+    operation["security"] = [{"key": []}, {}]
+    shape = operation["responses"]["default"]["content"]
+    for status in (401, 403, 429):
+        response = {"description": HTTPStatus(status).phrase, "content": dict(shape)}
+        operation["responses"].setdefault(str(status), response)
+
+
 def add_problems(operation: Schema, path: str) -> None:
     for error in PROBLEMS:
         content = operation["responses"].get(str(error.status), {}).get("content", {})
@@ -112,5 +134,5 @@ def add_headers(operation: Schema) -> None:
             "description": "The one of the request when it is a UUID v4, otherwise a new one; in every log line",
             "schema": {"type": "string", "format": "uuid"},
         }
-        if status == "503":
+        if status in ("429", "503"):
             headers["Retry-After"] = {"description": "Seconds", "schema": {"type": "integer"}, "example": RETRY_SOON}

@@ -20,7 +20,7 @@ def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False)
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)  # a thread waits for input and cannot be told to stop
-        server = Agents(quoth).server()
+        server = Agents(lambda request: quoth).server()
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
