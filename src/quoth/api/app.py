@@ -17,7 +17,7 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, child, health, ingestion, search, webhook
+from quoth.api import books, chat, child, health, ingestion, run, search, sessions, webhook
 from quoth.api.doorway import Doorway
 from quoth.api.jobs import Jobs, Launch
 from quoth.api.pages import install_pages
@@ -26,7 +26,7 @@ from quoth.api.schemas import Problem
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
-from quoth.requests import ChatRequest, IngestRequest, SearchRequest
+from quoth.requests import ChatRequest, IngestRequest, RunRequest, SearchRequest
 from quoth.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def create_app(
     )
     app.add_middleware(Doorway)
     install_problems(app)
-    for door in (chat, search, books, ingestion, webhook, health):
+    for door in (chat, run, sessions, search, books, ingestion, webhook, health):
         app.include_router(door.router)
     install_pages(app)
     document(app)
@@ -96,7 +96,7 @@ def document(app: FastAPI) -> None:
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             _, ours = models_json_schema(
-                [(model, "validation") for model in (ChatRequest, SearchRequest, IngestRequest, Problem)],
+                [(model, "validation") for model in (ChatRequest, RunRequest, SearchRequest, IngestRequest, Problem)],
                 ref_template="#/components/schemas/{model}",
             )
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
