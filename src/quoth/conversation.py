@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -39,7 +40,7 @@ from quoth.ordering import SessionOrder
 from quoth.ports import ChunkIndex, Clock, Library
 from quoth.questions import FollowUpOptions
 from quoth.remembering import Memory
-from quoth.replying import Reply, Replying, ReplyOptions, SoFar
+from quoth.replying import MayUseModel, Reply, Replying, ReplyOptions, SoFar
 from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
@@ -110,6 +111,12 @@ class Conversations:
         options = replace(self._options, keep_unanswered=None, topics=False)
         return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
 
+    def within(self, may_use_model: MayUseModel) -> Conversations:
+        """The same conversations for somebody whose model has a budget; beyond it the book answers in its own words."""
+        limited = copy(self)
+        limited._replying = Replying(self._options.reply, self._answering, may_use_model)
+        return limited
+
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
         """Find and judge, without answering."""
         evidence = await self._retriever.find(
@@ -161,7 +168,8 @@ class Conversations:
             yield Grounded(answer.grounding)
             await turn.store()
             await self._memory.record(answer, evidence)
-            self._memory.consider_topic(question)
+            if reply.model:  # which is there, and may be used
+                self._memory.consider_topic(question)
         yield Done(answer)
 
     async def forget(self, session_id: str, *, owner: str = "") -> None:

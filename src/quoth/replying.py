@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -22,9 +22,12 @@ from quoth.grounding import GroundingPolicy
 
 NOT_IN_SELECTION = "I could not find that in the selected text"
 MODEL_FAILED = "The language model could not be reached; these are the passages of the book that fit the question best."
+MODEL_SPENT = "The language model's answers for today are used up; this is the book in its own words."
 MODEL_STOPPED = "The language model broke off before its answer was complete."
 
 _MARKED = re.compile(r"\[(\d{1,3})\]")
+
+MayUseModel = Callable[[], Awaitable[bool]]  # whether the budget of whoever asks allows one more
 
 logger = logging.getLogger(__name__)
 
@@ -60,18 +63,23 @@ class SoFar:
 
 
 class Replying:
-    def __init__(self, options: ReplyOptions, answering: Answering | None) -> None:
+    def __init__(
+        self, options: ReplyOptions, answering: Answering | None, may_use_model: MayUseModel | None = None
+    ) -> None:
         """Without `answering` there is no language model, and the book answers in its own sentences."""
         self._options = options
         self._answering = answering
+        self._may_use_model = may_use_model
 
     async def reply(
         self, question: Question, evidence: Evidence, history: Sequence[Turn], so_far: SoFar, *, whole: bool
     ) -> AsyncGenerator[str | Reply]:
         """Pieces, joined they are the answer; then the reply. With `whole` nobody reads half of it, so a model that
         breaks off is a model that failed."""
-        if self._answering is None:
+        spent = self._answering is not None and not await self._model_is_allowed()
+        if self._answering is None or spent:
             reply = self._in_the_books_words(question, evidence)
+            reply = replace(reply, fallback_message=MODEL_SPENT if spent else "")
             so_far.written = lambda: reply.draft
             for line in reply.draft.text.splitlines(keepends=True):
                 so_far.said.append(line)
@@ -119,7 +127,7 @@ class Replying:
         citations = tuple(one for one in so_far.written().citations if one.index in marked)
         mode: AnswerMode = "no_results"
         if verdict.should_answer:
-            mode = "extractive" if self._answering is None else "full"
+            mode = "full" if so_far.model else "extractive"
         return Reply(
             Draft(text, citations),
             grounding.check(text, citations, question.query) if text else Grounding(),
@@ -130,6 +138,9 @@ class Replying:
 
     def refusal(self, question: Question) -> str:
         return NOT_IN_SELECTION if question.selected_text is not None else self._options.refusal
+
+    async def _model_is_allowed(self) -> bool:
+        return self._may_use_model is None or await self._may_use_model()
 
     def _in_the_books_words(self, question: Question, evidence: Evidence) -> Reply:
         draft = extractive.draft(question.query, evidence, self._options.extractive)

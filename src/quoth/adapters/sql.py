@@ -2,7 +2,7 @@
 are in `sql_conversations.py`.
 
 In and out: domain values, through the `Library` port. Each method hands one function with its statements to the
-database (`sql_database.py`), which runs it off the event loop in a transaction. The tables are in `sql_tables.py`.
+database (`database.py`), which runs it off the event loop in a transaction. The tables are in `sql_tables.py`.
 Nothing above knows that SQL exists.
 """
 
@@ -21,8 +21,9 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import make_url
 
+from quoth.adapters.database import Bounded, Database, delete_from, storable, upsert
 from quoth.adapters.sql_conversations import SqlConversations
-from quoth.adapters.sql_database import Bounded, Database, delete_from, storable, upsert
+from quoth.adapters.sql_keys import SqlKeys
 from quoth.adapters.sql_tables import ACTIVE, books, ingestion_jobs, page_records, recorded_questions
 from quoth.adapters.sqlite import SqliteDatabase
 from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion
@@ -68,6 +69,11 @@ class SqlLibrary(SqlConversations):
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
         self._now = now
+        self._keys = SqlKeys(database)
+
+    @property
+    def keys(self) -> SqlKeys:
+        return self._keys
 
     # --- books and what was ingested of them ---
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Integer, Row, String, and_, bindparam, case, 
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from quoth.adapters.sql_database import Database, delete_from, storable, upsert
+from quoth.adapters.database import Database, delete_from, storable, upsert
 from quoth.adapters.sql_tables import conversations, sessions
 from quoth.domain import Conversation, Turn
 from quoth.errors import SessionNotFound
