@@ -174,7 +174,8 @@ export class Turn {
     const { removed, total } = body.grounding;
     this.below.replaceChildren(
       ...[
-        body.metadata.low_confidence && element("p", { className: "caution" }, "The book touches on this only loosely. Read the sources before you rely on it."),
+        body.metadata.disclaimer && element("p", { className: "caution" }, body.metadata.disclaimer),
+        body.metadata.interrupted && element("p", { className: "caution" }, body.fallback_message),
         this.unsupported.length > 0 && this.doubts(total),
         removed > 0 && element("p", { className: "caution" }, `${removed} ${removed === 1 ? "sentence that" : "sentences that"} no source supports ${removed === 1 ? "was" : "were"} taken out.`),
         this.facts(body),
