@@ -120,8 +120,7 @@ SCRIPT = [
 async def test_whatever_door_is_asked_it_is_one_answer(
     tmp_path: Path, query: str, model: ScriptedModel | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parts = {"model": model} if model else {}
-    async with opened(tmp_path, **parts) as doors:
+    async with opened(tmp_path, model=model) as doors:
         client, quoth = doors.client, doors.quoth
 
         async def at_the_terminal(session: str, *, live: bool) -> Answer:

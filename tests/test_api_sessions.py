@@ -213,8 +213,8 @@ async def test_another_key_finds_no_session_at_any_door(tmp_path: Path, method: 
         mine, other = await a_key(doors), await a_key(doors)
         body = {"query": ASKED, "session_id": SESSION}
         assert (await doors.client.post("/chat", json=body, headers=mine)).status_code == 200
-        sent = {"json": body} if method == "POST" else {}
-        check_problem(await doors.client.request(method, path, headers=other, **sent), 404, "SESSION_NOT_FOUND")
+        sent = body if method == "POST" else None
+        check_problem(await doors.client.request(method, path, headers=other, json=sent), 404, "SESSION_NOT_FOUND")
         seen = await doors.client.get(f"/session/{SESSION}", headers=mine)
         assert len(seen.json()["messages"]) == 2
 
