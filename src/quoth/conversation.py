@@ -146,7 +146,7 @@ class Conversations:
             assembled = partial(self._assembled, question, evidence, verdict, watch)
             so_far = SoFar()
             turn.so_far = lambda: assembled(self._replying.broken_off(question, verdict, so_far))
-            yield Retrieved(evidence)
+            yield Retrieved(evidence, question.session_id)
 
             reply = self._replying.refusing(question)
             if verdict.should_answer:

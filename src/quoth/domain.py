@@ -608,6 +608,7 @@ class Status:
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     evidence: Evidence
+    session_id: str = ""  # told before the first word, so that who stops the answer can still ask on
 
 
 @dataclass(frozen=True, slots=True)

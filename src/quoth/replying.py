@@ -124,7 +124,8 @@ class Replying:
         """What was said, by a reply that will not be finished."""
         text = "".join(so_far.said)
         marked = {int(number) for number in _MARKED.findall(text)}
-        citations = tuple(one for one in so_far.written().citations if one.index in marked)
+        written = so_far.written()
+        citations = tuple(one for one in written.citations if one.index in marked)
         mode: AnswerMode = "no_results"
         if verdict.should_answer:
             mode = "full" if so_far.model else "extractive"
@@ -133,7 +134,7 @@ class Replying:
             grounding.check(text, citations, question.query) if text else Grounding(),
             mode_of(question, mode),
             model=so_far.model,
-            complete=False,
+            complete=not so_far.model and text == written.text != "",  # what a model would have added nobody knows
         )
 
     def refusal(self, question: Question) -> str:

@@ -205,9 +205,9 @@ def event_view(event: AnswerEvent) -> tuple[str, View]:
     match event:
         case Status(stage=stage):
             return "status", {"stage": stage}
-        case Retrieved(evidence=evidence):
+        case Retrieved(evidence=evidence, session_id=session_id):
             results = [passage_view(passage) for passage in evidence.passages]
-            return "retrieval", {"searched_query": evidence.query, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.query, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):

@@ -56,12 +56,14 @@ export class Turn {
   }
 
   // An exchange of the past.
-  restore({ response, unsupported, sources }) {
+  restore({ response, unsupported, sources, interrupted, disclaimer }) {
     this.text = response;
     this.unsupported = unsupported;
     this.cite(sources);
+    if (interrupted) return this.interrupted();
     this.settle();
-    if (!sources.length) this.refuse();
+    if (!sources.length) return this.refuse();
+    if (disclaimer) this.below.replaceChildren(element("p", { className: "caution" }, disclaimer));
   }
 
   stage(stage) {
