@@ -47,10 +47,10 @@ _PAGE = 1024
 _BITE = 128
 # Every search is a scan. The engine calls this a graph without edges that is never large enough to be used.
 _NO_GRAPH = engine.HnswIndexConfig(m=0, payload_m=0, ef_construct=4, full_scan_threshold=2**40)
-# Parts of a large book that are condensed and searched each for itself, on as many cores as there are.
-_PARTS = 8
+# A large book is condensed part by part while it is written: all at once would take twice its memory.
 _PART = 20_000
-_SMALL = engine.ScalarQuantizationConfig(engine.ScalarType.Int8, memory=engine.Memory.Cached)
+_PARTS = 8
+_SMALL = engine.TurboQuantQuantizationConfig(bits=engine.TurboQuantBitSize.Bits4, memory=engine.Memory.Cached)
 # Of twice as many as wanted the exact score is taken: what came out as the best 50 was the same in every case.
 _RESCORED = engine.SearchParams(quantization=engine.QuantizationSearchParams(rescore=True, oversampling=2.0))
 # Where many chunks score the same the cut among them is by id, up to so many.
@@ -72,14 +72,18 @@ class Shard:
         self._path = path
         self.terms = terms
         self._size: int | None = None
-        self._loose = 0  # written and not yet looked at whether it should be condensed
+        self._loose = 0  # chunks that were written since it was last seen whether there is a part to condense
 
     @classmethod
     def create(cls, path: Path, dimensions: int, plain_up_to: int) -> Shard:
         """With more chunks than `plain_up_to` it is condensed when it is finished."""
         kilobytes = max(1, plain_up_to * dimensions * 4 // 1024)
         config = engine.EdgeConfig(
-            vectors={_DENSE: engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)},
+            vectors={
+                _DENSE: engine.EdgeVectorParams(
+                    size=dimensions, distance=engine.Distance.Cosine, memory=engine.Memory.Cold
+                )
+            },
             sparse_vectors={_SPARSE: engine.EdgeSparseVectorParams()},
             hnsw_config=_NO_GRAPH,
             quantization_config=_SMALL,
@@ -177,7 +181,6 @@ class Shard:
             self.terms.add(indexed.sparse.ids)
         self._loose += len(last)
         if self._loose >= _PART:
-            # Part by part: what is not condensed stands in memory, and all of it at once would take long.
             self._condense()
         return [to_stored(id, payload) for id, payload in payloads.items()]
 
