@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-grounding bench-ingestion size clean
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -67,6 +67,9 @@ bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA
 
 bench-followups: $(STAMP) ## follow-up questions on CANARD and the sample book: make bench-followups DATA=../shared/data
 	$(BIN)/python benchmarks/followups.py $(DATA)
+
+bench-refusal: $(STAMP) ## confidence and refusal: make bench-refusal DATA=../shared/data (BENCH_ARGS=--fit fits anew)
+	$(BIN)/python benchmarks/refusal.py $(DATA) $(BENCH_ARGS)
 
 bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make bench-grounding DATA=../shared/data
 	$(BIN)/python benchmarks/grounding.py $(DATA) $(BENCH_ARGS)

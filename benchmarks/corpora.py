@@ -161,13 +161,13 @@ def chunk_of(key: str, text: str) -> Chunk:
     )
 
 
-def squad(data: Path, tokens: TokenCounter) -> Loaded:
+def squad(data: Path, tokens: TokenCounter, *, impossible: bool = False) -> Loaded:
     folder = data / "squad2_dev_half"
     passages = read_lines(folder / "passages.jsonl.gz") + read_lines(folder / "distractor_passages.jsonl.gz")
     questions = [
         Asked(q["text"], frozenset({q["passage"]}), q["passage"].rsplit("-", 1)[0])
         for q in read_lines(folder / "questions.jsonl.gz")
-        if not q["is_impossible"]
+        if q["is_impossible"] == impossible
     ]
     return [chunk_of(p["_id"], p["text"]) for p in passages], questions
 
@@ -222,4 +222,15 @@ def chunking(data: Path, tokens: TokenCounter) -> Loaded:
     return chunks, questions
 
 
-LOADERS = {"squad2_dev_half": squad, "scifact": scifact, "rust_book_quiz": rust_book, "chunking_evaluation": chunking}
+def look_alikes(data: Path, tokens: TokenCounter) -> Loaded:
+    """Questions that were written to look as if the passage held the answer, and it does not."""
+    return squad(data, tokens, impossible=True)
+
+
+LOADERS = {
+    "squad2_dev_half": squad,
+    "squad2_look_alikes": look_alikes,
+    "scifact": scifact,
+    "rust_book_quiz": rust_book,
+    "chunking_evaluation": chunking,
+}

@@ -14,7 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = {
     "run.lock": ["--group", "weights"],
-    "cluster.lock": ["--group", "weights", "--extra", "cluster"],
+    "cluster.lock": [
+        "--group",
+        "weights",
+        *(f"--extra={name}" for name in ("cluster", "postgres", "redis", "telemetry")),
+    ],
     "dev.lock": ["--group", "weights", "--group", "dev"],
 }
 

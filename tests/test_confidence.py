@@ -92,11 +92,16 @@ def test_a_passage_that_says_what_was_asked_is_answered_and_one_that_does_not_is
     assert not judge(bad, options).should_answer
 
 
-def test_a_name_that_is_nowhere_in_the_book_lowers_the_confidence() -> None:
-    question, text = "How fast is the lidar of Webots?", "The lidar is fast."
-    known = judge(evidence(question, text, score=0.5), MINILM)
-    unknown = judge(evidence(question, text, score=0.5, absent=("Webots",)), MINILM)
-    assert unknown.confidence < known.confidence
+def test_a_name_that_no_passage_holds_lowers_the_confidence() -> None:
+    question = "How fast is the lidar of Webots?"
+    without, holding = (
+        evidence(question, text, score=0.5) for text in ("The lidar is fast.", "Webots' lidar is fast.")
+    )
+    assert (features(without)["missing_exact"], features(holding)["missing_exact"]) == (1.0, 0.0)
+    assert judge(without, MINILM).confidence < judge(holding, MINILM).confidence
+    fitted = calibration_for(MINILM.embedder)
+    assert fitted is not None
+    assert fitted.judge.weights["missing_exact"] < 0
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

@@ -112,6 +112,9 @@ class Altered(Conversations):
             yield Done(replace(event.answer, **self._changes)) if isinstance(event, Done) else event
         self.under_way -= 1
 
+    def unrecorded(self) -> Altered:
+        return self
+
     async def search(self, search: Any) -> Any:
         return await self._real.search(search)
 

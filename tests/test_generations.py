@@ -94,6 +94,13 @@ def test_a_build_begins_as_a_copy_that_leaves_the_original_alone(generations: Ge
     assert (generations.folder(2) / "deep" / "file").read_text() == "new"
 
 
+def test_what_readers_put_beside_the_published_files_is_not_copied(generations: Generations) -> None:
+    publish(generations, 1)
+    (generations.folder(1) / "deep" / "of-a-reader.tmp").symlink_to("gone")  # listed, and not there when it is opened
+    building = generations.begin(2, copy_of=1)
+    assert [file.name for file in building.rglob("*") if file.is_file()] == ["file"]
+
+
 def test_what_killed_writers_left_is_swept_and_the_live_one_kept(generations: Generations) -> None:
     for number in (1, 2, 3):
         publish(generations, number)

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -128,6 +128,7 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
         grounding=settings.grounding,
+        keep_unanswered=timedelta(days=settings.record_days) if settings.record_questions else None,
     )
 
 

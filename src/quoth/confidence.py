@@ -30,7 +30,7 @@ UNFITTED = Calibration(
 )
 READ = 3  # passages that are read closely
 # The features that the shipped model weighs, of those computed below.
-FITTED = ("score", "dense", "margin", "top_share", "sentence_share", "absent_exact", "words")
+FITTED = ("score", "dense", "margin", "top_share", "sentence_share", "missing_exact", "words")
 USUAL_MARGIN = 0.1  # taken when there is no second passage to compare with
 
 
@@ -117,7 +117,7 @@ def features(evidence: Evidence) -> dict[str, float]:
         "top_share": max((_share(weighted, ids) for ids in read), default=0.0),
         "sentence_share": _best_sentence(passages[:READ], weighted),
         "absent_share": _absent_share(weighted),
-        "absent_exact": _absent_exact(weighted),
+        "missing_exact": _missing_exact(weighted, frozenset().union(*read)),
         "words": min(len(weighted), 12) / 12,
     }
 
@@ -151,6 +151,6 @@ def _absent_share(weighted: Weighted) -> float:
     return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
 
 
-def _absent_exact(weighted: Weighted) -> float:
-    """1 when a number, a flag, an identifier or a name asked for is nowhere in the book."""
-    return float(any(not term.in_book and names_something(term.text) for _, term in weighted))
+def _missing_exact(weighted: Weighted, ids: frozenset[int]) -> float:
+    """1 when a number, a flag, an identifier or a name asked for stands in none of the passages read."""
+    return float(any(names_something(term.text) and not word.found_in(ids) for word, term in weighted))

@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from quoth import confidence, extractive, grounding, questions
 from quoth.answering import Answering, Written
@@ -38,11 +39,12 @@ from quoth.domain import (
     Turn,
     Verdict,
 )
-from quoth.errors import ModelUnavailable, SessionNotFound
+from quoth.errors import LibraryUnavailable, ModelUnavailable, SessionNotFound
 from quoth.extractive import ExtractiveOptions
 from quoth.grounding import GroundingPolicy
 from quoth.ports import ChunkIndex, Clock, Library
 from quoth.questions import FollowUpOptions
+from quoth.recording import recorded
 from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
@@ -64,6 +66,7 @@ class AnswerOptions:
     extractive: ExtractiveOptions = ExtractiveOptions()
     grounding: GroundingPolicy = "mark"
     follow_ups: FollowUpOptions = FollowUpOptions()
+    keep_unanswered: timedelta | None = None  # how long their author may read them; None: they are not recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,11 @@ class Conversations:
         self._options = options
         self._answering = answering
 
+    def unrecorded(self) -> Conversations:
+        """The same pipeline for questions that no reader asked."""
+        options = replace(self._options, keep_unanswered=None)
+        return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
+
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
         """Find and judge, without answering."""
         evidence = await self._retriever.find(
@@ -159,6 +167,7 @@ class Conversations:
         yield Sourced(answer)
         yield Grounded(answer.grounding)
         await self._remember(answer)
+        await self._record(answer, evidence)
         yield Done(answer)
 
     async def _find(self, question: Question, history: Sequence[Turn]) -> Evidence:
@@ -216,7 +225,9 @@ class Conversations:
                 yield line
             yield reply
             return
-        pieces: list[str] = []
+        # Whether a model that says the refusal means it is known when it has ended: until then nobody reads it.
+        held: list[str] = []
+        shown = False
         written: Written | None = None
         try:
             async with aclosing(
@@ -225,18 +236,21 @@ class Conversations:
                 async for piece in words:
                     if isinstance(piece, Written):
                         written = piece
-                    elif whole:
-                        pieces.append(piece)
-                    else:
-                        yield piece
+                        continue
+                    held.append(piece)
+                    if not whole and (shown or not self._refusal(question).startswith("".join(held).strip(" \n."))):
+                        shown = True
+                        for text in held:
+                            yield text
+                        held.clear()
         except ModelUnavailable as error:
             logger.warning("the language model failed: %s", error)
-        if written is None or (whole and not written.complete):
+        if written is None or not (shown or written.complete):
             yield Reply(
                 Draft("", cited_whole(evidence)), Grounding(), self._mode(question, "retrieval_only"), MODEL_FAILED
             )
             return
-        for text in pieces:
+        for text in held:
             yield text
         yield self._as_reply(question, written)
 
@@ -304,6 +318,17 @@ class Conversations:
                 metadata={**metadata_view(answer), "unsupported": unsupported_view(answer.grounding)},
             )
         )
+
+    async def _record(self, answer: Answer, evidence: Evidence) -> None:
+        """For the author, if he wants it. The reader has the answer by now and it is stored: a note that cannot be
+        taken is told to the operator and takes nothing away from it."""
+        keep = self._options.keep_unanswered
+        if keep is None or (question := recorded(answer, evidence)) is None:
+            return
+        try:
+            await self._library.record_question(question, keep_since=answer.created_at - keep)
+        except LibraryUnavailable as error:
+            logger.warning("an unanswered question could not be recorded: %s", error)
 
 
 def cited_whole(evidence: Evidence) -> tuple[Citation, ...]:

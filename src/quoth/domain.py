@@ -518,6 +518,7 @@ class Question:
     filters: Filters = Filters()
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
+    owner: str = ""  # the key that asked, to which its session belongs; empty where nobody needs one
 
 
 @dataclass(frozen=True, slots=True)
@@ -695,3 +696,19 @@ class Turn:
     sources: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     turn_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedQuestion:
+    """What readers asked and the book does not hold, or holds only loosely: for its author, who should not learn who
+    asked. Texts are redacted before they get here; there is no session and no key."""
+
+    book_id: str
+    asked_at: datetime
+    question: str
+    searched: str
+    level: ConfidenceLevel
+    confidence: float
+    missing_terms: tuple[str, ...] = ()
+    nearest: tuple[str, ...] = ()  # the breadcrumb of the nearest section
+    nearest_url: str = ""

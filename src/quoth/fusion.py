@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import mul
+from typing import NamedTuple
 
 from quoth.domain import TermWeights, Vector
 from quoth.terms import K1, ContentTerm, Pair, names_something, side_by_side
@@ -37,8 +38,7 @@ class FusionOptions:
     steepness: float = 12.0  # … each the less the farther it is behind the first
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """One candidate on the common scale. Raw scores and ranks are None where a list did not hold it."""
 
     key: str
@@ -125,6 +125,7 @@ def fuse(
     sparse_floor = sparse[-1][1] if len(sparse) >= depth else 0.0
     found = []
     for key in {**dense_scores, **sparse_scores}:
+        cosine = scale(dense_scores.get(key, dense_floor))
         words = min(1.0, sparse_scores.get(key, sparse_floor) / ceiling) if ceiling > 0 else 0.0
         found.append(
             Scored(
@@ -133,25 +134,30 @@ def fuse(
                 sparse=sparse_scores.get(key),
                 dense_rank=dense_ranks.get(key),
                 sparse_rank=sparse_ranks.get(key),
-                cosine=scale(dense_scores.get(key, dense_floor)),
+                cosine=cosine,
                 words=words,
+                score=options.cosine * cosine + options.words * words,
             )
         )
-    return ordered(found, options)
+    return sorted(found, key=_best_first)
 
 
 def ordered(scored: Iterable[Scored], options: FusionOptions) -> list[Scored]:
-    weighted = [
-        replace(
-            one,
-            score=options.cosine * one.cosine
-            + options.words * one.words
-            + options.pairs * one.pairs
-            + options.agreement * one.agreement,
-        )
-        for one in scored
-    ]
-    return sorted(weighted, key=lambda one: (-one.score, one.key))
+    weighted = [one._replace(score=_sum(one, options)) for one in scored]
+    return sorted(weighted, key=_best_first)
+
+
+def _best_first(one: Scored) -> tuple[float, str]:
+    return -one.score, one.key
+
+
+def _sum(one: Scored, options: FusionOptions) -> float:
+    return (
+        options.cosine * one.cosine
+        + options.words * one.words
+        + options.pairs * one.pairs
+        + options.agreement * one.agreement
+    )
 
 
 # --- second looks -----------------------------------------------------------------------------------------------------
@@ -169,11 +175,11 @@ def with_pairs(
     total = sum(pairs.values()) * (1 + 1 / max(1, len(pairs)))
     near = scored[: options.read]
     if not total:
-        return ordered([replace(one, pairs=one.words) for one in near], options)
+        return ordered([one._replace(pairs=one.words) for one in near], options)
     found = []
     for one in near:
         text = side_by_side(text_of(one.key))
-        found.append(replace(one, pairs=sum(weight for pair, weight in pairs.items() if pair in text) / total))
+        found.append(one._replace(pairs=sum(weight for pair, weight in pairs.items() if pair in text) / total))
     return ordered(found, options)
 
 
@@ -190,7 +196,7 @@ def with_agreement(
     for one in scored:
         if one.dense is None and one.key in vectors:
             cosine = dot(query, vectors[one.key])
-            one = replace(one, dense=cosine, cosine=scale(cosine))
+            one = one._replace(dense=cosine, cosine=scale(cosine))
         exact.append(one)
     exact = ordered(exact, options)
     best = [one for one in exact if one.key in vectors][: options.trusted]
@@ -199,13 +205,14 @@ def with_agreement(
     trust = [math.exp(options.steepness * (one.score - best[0].score)) for one in best]
     centre = _centre([vectors[one.key] for one in best], trust)
     near = {key: max(0.0, min(1.0, dot(centre, vector))) for key, vector in vectors.items()}
-    return ordered([replace(one, agreement=near.get(one.key, 0.0)) for one in exact], options)
+    return ordered([one._replace(agreement=near.get(one.key, 0.0)) for one in exact], options)
 
 
 def _centre(vectors: Sequence[Vector], trust: Sequence[float]) -> Vector:
     total = sum(trust)
-    return tuple(dot(trust, column) / total for column in zip(*vectors, strict=True))
+    shares = [weight / total for weight in trust]
+    return tuple([sum(map(mul, shares, column)) for column in zip(*vectors, strict=True)])
 
 
 def dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return math.fsum(map(mul, one, other))
+    return float(sum(map(mul, one, other)))

@@ -27,6 +27,7 @@ from quoth.domain import (
     Message,
     ModelEvent,
     PageRecord,
+    RecordedQuestion,
     StoredChunk,
     Tool,
     Turn,
@@ -189,7 +190,7 @@ class Library(Protocol):
         """By id."""
 
     async def delete_book(self, book_id: str) -> None:
-        """With its page records and jobs. Conversations stay: they belong to their readers."""
+        """With its page records, jobs and recorded questions. Conversations stay: they belong to their readers."""
 
     async def page_records(self, book_id: str) -> dict[str, PageRecord]:
         """By source file."""
@@ -224,6 +225,17 @@ class Library(Protocol):
 
     async def delete_conversation(self, session_id: str) -> None:
         """For good. `SessionNotFound` when there is none."""
+
+    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
+        """Store it, and drop those of all books that were asked before `keep_since`, in one go."""
+
+    async def recorded_questions(
+        self, book_id: str | None = None, *, since: datetime, limit: int = 1000
+    ) -> list[RecordedQuestion]:
+        """Those asked at `since` or later, newest first."""
+
+    async def forget_questions(self, *, before: datetime) -> int:
+        """Of all books; how many there were."""
 
     async def ping(self) -> None:
         """`LibraryUnavailable` when it cannot be reached."""

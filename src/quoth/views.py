@@ -27,6 +27,7 @@ from quoth.domain import (
     IngestJob,
     Notice,
     Passage,
+    RecordedQuestion,
     Retrieved,
     Sourced,
     Status,
@@ -325,3 +326,19 @@ def turn_view(turn: Turn) -> View:
 def history_view(session_id: str, turns: list[Turn], total: int) -> Mapping[str, Any]:
     """S0 ConversationHistoryResponse: oldest first."""
     return {"session_id": session_id, "entries": [turn_view(turn) for turn in turns], "total_entries": total}
+
+
+def recorded_view(question: RecordedQuestion, times: int) -> View:
+    """What its author reads of a question that the book does not answer; `times` counts it and those like it."""
+    nearest = {"breadcrumb": list(question.nearest), "source_url": question.nearest_url}
+    return {
+        "book_id": question.book_id,
+        "asked_at": timestamp(question.asked_at),
+        "question": question.question,
+        "searched_query": question.searched,
+        "confidence_level": question.level,
+        "confidence": question.confidence,
+        "missing_terms": list(question.missing_terms),
+        "nearest": nearest if question.nearest else None,
+        "times": times,
+    }

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import pytest
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, Turn
+from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 from quoth.ports import Library
 
@@ -38,6 +38,12 @@ def a_record(book_id: str = "robots", source_file: str = "docs/intro.md", **chan
 def a_turn(number: int = 0, session_id: str = SESSION, **changes: object) -> Turn:
     turn = Turn(session_id, NOW + timedelta(seconds=number), f"question {number}", f"answer {number}")
     return replace(turn, **changes)  # type: ignore[arg-type]  # the names are those of Turn
+
+
+def a_question(number: int = 0, book_id: str = "robots", **changes: object) -> RecordedQuestion:
+    asked_at = NOW + timedelta(seconds=number)
+    question = RecordedQuestion(book_id, asked_at, f"question {number}", f"searched {number}", "low", 0.25)
+    return replace(question, **changes)  # type: ignore[arg-type]  # the names are those of RecordedQuestion
 
 
 class LibraryContract:
@@ -291,6 +297,48 @@ class LibraryContract:
         assert (await library.turns(other))[1] == 1
         await library.add_turn(a_turn(2))
         assert [turn.query for turn in (await library.turns(SESSION))[0]] == ["question 2"]
+
+    # --- questions for the author ---
+
+    async def test_a_recorded_question_comes_back_whole(self, library: Library) -> None:
+        question = a_question(
+            question="¿Dónde está 🤖?",
+            level="insufficient",
+            missing_terms=("dónde", "🤖"),
+            nearest=("Robots", "Où"),
+            nearest_url="https://example.org/robots#ou",
+        )
+        await library.record_question(question, keep_since=NOW)
+        assert await library.recorded_questions("robots", since=NOW) == [question]
+
+    async def test_recorded_questions_come_newest_first_of_one_book_or_of_all(self, library: Library) -> None:
+        asked = [a_question(2), a_question(1), a_question(3, "birds"), a_question(3)]
+        for question in asked:
+            await library.record_question(question, keep_since=NOW)
+        assert await library.recorded_questions("robots", since=NOW) == [asked[3], asked[0], asked[1]]
+        assert await library.recorded_questions(since=NOW) == [asked[3], asked[2], asked[0], asked[1]]
+        assert await library.recorded_questions(since=NOW, limit=1) == [asked[3]]
+        assert await library.recorded_questions(since=asked[0].asked_at) == [asked[3], asked[2], asked[0]]
+
+    async def test_recording_drops_what_is_too_old_in_every_book(self, library: Library) -> None:
+        for question in (a_question(0), a_question(1, "birds"), a_question(2, "birds")):
+            await library.record_question(question, keep_since=NOW)
+        await library.record_question(a_question(9), keep_since=NOW + timedelta(seconds=2))
+        assert await library.recorded_questions(since=NOW) == [a_question(9), a_question(2, "birds")]
+
+    async def test_questions_are_forgotten_and_counted(self, library: Library) -> None:
+        for number in range(4):
+            await library.record_question(a_question(number), keep_since=NOW)
+        assert await library.forget_questions(before=NOW + timedelta(seconds=3)) == 3
+        assert await library.recorded_questions(since=NOW) == [a_question(3)]
+        assert await library.forget_questions(before=NOW) == 0
+
+    async def test_a_deleted_book_takes_its_recorded_questions_and_no_others(self, library: Library) -> None:
+        await library.put_book(Book("robots", "Robots"))
+        for book_id in ("robots", "birds"):
+            await library.record_question(a_question(1, book_id), keep_since=NOW)
+        await library.delete_book("robots")
+        assert await library.recorded_questions(since=NOW) == [a_question(1, "birds")]
 
     async def test_it_answers_a_ping(self, library: Library) -> None:
         await library.ping()

@@ -114,19 +114,19 @@ class Generations:
         the process."""
         folder = self.folder(pointer.base)
         try:
-            manifest: dict[str, int] = json.loads((folder / _MANIFEST).read_text("utf-8"))
-            for name, size in manifest.items():
+            for name, size in self._manifest(pointer.base).items():
                 if (found := (folder / name).stat().st_size) < size:
                     raise IndexUnavailable(f"{folder / name} has {found} bytes instead of {size}.", hint=REBUILD_HINT)
         except FileNotFoundError as error:
             raise IndexUnavailable(f"{error.filename} is missing.", hint=REBUILD_HINT) from error
-        except (ValueError, AttributeError, TypeError) as error:
+        except TypeError as error:
             raise IndexUnavailable(f"{folder / _MANIFEST} is damaged: {error}.", hint=REBUILD_HINT) from error
         except OSError as error:
             raise unavailable(error, folder) from error
 
     def bytes_on_disk(self, pointer: Pointer) -> int:
-        return _room(self.folder(pointer.base)) + (len(self.changes(pointer)) if pointer.changed else 0)
+        with writing(self.root):
+            return self._room(pointer.base) + (len(self.changes(pointer)) if pointer.changed else 0)
 
     def sweep(self) -> int:
         """Remove what killed writers left, and return the number of the live generation, 0 when there is none."""
@@ -150,9 +150,9 @@ class Generations:
             self.root.mkdir(parents=True, exist_ok=True)
             _remove(folder)
             folder.mkdir()
-            self.reserve(0 if copy_of is None else _room(self.folder(copy_of)))
+            self.reserve(0 if copy_of is None else self._room(copy_of))
             if copy_of is not None:
-                _copy_tree(self.folder(copy_of), folder)
+                self._copy(copy_of, folder)
         return folder
 
     def publish(self, pointer: Pointer, changes: bytes = b"") -> None:
@@ -214,6 +214,28 @@ class Generations:
         new.replace(self.root / _POINTER)
         _sync(self.root)
 
+    def _manifest(self, base: int) -> dict[str, int]:
+        """The files that were published, and their sizes. Readers put others beside them for moments of their own."""
+        file = self.folder(base) / _MANIFEST
+        try:
+            manifest: dict[str, int] = dict(json.loads(file.read_text("utf-8")))
+        except FileNotFoundError as error:
+            raise IndexUnavailable(f"{file} is missing.", hint=REBUILD_HINT) from error
+        except (ValueError, TypeError) as error:
+            raise IndexUnavailable(f"{file} is damaged: {error}.", hint=REBUILD_HINT) from error
+        return manifest
+
+    def _room(self, base: int) -> int:
+        folder = self.folder(base)
+        return sum((folder / name).stat().st_blocks * 512 for name in self._manifest(base))
+
+    def _copy(self, base: int, target: Path) -> None:
+        source = self.folder(base)
+        for folder in [path for path in source.rglob("*") if path.is_dir()]:
+            (target / folder.relative_to(source)).mkdir(parents=True, exist_ok=True)
+        for name in self._manifest(base):
+            copy_sparse(source / name, target / name)
+
     def _changes_file(self, generation: int) -> Path:
         return self.folder(generation).with_suffix(".json")
 
@@ -273,17 +295,6 @@ def copy_sparse(source: Path, target: Path) -> None:
         os.ftruncate(sink.fileno(), size)
 
 
-def _copy_tree(source: Path, target: Path) -> None:
-    # shutil.copytree gathers failures into one error without errno, and a full disk could not be told from others.
-    for path in source.iterdir():
-        copy = target / path.name
-        if path.is_dir():
-            copy.mkdir()
-            _copy_tree(path, copy)
-        else:
-            copy_sparse(path, copy)
-
-
 def _next_data(descriptor: int, position: int) -> tuple[int, int] | None:
     try:
         start = os.lseek(descriptor, position, os.SEEK_DATA)
@@ -315,10 +326,6 @@ def _remove(folder: Path) -> None:
 def _stamp_of(file: Path) -> Stamp:
     stat = file.stat()
     return stat.st_mtime_ns, stat.st_ino, stat.st_size
-
-
-def _room(folder: Path) -> int:
-    return sum(file.stat().st_blocks * 512 for file in _files(folder))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -21,9 +21,17 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import make_url
 
-from quoth.adapters.sql_tables import ACTIVE, books, conversations, ingestion_jobs, page_records, sessions
+from quoth.adapters.sql_tables import (
+    ACTIVE,
+    books,
+    conversations,
+    ingestion_jobs,
+    page_records,
+    recorded_questions,
+    sessions,
+)
 from quoth.adapters.sqlite import SqliteDatabase
-from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, Turn
+from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, SessionNotFound, UnknownBook
 
 T = TypeVar("T")
@@ -99,7 +107,7 @@ class SqlLibrary:
 
     async def delete_book(self, book_id: str) -> None:
         def work(connection: Connection) -> None:
-            tables = (books, page_records, ingestion_jobs)
+            tables = (books, page_records, ingestion_jobs, recorded_questions)
             if not sum(_delete(connection, table, table.c.book_id == book_id) for table in tables):
                 raise _no_book(book_id)
 
@@ -215,6 +223,30 @@ class SqlLibrary:
         ):
             raise _no_session(session_id)
 
+    # --- questions for the author ---
+
+    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
+        def work(connection: Connection) -> None:
+            connection.execute(recorded_questions.insert(), _question_row(question))
+            _delete(connection, recorded_questions, recorded_questions.c.asked_at < keep_since)
+
+        await self._database.write(work)
+
+    async def recorded_questions(
+        self, book_id: str | None = None, *, since: datetime, limit: int = 1000
+    ) -> list[RecordedQuestion]:
+        query = select(recorded_questions).where(recorded_questions.c.asked_at >= since).limit(limit)
+        query = query.order_by(recorded_questions.c.asked_at.desc(), recorded_questions.c.id.desc())
+        if book_id is not None:
+            query = query.where(recorded_questions.c.book_id == book_id)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [_question(row) for row in rows]
+
+    async def forget_questions(self, *, before: datetime) -> int:
+        return await self._database.write(
+            lambda connection: _delete(connection, recorded_questions, recorded_questions.c.asked_at < before)
+        )
+
     # --- the store itself ---
 
     async def ping(self) -> None:
@@ -315,7 +347,21 @@ def _turn(row: Row[*tuple[Any, ...]]) -> Turn:
     )
 
 
-def _values(record: PageRecord | IngestJob) -> dict[str, Any]:
+def _question_row(question: RecordedQuestion) -> dict[str, Any]:
+    texts = {"question": _storable(question.question), "searched": _storable(question.searched)}
+    lists = {
+        "missing_terms": [_storable(term) for term in question.missing_terms],
+        "nearest": list(question.nearest),
+    }
+    return {**_values(question), **texts, **lists}
+
+
+def _question(row: Row[*tuple[Any, ...]]) -> RecordedQuestion:
+    values = {name: value for name, value in row._mapping.items() if name != "id"}
+    return RecordedQuestion(**{**values, "missing_terms": tuple(row.missing_terms), "nearest": tuple(row.nearest)})
+
+
+def _values(record: PageRecord | IngestJob | RecordedQuestion) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 

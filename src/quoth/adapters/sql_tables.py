@@ -32,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 
 metadata = MetaData()
 
@@ -153,5 +153,23 @@ conversations = Table(
     Column("created_at", UtcTime, nullable=False, server_default=func.now()),
     Index("idx_conversations_session", "session_id", "id"),
     Index("idx_conversations_timestamp", "timestamp"),
+    sqlite_autoincrement=True,
+)
+
+recorded_questions = Table(
+    "recorded_questions",
+    metadata,
+    Column("id", _RowId, primary_key=True, autoincrement=True),
+    Column("book_id", String(200), nullable=False),
+    Column("asked_at", UtcTime, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("searched", Text, nullable=False),
+    Column("level", String(20), nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("missing_terms", Json, nullable=False),
+    Column("nearest", Json, nullable=False),
+    Column("nearest_url", Text, nullable=False),
+    Index("idx_recorded_questions_book", "book_id", "asked_at"),
+    Index("idx_recorded_questions_asked", "asked_at"),
     sqlite_autoincrement=True,
 )

@@ -16,3 +16,8 @@ def quoth_of(request: Request) -> Quoth:
 
 def jobs_of(request: Request) -> Jobs:
     return cast(Jobs, request.app.state.jobs)
+
+
+def owner_of(request: Request) -> str:
+    """Whose sessions this request may see; empty where nobody needs a key."""
+    return str(getattr(request.state, "owner", ""))

@@ -39,9 +39,9 @@ def print_answer(answer: Answer) -> None:
             )
             place = f"{source['source_file']}:{source['line']}"
             typer.echo(styled(f"    {place} · {' › '.join(source['breadcrumb'])}", dim=True))
-    elif answer.suggestions:
-        if answer.missing_terms:
-            typer.echo(styled(f"\nNowhere in the book: {', '.join(answer.missing_terms)}", dim=True))
+    if answer.missing_terms:
+        typer.echo(styled(f"\nNowhere in the book: {', '.join(answer.missing_terms)}", dim=True))
+    if answer.suggestions:
         typer.echo("\nThe nearest sections:")
         for suggestion in answer.suggestions:
             typer.echo(f"- {' › '.join(suggestion.breadcrumb)}  {styled(suggestion.url, fg='cyan')}")

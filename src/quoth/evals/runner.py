@@ -62,7 +62,7 @@ class Runner:
         book_id: str,
         options: RunOptions = RunOptions(),
     ) -> None:
-        self._conversations = conversations
+        self._conversations = conversations.unrecorded()  # the author would read his own golden questions
         self._index = index
         self._library = library
         self._book_id = book_id

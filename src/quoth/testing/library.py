@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from quoth.domain import Book, Conversation, IngestJob, PageRecord, Turn
+from quoth.domain import Book, Conversation, IngestJob, PageRecord, RecordedQuestion, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 
 _ACTIVE = ("queued", "running")
@@ -25,6 +25,7 @@ class MemoryLibrary:
         self._jobs: dict[int, IngestJob] = {}
         self._conversations: dict[str, Conversation] = {}
         self._turns: dict[str, list[Turn]] = {}
+        self._questions: list[RecordedQuestion] = []
         self._numbered_jobs = 0
         self._numbered_turns = 0
 
@@ -42,8 +43,10 @@ class MemoryLibrary:
     async def delete_book(self, book_id: str) -> None:
         pages = [key for key in self._pages if key[0] == book_id]
         jobs = [job.job_id for job in self._jobs.values() if job.book_id == book_id]
-        if book_id not in self._books and not pages and not jobs:
+        others = [question for question in self._questions if question.book_id != book_id]
+        if book_id not in self._books and not pages and not jobs and len(others) == len(self._questions):
             raise UnknownBook(f"There is no book {book_id!r}.")
+        self._questions = others
         self._books.pop(book_id, None)
         for key in pages:
             del self._pages[key]
@@ -121,6 +124,22 @@ class MemoryLibrary:
         if session_id not in self._conversations:
             raise SessionNotFound(f"There is no session {session_id}.")
         del self._conversations[session_id], self._turns[session_id]
+
+    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
+        self._questions.append(question)
+        await self.forget_questions(before=keep_since)
+
+    async def recorded_questions(
+        self, book_id: str | None = None, *, since: datetime, limit: int = 1000
+    ) -> list[RecordedQuestion]:
+        found = [one for one in self._questions if book_id in (None, one.book_id) and one.asked_at >= since]
+        return sorted(found, key=lambda one: one.asked_at)[::-1][:limit]
+
+    async def forget_questions(self, *, before: datetime) -> int:
+        kept = [question for question in self._questions if question.asked_at >= before]
+        gone = len(self._questions) - len(kept)
+        self._questions = kept
+        return gone
 
     async def ping(self) -> None:
         return

@@ -1,0 +1,67 @@
+"""`quoth questions`: what readers asked and the book does not hold, for its author."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+import typer
+
+from quoth.bootstrap import Quoth
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.recording import together
+from quoth.views import recorded_view
+
+OFF = "Questions are not recorded. To record refused and low-confidence ones, redacted: QUOTH_RECORD_QUESTIONS=true"
+
+
+@app.command(epilog="Example: quoth questions --book my-docs --json")
+def questions(
+    book: BookId = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Delete all that is recorded, of every book.")] = False,
+    data_dir: DataDir = None,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the questions that were refused or answered with low confidence, newest first, similar ones together."""
+    settings = settings_for(data_dir=data_dir, verbose=verbose)
+
+    async def work(quoth: Quoth) -> dict[str, Any]:
+        since = quoth.clock.now() - timedelta(days=settings.record_days)
+        if book is not None:
+            await quoth.library.book(book)
+        # Also when nothing is being recorded any more, the promise of how long they are kept holds.
+        gone = await quoth.library.forget_questions(before=quoth.clock.now() if forget else since)
+        found = together(await quoth.library.recorded_questions(book, since=since))
+        return {
+            "recording": settings.record_questions,
+            "retention_days": settings.record_days,
+            "forgotten": gone,
+            "questions": [recorded_view(similar.newest, similar.times) for similar in found],
+        }
+
+    view = run(settings, work)
+    if json:
+        print_json(view)
+        return
+    if forget:
+        typer.echo(f"Forgot {view['forgotten']} questions.")
+    for row in view["questions"]:
+        _print(row)
+    if not view["recording"]:
+        typer.echo(OFF)
+    elif not view["questions"]:
+        typer.echo(f"No question was refused or of low confidence in the last {settings.record_days} days.")
+
+
+def _print(row: dict[str, Any]) -> None:
+    times = f" ×{row['times']}" if row["times"] > 1 else ""
+    when = row["asked_at"][:16].replace("T", " ")
+    typer.echo(f"{when}  {row['book_id']}  {row['confidence_level']} ({row['confidence']:.2f}){times}")
+    typer.echo(f"  {' '.join(row['question'].split())}")
+    if row["searched_query"] != row["question"]:
+        typer.echo(f"  searched: {' '.join(row['searched_query'].split())}")
+    if row["missing_terms"]:
+        typer.echo(f"  nowhere in the book: {', '.join(row['missing_terms'])}")
+    if row["nearest"]:
+        typer.echo(f"  nearest: {' › '.join(row['nearest']['breadcrumb'])}  {row['nearest']['source_url']}")
