@@ -67,7 +67,7 @@ async def plain(data_dir: Path) -> EdgeIndex:
 
 
 def is_condensed(data_dir: Path) -> bool:
-    return any((data_dir / "condensed").rglob("quantized.data"))
+    return any((data_dir / "condensed").rglob("scan"))
 
 
 async def compare(one: EdgeIndex, other: EdgeIndex) -> float:
@@ -100,7 +100,7 @@ async def test_a_condensed_book_finds_what_a_plain_one_finds(
     for index in (condensed, plain):
         await write(index, *points())
     assert is_condensed(data_dir)
-    assert not any((data_dir / "plain").rglob("quantized.data"))
+    assert not any((data_dir / "plain").rglob("scan"))
     assert await compare(condensed, plain) >= 0.97
     segments = next((data_dir / "condensed").rglob("segments"))
     assert len(list(segments.iterdir())) == 2  # the condensed one, and one for what comes later
