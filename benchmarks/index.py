@@ -350,7 +350,7 @@ def as_page(report: dict[str, object]) -> str:
             row("on disk, MB", [f"{one['disk_mb']:.0f}" for one in rows]),
             row("memory of an open book, no file behind it, MB", [f"{one['open_anonymous_mb']:.0f}" for one in rows]),
             "",
-            "Up to 20,000 chunks the engine scans; larger books are searched by columns of ours, each search on one core",
+            "Up to 20,000 chunks the engine scans; larger books are searched by columns, each search on one core",
             "(decision 0012).",
             "",
         ]
