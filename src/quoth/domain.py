@@ -19,9 +19,12 @@ IngestMode = Literal["incremental", "full", "recreate"]
 JobStatus = Literal["queued", "running", "completed", "failed"]
 AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
+Scope = Literal["ask", "ingest", "admin"]
 
 # What a reader is told when the book does not hold the answer; a setting may change it.
 REFUSAL_SENTENCE = "I don't have information about that in the book content"
+# What an answer of low confidence carries.
+DISCLAIMER = "The book touches on this only loosely: check the sources."
 
 # How a page is written decides which parser reads it.
 Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
@@ -519,6 +522,7 @@ class Question:
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
     owner: str = ""  # the key that asked, to which its session belongs; empty where nobody needs one
+    history: tuple[Turn, ...] | None = None  # what was said before, by a client that keeps it; None: the store knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,6 +590,11 @@ class Answer:
     model: str | None = None
     tokens_used: int = 0
     stage_ms: Mapping[str, float] = field(default_factory=dict)
+    interrupted: bool = False  # the reader left, or the model broke off, before it was whole
+
+    @property
+    def disclaimer(self) -> str | None:
+        return DISCLAIMER if self.verdict.level == "low" else None
 
 
 # The stream of one answer, in this order (CONTRACT section 4).
@@ -599,6 +608,7 @@ class Status:
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     evidence: Evidence
+    session_id: str = ""  # told before the first word, so that who stops the answer can still ask on
 
 
 @dataclass(frozen=True, slots=True)
@@ -678,11 +688,14 @@ ModelEvent = ModelText | ModelTurn
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """S0 session: created by its first question, belongs to the key that opened it."""
+    """S0 session, S4 thread: created by its first question, belongs to the key that opened it."""
 
     session_id: str
     created_at: datetime
     last_active: datetime
+    owner: str = ""
+    topic_summary: str = ""  # what a model made of it; empty where none has
+    turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -696,6 +709,7 @@ class Turn:
     sources: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     turn_id: int = 0
+    owner: str = ""  # of its conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -712,3 +726,42 @@ class RecordedQuestion:
     missing_terms: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()  # the breadcrumb of the nearest section
     nearest_url: str = ""
+
+
+# --- who may ask -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What lets somebody in. Its secret was shown once; all that is kept is a digest."""
+
+    key_id: str
+    name: str
+    scope: Scope
+    digest: str
+    created_at: datetime
+    book_id: str = ""  # the only book it opens; empty: all
+    origins: tuple[str, ...] = ()  # of the sites that show it to everybody; none: it is secret
+    daily: int | None = None  # answers a day that a language model may write for it
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    @property
+    def public(self) -> bool:
+        return bool(self.origins)
+
+    def opens(self, scope: Scope) -> bool:
+        return self.scope in (scope, "admin")
+
+    def in_force(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How one more request stands against the limit."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: float  # seconds until the oldest request that counts is forgotten

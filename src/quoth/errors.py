@@ -3,8 +3,9 @@
 QuothError
 ├── WrongUsage                 the request or the command line is wrong           400, exit 2
 │   ├── EmptyQuery · QueryTooLong · SelectionTooLong · InvalidSessionId
-│   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField
-│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413) · MethodNotAllowed (405)
+│   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField · Unsupported
+│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413)
+│   ├── MethodNotAllowed (405) · NotAcceptable (406)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
 ├── Unauthorized               who asks has not shown who they are                401, exit 2
 ├── Forbidden                  who asks may not                                   403, exit 2
@@ -12,6 +13,7 @@ QuothError
 │   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
 ├── Unreadable                 the book cannot be read                            400, exit 3
 ├── Conflict                   somebody else is writing                           409, exit 1
+├── RateLimited                too many requests, or too many answers at once     429, exit 1
 ├── IndexMismatch              the index was built otherwise                      503, exit 2
 ├── Outage                     a part is down; nothing is lost                    503, exit 1
 │   ├── IndexUnavailable       QDRANT_UNAVAILABLE
@@ -19,6 +21,7 @@ QuothError
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
 │   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
 │   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
+│   ├── LimiterUnavailable     SERVICE_UNAVAILABLE (the shared counter; each process counts alone instead)
 │   └── DiskFull               SERVICE_UNAVAILABLE
 ├── TextTooLong                a text exceeds what the embedder reads: a fault of the caller, never of the user
 └── InternalError              a fault of ours                                    500, exit 1
@@ -94,6 +97,12 @@ class UnknownField(WrongUsage):
     code = "UNKNOWN_FIELD"
 
 
+class Unsupported(WrongUsage):
+    """A word of a foreign protocol that we know and cannot do."""
+
+    code = "UNSUPPORTED_PARAMETER"
+
+
 class BadConfiguration(WrongUsage):
     code = "BAD_CONFIGURATION"
     status = 500
@@ -118,6 +127,12 @@ class BodyTooLarge(WrongUsage):
 class MethodNotAllowed(WrongUsage):
     code = "METHOD_NOT_ALLOWED"
     status = 405
+
+
+class NotAcceptable(WrongUsage):
+    code = "NOT_ACCEPTABLE"
+    status = 406
+    default_hint = "Send the header Accept: application/json, text/event-stream."
 
 
 class Unauthorized(QuothError):
@@ -168,6 +183,13 @@ class Conflict(QuothError):
     default_hint = "Wait until it has finished, then try again."
 
 
+class RateLimited(QuothError):
+    code = "RATE_LIMITED"
+    status = 429
+    retryable = True
+    default_hint = "Wait as long as Retry-After says."
+
+
 class IndexMismatch(QuothError):
     code = "INDEX_MISMATCH"
     status = 503
@@ -200,6 +222,10 @@ class ModelUnavailable(Outage):
 
 class ModelRejected(ModelUnavailable):
     retryable = False
+
+
+class LimiterUnavailable(Outage):
+    """Redis. A reader never sees it."""
 
 
 class DiskFull(Outage):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
 from quoth.domain import (
+    Allowance,
     Book,
     Chunk,
     Conversation,
@@ -24,6 +25,7 @@ from quoth.domain import (
     IndexQuery,
     IndexStatus,
     IngestJob,
+    Key,
     Message,
     ModelEvent,
     PageRecord,
@@ -178,8 +180,48 @@ class ChatModel(Protocol):
 ABANDONED = "the process that ran it ended before it was finished"
 
 
+class Keys(Protocol):
+    """Who may ask. A key that was made is never forgotten, so that a server once closed does not open by itself."""
+
+    async def add(self, key: Key) -> None: ...
+
+    async def find(self, key_id: str) -> Key | None:
+        """None when there is none: somebody who knocks with a wrong key is no fault."""
+
+    async def all(self) -> list[Key]:
+        """Oldest first; those that are revoked or expired too."""
+
+    async def any(self) -> bool:
+        """Whether one was ever made."""
+
+    async def revoke(self, key_id: str, *, at: datetime) -> Key:
+        """For good; the first time counts. `NotFound` when there is none."""
+
+    async def spend(self, key_id: str, *, day: date, most: int) -> bool:
+        """Count one answer of that day; False, and nothing is counted, when there were `most` already."""
+
+
+class RateLimiter(Protocol):
+    async def hit(self, who: str) -> Allowance:
+        """One more request of theirs. One that is not allowed does not count."""
+
+    async def close(self) -> None: ...
+
+
+class Tokens(Protocol):
+    """Tokens of a site with a login of its own."""
+
+    async def subject(self, token: str) -> str:
+        """Whom it was given to. `Unauthorized` says what is wrong with it, `Outage` that nobody can tell now."""
+
+    async def close(self) -> None: ...
+
+
 class Library(Protocol):
-    """The relational store: books, what was ingested, jobs, conversations."""
+    """The relational store: books, what was ingested, jobs, conversations, keys."""
+
+    @property
+    def keys(self) -> Keys: ...
 
     async def put_book(self, book: Book) -> None: ...
 
@@ -214,16 +256,27 @@ class Library(Protocol):
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""
 
+    # A session belongs to the key that opened it. To any other `owner` it does not exist: `SessionNotFound`.
+
     async def add_turn(self, turn: Turn) -> Turn:
         """Creates the conversation with its first turn, keeps the order of the calls, and returns it numbered."""
 
-    async def conversation(self, session_id: str) -> Conversation:
+    async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
+        """The newest, oldest first; none of a session that nobody has opened yet."""
+
+    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         """`SessionNotFound` when there is none."""
 
-    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
-        """The newest `limit` turns, oldest first, and how many there are in all. `SessionNotFound` when none."""
+    async def turns(
+        self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
+    ) -> tuple[list[Turn], int]:
+        """The newest `limit` turns before the newest `offset`, oldest first, and how many there are in all.
+        `SessionNotFound` when none."""
 
-    async def delete_conversation(self, session_id: str) -> None:
+    async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
+        """Nothing happens where the conversation is gone meanwhile."""
+
+    async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         """For good. `SessionNotFound` when there is none."""
 
     async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:

@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 RETRY_SOON = 5  # seconds: an outage that may pass by itself
 RETRY_LATE = 60  # seconds: somebody has to do something first
+OPENAI = "/v1/"  # the doors of OpenAI's protocol
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 def request_id_of(request: Request) -> str:
@@ -47,7 +49,9 @@ def public(error: QuothError, request_id: str) -> QuothError:
 
 def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, Any]:
     told = public(error, request_id)
+    foreign = {"error": openai_error(told)} if instance.startswith(OPENAI) else {}
     return {
+        **foreign,
         "type": f"/errors/{told.code}",
         "title": title(told.code),
         "status": told.status,
@@ -61,17 +65,34 @@ def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, A
     }
 
 
-def retry_after(error: QuothError) -> Mapping[str, str]:
-    if error.status != 503:
-        return {}
-    return {"Retry-After": str(RETRY_SOON if error.retryable else RETRY_LATE)}
+def openai_error(error: QuothError) -> dict[str, Any]:
+    """The shape that OpenAI's clients look for, beside ours in the same body."""
+    field = error.details.get("field")
+    return {
+        "message": str(error),
+        "type": _OPENAI_TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "server_error"),
+        "param": "messages" if field == "query" else field,
+        "code": error.code,
+    }
+
+
+def advice(error: QuothError) -> Mapping[str, str]:
+    """The headers that say what a program should do next."""
+    if error.status == 503:
+        return {"Retry-After": str(RETRY_SOON if error.retryable else RETRY_LATE)}
+    if error.status == 429:
+        return {"Retry-After": str(error.details["retry_after"])}
+    if error.status == 401:
+        wrong = ', error="invalid_token"' if error.details.get("error") == "invalid_token" else ""
+        return {"WWW-Authenticate": f'Bearer realm="quoth"{wrong}'}
+    return {}
 
 
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
     return JSONResponse(
         problem(error, request_id=request_id_of(request), instance=request.url.path),
         status_code=error.status,
-        headers={**retry_after(error), **(headers or {})},
+        headers={**advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
 
