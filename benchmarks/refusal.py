@@ -48,7 +48,7 @@ TRUST = {"squad2_dev_half": 3.0}
 # Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
 # weight they are not told apart at all. More than this would cost the other settings more than it gains here.
 LOOK_ALIKES = 3.0
-# Room between the questions fitted on and those to come: the threshold is set for a little less than the stated risk.
+# The room between the questions fitted on and those to come, about two standard errors of that share.
 ROOM = 0.01
 
 

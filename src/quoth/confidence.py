@@ -16,7 +16,7 @@ from typing import Literal
 from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.domain import ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.sentences import sentences
-from quoth.terms import ContentTerm, is_exact, names_something, query_terms, term_ids
+from quoth.terms import ContentTerm, is_exact, kinship, names_something, query_terms, term_ids
 
 Policy = Literal["calibrated", "spec"]
 
@@ -30,7 +30,6 @@ UNFITTED = Calibration(
     high=0.85,
 )
 READ = 3  # passages that are read closely
-KIN, CLOSE = 4, 0.6  # two words are kin that begin with the same letters: so many, and that share of the longer one
 # The features that the shipped model weighs, of those computed below.
 FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "words")
 
@@ -132,29 +131,13 @@ def _readable(passage: Passage) -> str:
 
 def _share(weighted: Weighted, ids: frozenset[int], text: str = "") -> float:
     """The rarity-weighted share of the question's words that stand among `ids`; one of which only a kin stands in the
-    text (invaded, invasion) counts for as much as the two have in common."""
+    text (discover, discovery) counts for as much as the two have in common."""
     total = sum(term.idf for _, term in weighted)
     if not total:
         return 0.0
     found = sum(term.idf for word, term in weighted if word.found_in(ids))
-    near = sum(term.idf * _kinship(term.text, text) for word, term in weighted if text and not word.found_in(ids))
+    near = sum(term.idf * kinship(term.text, text) for word, term in weighted if text and not word.found_in(ids))
     return (found + near) / total
-
-
-def _kinship(word: str, text: str) -> float:
-    """The longest beginning that the word shares with one of the text, as a share of the longer of the two."""
-    word = word.lower()
-    stem = word[:KIN]
-    if len(stem) < KIN or not word.isalpha() or stem not in text:
-        return 0.0
-    kin = (other for other in _WORD.findall(text) if other.startswith(stem))
-    best = max((_common(word, other) / max(len(word), len(other)) for other in kin), default=0.0)
-    return best if best >= CLOSE else 0.0
-
-
-def _common(one: str, other: str) -> int:
-    """How many letters two words have in common from the first on."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _absent_share(weighted: Weighted) -> float:
