@@ -111,6 +111,8 @@ FRAMEWORK_ERRORS = [
     ("GET", "/assets/nothing.js", 404, "NOT_FOUND"),
     ("GET", "/assets/../api/app.py", 404, "NOT_FOUND"),
     ("GET", "/errors/NO_SUCH_CODE", 404, "NOT_FOUND"),
+    ("GET", "/books/", 404, "NOT_FOUND"),
+    ("GET", "/ingestion/jobs/9223372036854775808", 400, "INVALID_REQUEST"),
     ("GET", "/chat", 405, "METHOD_NOT_ALLOWED"),
     ("PUT", "/search", 405, "METHOD_NOT_ALLOWED"),
     ("POST", "/", 405, "METHOD_NOT_ALLOWED"),

@@ -18,7 +18,7 @@ from quoth.api.books import status_of
 from quoth.api.chat import AnswerEvents, until_retrieved
 from quoth.api.openai_schemas import COMPLETION, ModelResponse, ModelsResponse, openai_answers
 from quoth.api.parts import owner_of, quoth_of
-from quoth.api.problems import log_fault, problem, request_id_of
+from quoth.api.problems import log_fault, path_of, problem, request_id_of
 from quoth.api.sse import Event, EventStream
 from quoth.bootstrap import Quoth
 from quoth.completions import PREFIX, Chunks, CompletionRequest, completion_view, model_view
@@ -68,7 +68,7 @@ async def completions(request: Request) -> Response:
 
     def explain(error: QuothError) -> View:
         log_fault(error)
-        return problem(error, request_id=question.request_id, instance=request.url.path)
+        return problem(error, request_id=question.request_id, instance=path_of(request))
 
     return EventStream(chunked(events, chunks), explain=explain, farewell=END)
 
