@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from contracts.keys_contract import NOW, TODAY, KeysContract, a_key
 from quoth import keys
 from quoth.adapters.sql import open_library
+from quoth.domain import Scope
 from quoth.errors import WrongUsage
 from quoth.ports import Keys
 from quoth.testing.keys import MemoryKeys
@@ -75,7 +76,7 @@ def test_a_secret_has_256_bits_and_says_whether_it_is_public() -> None:
 
 
 @pytest.mark.parametrize("scope", ["ingest", "admin"])
-def test_what_everybody_sees_may_only_ask(scope: keys.Scope) -> None:
+def test_what_everybody_sees_may_only_ask(scope: Scope) -> None:
     with pytest.raises(WrongUsage, match=scope):
         keys.make("site", scope, now=NOW, origins=["https://docs.example.org"])
 
@@ -148,5 +149,5 @@ def test_a_key_ends_when_it_expires_and_when_it_is_revoked() -> None:
         ("ingest", "admin", False),
     ],
 )
-def test_a_scope_opens_itself_and_admin_opens_all(has: keys.Scope, needs: keys.Scope, opens: bool) -> None:
+def test_a_scope_opens_itself_and_admin_opens_all(has: Scope, needs: Scope, opens: bool) -> None:
     assert a_key(scope=has).opens(needs) is opens

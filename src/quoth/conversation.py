@@ -196,6 +196,8 @@ class Conversations:
         """The last exchanges of this session about this book; none beside a selection, which is alone."""
         if question.selected_text is not None:
             return []
+        if question.history is not None:
+            return list(question.history[-self._options.follow_ups.exchanges :])
         try:
             turns, _ = await self._library.turns(question.session_id, limit=self._options.follow_ups.exchanges)
         except SessionNotFound:  # its first question

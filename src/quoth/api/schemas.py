@@ -106,10 +106,9 @@ class GroundingReport(Documented):
     sentences: list[CheckedSentence]
 
 
-class ChatResponse(Documented):
-    """The one answer."""
+class AnswerDetails(Documented):
+    """All that is said about an answer, but its text."""
 
-    answer: str | None
     fallback_message: str | None
     sources: list[SourceCitation | SelectedTextCitation]
     metadata: ResponseMetadata
@@ -121,6 +120,12 @@ class ChatResponse(Documented):
     model: str | None
     tokens_used: int
     grounding: GroundingReport
+
+
+class ChatResponse(AnswerDetails):
+    """The one answer."""
+
+    answer: str | None
 
 
 class ChunkFields(Documented):
@@ -305,8 +310,8 @@ class ReadyResponse(Documented):
     status: str
 
 
-def problems(*statuses: int) -> Responses:
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+def problems(*statuses: int, shape: str = "Problem") -> Responses:
+    content = {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
     named: Responses = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
     return {**named, "default": {"description": "Any other error, in the same shape", "content": content}}
 
@@ -317,10 +322,20 @@ def answers(model: type[BaseModel] | None, *errors: int) -> Responses:
     return {**success, **problems(*errors)}
 
 
+def events(*names: str) -> dict[str, Any]:
+    """Server-sent events of these names, or without a name; `itemSchema` is OpenAPI 3.2's word for one of them."""
+    data = {"type": "string", "contentMediaType": "application/json"}
+    item = {"type": "object", "properties": {"data": data}, "required": ["data"]}
+    if names:
+        properties = {"event": {"enum": list(names)}, "data": data}
+        item = {"type": "object", "properties": properties, "required": ["event", "data"]}
+    return {"text/event-stream": {"itemSchema": item}}
+
+
 STREAM: Responses = {
     200: {
         "description": "status, retrieval, delta*, sources, grounding, done – or error; each with JSON data",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events("status", "retrieval", "delta", "sources", "grounding", "done", "error"),
     },
     **problems(400, 404, 413, 415, 503),
 }
@@ -328,7 +343,35 @@ STREAM: Responses = {
 JOB_EVENTS: Responses = {
     200: {
         "description": "progress*, then completed or failed; each with the whole job as JSON data",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events("progress", "completed", "failed", "error"),
     },
     **problems(400, 404, 503),
 }
+
+TEXT: Responses = {
+    200: {"description": "Plain text", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(400, 404, 503),
+}
+
+_RPC = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]}
+_CALL = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["integer", "string"], "description": "Left out: a notification"},
+        "method": {"type": "string", "examples": ["tools/call"]},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
+MCP_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _CALL}}}}
+MCP: Responses = {
+    200: {
+        "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
+        "content": {"application/json": {"schema": _RPC}, **events("message")},
+    },
+    202: {"description": "A notification was taken note of"},
+    **problems(400, 403, 404, 406, 413, 415),
+}
+for _status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, declared as what MCP clients look for
+    MCP[_status]["content"] = {**MCP[_status]["content"], "application/json": {"schema": _RPC}}
