@@ -170,6 +170,7 @@ BOOK_DOORS: list[tuple[str, str, dict[str, object]]] = [
     ("POST", "/chat/stream", {"query": ASKED}),
     ("POST", "/search", {"text": ASKED}),
 ]
+READING_DOORS = ["/context/any", "/lesson/any", "/llms.txt", "/llms-full.txt"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), BOOK_DOORS)
@@ -186,7 +187,8 @@ async def test_a_key_of_one_book_sees_no_other(two_books: Doors, method: str, pa
 
 async def test_a_key_of_one_book_reads_no_chunk_and_no_page_of_another(two_books: Doors) -> None:
     bound = await a_key(two_books, book_id="book-2")
-    for path in ("/context/any?book_id=book", "/lesson/any?book_id=book"):
+    others = [*(f"{path}?book_id=book" for path in READING_DOORS), "/books/book/llms.txt", "/v1/models/quoth/book"]
+    for path in others:
         check_problem(await two_books.client.get(path, headers=bound), 404, "UNKNOWN_BOOK")
 
 

@@ -6,6 +6,7 @@ doors, in which world. A door of the application that is not listed is a failure
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -20,11 +21,11 @@ from doors import ASKED, SESSION, Doors, a_key, check_problem, opened
 from quoth.api.bodies import MAX_BODY
 from quoth.api.problems import known_errors
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IngestJob
-from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
+from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
+from samples import StillClock
 
 JSON = {"content-type": "application/json"}
 SECRET = "the password is swordfish"
@@ -58,6 +59,11 @@ class Door:
 
     def saying(self, **fields: Any) -> Door:
         return replace(self, body={**(self.body or {}), **fields})
+
+    def asking(self, what: object) -> Door:
+        if "openai" in self.like:
+            return self.saying(messages=[{"role": "user", "content": what}])
+        return self.saying(**{"text" if "text" in (self.body or {}) else "query": what})
 
     def sending(self, content: bytes, headers: Mapping[str, str] = JSON) -> Door:
         return replace(self, content=content, headers={**self.headers, **headers})
@@ -159,13 +165,36 @@ class Breakable:
         return fails
 
 
+class Idle:
+    """In the place of the process that ingests: at work until it is stopped."""
+
+    def __init__(self) -> None:
+        self._stopped = asyncio.Event()
+
+    async def wait(self) -> str:
+        await self._stopped.wait()
+        return "stopped"
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def kill(self) -> None:
+        return
+
+
 @asynccontextmanager
 async def world(folder: Path, kind: str) -> AsyncIterator[Doors]:
     """The open server, a closed one, a limited one, or one a part of which is broken."""
     index, library = Breakable(MemoryIndex(fingerprint_of(FakeEmbedder()))), Breakable(MemoryLibrary())
     settings: dict[str, Any] = {"auth": "keys" if kind in ("closed", "asking", "reading") else "off"}
     settings |= {"limited": {"rate_limit": 1}, "busy": {"max_answers": 1}}.get(kind, {})
-    async with opened(folder, settings=settings, index=index, library=library) as doors:
+    parts: dict[str, Any] = {
+        "index": index,
+        "library": library,
+        "launch": lambda quoth, order, job_id: Idle(),
+        "clock": StillClock(),
+    }
+    async with opened(folder, settings=settings, **parts) as doors:
         if kind in ("asking", "reading"):
             doors.client.headers.update(await a_key(doors, "ask" if kind == "asking" else "ingest"))
         broken: dict[str, tuple[Breakable, Exception]] = {
@@ -181,7 +210,7 @@ async def world(folder: Path, kind: str) -> AsyncIterator[Doors]:
             with doors.app.state.guard.answers.one():
                 yield doors
         elif kind == "at work":
-            await doors.quoth.library.start_job(IngestJob("book", "full"))
+            assert (await doors.client.post("/ingestion/jobs", json={})).status_code == 202
             yield doors
         else:
             yield doors
@@ -224,10 +253,9 @@ def by(**parameters: object) -> Change:
 
 QUESTIONS = [
     Case("no question", "EMPTY_QUERY", "question", lambda door: replace(door, body={})),
-    body("a blank question", "EMPTY_QUERY", query="  \n "),
-    body("no text", "EMPTY_QUERY", "json index", query="", text="", messages=[]),
-    body("a very long question", "QUERY_TOO_LONG", query="x" * 32_001),
-    body("a question that is a number", "INVALID_REQUEST", query=7),
+    Case("a blank question", "EMPTY_QUERY", "json index", lambda door: door.asking("  \n ")),
+    Case("a very long question", "QUERY_TOO_LONG", "json index", lambda door: door.asking("x" * 32_001)),
+    Case("a question that is a number", "INVALID_REQUEST", "json index", lambda door: door.asking(7)),
     body("a very long selection", "SELECTION_TOO_LONG", selected_text="x" * 64_001),
     body("a session that is no UUID", "INVALID_SESSION_ID", session_id="me"),
     body("a session that is a UUID of version 1", "INVALID_SESSION_ID", session_id=SESSION.replace("-4c", "-1c")),
@@ -348,4 +376,3 @@ def test_every_code_of_the_contract_has_a_case() -> None:
         *("QDRANT_UNAVAILABLE", "SERVICE_UNAVAILABLE", "METHOD_NOT_ALLOWED", "UNSUPPORTED_MEDIA_TYPE", "INVALID_JSON"),
     }
     assert contract <= {case.code for case in CASES}
-    assert isinstance(QuothError("x"), Exception)
