@@ -21,7 +21,8 @@ from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
-from quoth.retrieval import Retriever
+from quoth.replying import ReplyOptions
+from quoth.retrieval import RetrievalOptions, Retriever
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -131,15 +132,17 @@ async def bootstrap(
             await loading
         calibrations = _calibrations(settings, fingerprint_of(embedder))
         options = _answer_options(settings, embedder, calibrations)
-        retriever = Retriever(index, embedder)
+        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout))
         answering = _answering(settings, model, retriever, index, store)
+        conversations = Conversations(retriever, index, store, clock, options, answering)
+        closing.push_async_callback(conversations.close)
         yield Quoth(
             settings=settings,
             clock=clock,
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(retriever, index, store, clock, options, answering),
+            conversations=conversations,
             calibrations=calibrations,
             model=model,
         )
@@ -147,10 +150,10 @@ async def bootstrap(
 
 def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
     return AnswerOptions(
-        refusal=settings.refusal_sentence,
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
-        grounding=settings.grounding,
+        reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
+        index_seconds=settings.index_timeout,
         keep_unanswered=timedelta(days=settings.record_days) if settings.record_questions else None,
     )
 
@@ -279,7 +282,7 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         return open_library
 
     open_library = await asyncio.to_thread(imported)
-    return await open_library(settings.database_url, now=clock.now)
+    return await open_library(settings.database_url, now=clock.now, seconds=settings.database_timeout)
 
 
 def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:

@@ -75,6 +75,8 @@ class Settings(BaseModel):
         repr=False,  # it may hold a password
         description="The relational store; default: the file quoth.db in data_dir.",
     )
+    database_timeout: float = Field(default=5.0, ge=0.1, le=600, description="Seconds to wait for the database.")
+    index_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds to wait for the index.")
     model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")
     book: str | None = Field(default=None, min_length=1, description="The book that is asked when none is named.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, child, health, ingestion, llms, mcp, openai, search, webhook
+from quoth.api import books, chat, child, health, ingestion, llms, mcp, openai, run, search, sessions, webhook
 from quoth.api.access import Access, open_guard
 from quoth.api.bodies import LimitedBody
 from quoth.api.doorway import Doorway
@@ -67,7 +67,7 @@ def create_app(
     app.add_middleware(Access)
     app.add_middleware(Doorway)
     install_problems(app)
-    for door in (chat, search, books, llms, openai, mcp, ingestion, webhook, health):
+    for door in (chat, run, sessions, search, books, llms, openai, mcp, ingestion, webhook, health):
         app.include_router(door.router)
     install_pages(app)
     document(app)
