@@ -23,6 +23,7 @@ from quoth.domain import (
     Message,
     ModelText,
     ModelTurn,
+    ModelWork,
     Passage,
     Question,
     Tool,
@@ -55,6 +56,7 @@ class Written:
     tokens: int
     searches: tuple[str, ...] = ()  # the queries it made itself
     complete: bool = True  # it came to an end of its own
+    work: ModelWork = ModelWork()
 
 
 class Answering:
@@ -149,11 +151,16 @@ class _Work:
     cut_off: bool = False
     tokens: int = 0
     searches: list[str] = field(default_factory=list)
+    work: ModelWork = ModelWork()
 
     def take(self, event: ModelText | ModelTurn) -> str:
         if isinstance(event, ModelTurn):
             self.turn = event
             self.tokens += event.tokens
+            done = self.work
+            self.work = ModelWork(
+                done.rounds + 1, done.tools + event.tool_calls, done.prompt_tokens + event.prompt_tokens
+            )
             return ""
         self.said.append(event.text)
         return self._give(self.writing.feed(event.text))
@@ -192,6 +199,7 @@ class _Work:
             tokens=self.tokens,
             searches=tuple(self.searches),
             complete=not (self.cut_off or self.turn.truncated),
+            work=self.work,
         )
 
 

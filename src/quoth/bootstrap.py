@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
+from quoth.observing import Observers, TraceOptions, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.retrieval import Retriever
 from quoth.settings import Settings
@@ -49,6 +50,7 @@ class Quoth:
     embedder: Embedder
     conversations: Conversations
     calibrations: CalibrationFiles
+    observers: Observers  # see every answer; the doors add their own
     model: ChatModel | None = None  # without one the book answers in its own sentences
 
     @property
@@ -107,7 +109,12 @@ async def bootstrap(
         if loading is not None:
             await loading
         calibrations = _calibrations(settings, fingerprint_of(embedder))
-        options = _answer_options(settings, embedder, calibrations)
+        observers = Observers(log_answer)
+        if settings.traces:
+            traces = Traces(store, clock, TraceOptions(keep=timedelta(days=settings.trace_days)))
+            closing.push_async_callback(traces.close)
+            observers.watchers.append(traces)
+        options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
         retriever = Retriever(index, embedder)
         answering = _answering(settings, model, retriever, index, store)
         yield Quoth(
@@ -118,6 +125,7 @@ async def bootstrap(
             embedder=embedder,
             conversations=Conversations(retriever, index, store, clock, options, answering),
             calibrations=calibrations,
+            observers=observers,
             model=model,
         )
 

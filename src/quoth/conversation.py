@@ -30,6 +30,7 @@ from quoth.domain import (
     Exchange,
     Grounded,
     Grounding,
+    ModelWork,
     Question,
     Retrieved,
     SearchQuery,
@@ -58,6 +59,14 @@ MODEL_STOPPED = "The language model broke off before its answer was complete."
 logger = logging.getLogger(__name__)
 
 
+AnswerEvents = AsyncGenerator[AnswerEvent]
+Observed = Callable[[Question, AnswerEvents], AnswerEvents]
+
+
+def unobserved(question: Question, events: AnswerEvents) -> AnswerEvents:
+    return events
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
     refusal: str = REFUSAL_SENTENCE
@@ -67,6 +76,7 @@ class AnswerOptions:
     grounding: GroundingPolicy = "mark"
     follow_ups: FollowUpOptions = FollowUpOptions()
     keep_unanswered: timedelta | None = None  # how long their author may read them; None: they are not recorded
+    observed: Observed = unobserved  # lets somebody look on as an answer passes by
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,7 @@ class Reply:
     model: str = ""
     tokens: int = 0
     refused: bool = False  # by the model, after reading
+    work: ModelWork = ModelWork()
 
 
 @dataclass(slots=True)
@@ -123,7 +134,7 @@ class Conversations:
 
     def unrecorded(self) -> Conversations:
         """The same pipeline for questions that no reader asked."""
-        options = replace(self._options, keep_unanswered=None)
+        options = replace(self._options, keep_unanswered=None, observed=unobserved)
         return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
 
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
@@ -141,7 +152,10 @@ class Conversations:
                 return event.answer
         raise AssertionError("the stream of an answer ends with Done")
 
-    async def ask(self, question: Question, *, whole: bool = False) -> AsyncGenerator[AnswerEvent]:
+    def ask(self, question: Question, *, whole: bool = False) -> AnswerEvents:
+        return self._options.observed(question, self._ask(question, whole=whole))
+
+    async def _ask(self, question: Question, *, whole: bool) -> AnswerEvents:
         watch = Stopwatch(self._clock)
         yield Status("retrieving")
         history = await self._history(question)
@@ -177,7 +191,7 @@ class Conversations:
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
-        return replace(found, told=query.told)
+        return replace(found, told=query.told, rules=query.rules, carried=query.carried)
 
     async def _query(self, question: Question, history: Sequence[Exchange]) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""
@@ -271,6 +285,7 @@ class Conversations:
             model=written.model,
             tokens=written.tokens,
             refused=refused,
+            work=written.work,
         )
 
     def _refusal(self, question: Question) -> str:
@@ -301,6 +316,7 @@ class Conversations:
             model=reply.model or None,
             tokens_used=reply.tokens,
             stage_ms=dict(watch.stages),
+            work=reply.work,
         )
 
     @staticmethod

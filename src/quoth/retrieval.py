@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.domain import (
+    Candidate,
     Chunk,
     Evidence,
     Filters,
@@ -40,6 +41,7 @@ from quoth.ports import ChunkIndex, Embedder, TokenCounter
 from quoth.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 ATTEMPTS = 3  # where a book is published between finding and reading
+HEADS = 10  # of each rank list that a trace shows
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
 
@@ -115,13 +117,15 @@ class Retriever:
         near = with_pairs(unique(scored, chunks), pairs, lambda key: chunks[key].shown, options)
         near = near[: max(options.compared, limit)]
         vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
-        best = with_agreement(near, vector, vectors, scale, options)[:limit]
+        ranked = with_agreement(near, vector, vectors, scale, options)
+        best = ranked[:limit]
         return Evidence(
             query=query,
             passages=tuple(_passage(one, chunks[one.key], calibration) for one in best),
             total_found=hits.total_found,
             terms=tuple(query_term(word, rarity, full) for word in asked.words),
             diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
+            candidates=candidates(ranked, scored, chunks),
         )
 
     async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
@@ -173,6 +177,30 @@ def unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored
 
 def _place(chunk: Chunk) -> tuple[str, int]:
     return chunk.source_file, chunk.chunk_index
+
+
+def candidates(
+    ranked: Sequence[Scored], scored: Sequence[Scored], chunks: Mapping[str, Chunk]
+) -> tuple[Candidate, ...]:
+    """The heads of both lists: those that were looked at twice as they came out, the others behind them."""
+    seen = {one.key for one in ranked}
+    heads = [one for one in (*ranked, *(one for one in scored if one.key not in seen)) if _heads(one)]
+    return tuple(
+        Candidate(
+            chunk_id=one.key,
+            place=" › ".join(chunks[one.key].breadcrumb) if one.key in chunks else "",
+            score=one.score,
+            dense_score=one.dense,
+            dense_rank=one.dense_rank,
+            sparse_score=one.sparse,
+            sparse_rank=one.sparse_rank,
+        )
+        for one in heads
+    )
+
+
+def _heads(one: Scored) -> bool:
+    return min(one.dense_rank or HEADS + 1, one.sparse_rank or HEADS + 1) <= HEADS
 
 
 def diversity(vectors: Sequence[Vector]) -> float:

@@ -129,6 +129,8 @@ class Settings(BaseModel):
         default=False, description="Should refused and low-confidence questions be kept, redacted, for the author?"
     )
     record_days: int = Field(default=90, ge=1, le=3650, description="Days after which a kept question is deleted.")
+    traces: bool = Field(default=True, description="Should each answer leave a trace for `quoth explain`?")
+    trace_days: int = Field(default=14, ge=1, le=3650, description="Days after which a trace is deleted.")
     max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="Pages that a crawl reads at most.")
     max_page_mb: float = Field(default=5.0, ge=0.001, le=1_000, description="Size of a crawled page at most, in MB.")
     max_crawl_mb: float = Field(default=500.0, ge=0.001, le=1e6, description="All that a crawl downloads, in MB.")

@@ -97,6 +97,7 @@ class Completion:
     finished: bool = False
     truncated: bool = False
     tokens: int = 0
+    prompt_tokens: int = 0
     model: str = ""
     _calls: list[_Call] = field(default_factory=list)
 
@@ -127,7 +128,13 @@ class Completion:
             ToolCall(id=call.id or f"call_{position}", name=call.name, arguments=call.arguments)
             for position, call in enumerate(self._calls)
         )
-        return ModelTurn(tool_calls=calls, tokens=self.tokens, truncated=self.truncated, model=self.model)
+        return ModelTurn(
+            tool_calls=calls,
+            tokens=self.tokens,
+            prompt_tokens=self.prompt_tokens,
+            truncated=self.truncated,
+            model=self.model,
+        )
 
     def _account(self, chunk: Mapping[str, Any]) -> None:
         self.model = chunk.get("model") or self.model
@@ -136,6 +143,8 @@ class Completion:
             total = usage.get("total_tokens")
             parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
             self.tokens = total if isinstance(total, int) else parts
+            read = usage.get("prompt_tokens")
+            self.prompt_tokens = read if isinstance(read, int) else 0
 
     def _take_call(self, delta: Any) -> None:
         if not isinstance(delta, dict):

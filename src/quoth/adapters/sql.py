@@ -21,6 +21,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import make_url
 
+from quoth.adapters import sql_traces
 from quoth.adapters.sql_tables import (
     ACTIVE,
     books,
@@ -31,7 +32,7 @@ from quoth.adapters.sql_tables import (
     sessions,
 )
 from quoth.adapters.sqlite import SqliteDatabase
-from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
+from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, RecordedQuestion, Trace, Turn
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, SessionNotFound, UnknownBook
 
 T = TypeVar("T")
@@ -246,6 +247,16 @@ class SqlLibrary:
         return await self._database.write(
             lambda connection: _delete(connection, recorded_questions, recorded_questions.c.asked_at < before)
         )
+
+    # --- traces ---
+
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        await self._database.write(
+            lambda connection: sql_traces.store(connection, traces, keep_since=keep_since, most=most)
+        )
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        return await self._database.read(lambda connection: sql_traces.newest(connection, request_id))
 
     # --- the store itself ---
 
