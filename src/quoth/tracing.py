@@ -170,4 +170,4 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _short(number: float | None) -> Any:
-    return None if number is None else round(number, 4)
+    return None if number is None else round(number, 4) + 0.0  # never -0.0

@@ -200,7 +200,9 @@ def _object(data: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except ValueError as error:
-        raise Malformed(f"{data[:80]!r} is not JSON") from error
+        # Half of an event may hold half of an answer, and errors are logged; a page of a proxy tells what is wrong.
+        shown = "an event" if data.lstrip().startswith("{") else repr(data[:80])
+        raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):
         raise Malformed(f"{data[:80]!r} is not an object")
     return found

@@ -17,7 +17,7 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, child, health, ingestion, search, webhook
+from quoth.api import books, chat, child, health, ingestion, metrics, search, webhook
 from quoth.api.doorway import Doorway
 from quoth.api.jobs import Jobs, Launch
 from quoth.api.pages import install_pages
@@ -49,11 +49,14 @@ def create_app(
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
         async with joined as app.state.quoth:
             app.state.jobs = Jobs(app.state.quoth, launch)
+            app.state.checks = health.Checks(app.state.quoth)
+            app.state.quoth.observers.watchers.append(app.state.metrics.answered)
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await settle(app.state.jobs)
             warming = asyncio.create_task(warm(app.state.quoth))
             yield
             await app.state.jobs.close()
+            app.state.quoth.observers.watchers.remove(app.state.metrics.answered)
             warming.cancel()
             await asyncio.wait([warming])
 
@@ -62,8 +65,9 @@ def create_app(
         title="Quoth", version=__version__, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
     )
     app.add_middleware(Doorway)
+    metrics.install_metrics(app)
     install_problems(app)
-    for door in (chat, search, books, ingestion, webhook, health):
+    for door in (chat, search, books, ingestion, webhook, health, metrics):
         app.include_router(door.router)
     install_pages(app)
     document(app)

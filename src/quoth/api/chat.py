@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 
 from quoth.api.bodies import documented, read_body
 from quoth.api.parts import quoth_of
-from quoth.api.problems import log_fault, problem, request_id_of
+from quoth.api.problems import problem, request_id_of, take_note
 from quoth.api.schemas import STREAM, ChatResponse, HistoryResponse, answers
 from quoth.api.sse import Event, EventStream
 from quoth.domain import AnswerEvent, Question, Retrieved
@@ -49,7 +49,7 @@ async def chat_stream(request: Request) -> Response:
     opening = await until_retrieved(events)
 
     def explain(error: QuothError) -> View:
-        log_fault(error)
+        take_note(error, request)
         return problem(error, request_id=request_id_of(request), instance=request.url.path)
 
     return EventStream(named(opening, events), explain=explain)
