@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import ask, books, config, demo, eval, explain, ingest, migrate, questions, serve
+from quoth.cli import ask, books, config, demo, eval, exchange, explain, ingest, migrate, questions, serve
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
@@ -25,6 +25,7 @@ __all__ = [
     "config",
     "demo",
     "eval",
+    "exchange",
     "explain",
     "ingest",
     "main",
