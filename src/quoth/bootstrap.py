@@ -182,7 +182,15 @@ def _model(settings: Settings) -> ChatModel | None:
     from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
 
     secret = key.get_secret_value() if key else ""
-    return OpenAIChat(ModelOptions(base_url or OPENAI, name or "gpt-4o-mini", secret))
+    return OpenAIChat(
+        ModelOptions(
+            base_url or OPENAI,
+            name or "gpt-4o-mini",
+            secret,
+            first_token=settings.model_first_token_timeout,
+            total=settings.model_timeout,
+        )
+    )
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:

@@ -150,6 +150,12 @@ class Settings(BaseModel):
     openai_api_key: SecretStr | None = Field(default=None, description="Key for OpenAI.")
     openai_model: str | None = Field(default=None, description="Model that writes answers.")
     openai_base_url: str | None = Field(default=None, description="Any server that speaks OpenAI's protocol.")
+    model_first_token_timeout: float = Field(
+        default=30.0, ge=0.1, le=3_600, description="Seconds until the language model must have begun to answer."
+    )
+    model_timeout: float = Field(
+        default=60.0, ge=0.1, le=3_600, description="Seconds for a whole answer of the model, all attempts together."
+    )
     gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
     cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")
     cohere_model: str | None = Field(default=None, description="Embedding model of Cohere.")
