@@ -1,4 +1,4 @@
-"""`quoth export`, `quoth import` and `quoth explain` as a person meets them: real processes, the real index and model."""
+"""`quoth export`, `quoth import`, `quoth explain` as a person meets them: real processes, real index, real model."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from quoth.logs import set_up_logging
 from quoth.observing import Observers, Seen, TraceOptions, Traces, log_answer
 from quoth.settings import load_settings
 from quoth.sources import open_source
+from quoth.spans import SILENT
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -73,7 +74,7 @@ async def test_an_answer_that_fails_is_seen_with_its_error() -> None:
     seen: list[Seen] = []
     error = IndexUnavailable("The index is gone.")
     with pytest.raises(IndexUnavailable):
-        async for _ in Observers(seen.append)(question(), events_of(Status("retrieving"), error=error)):
+        async for _ in Observers(SILENT, seen.append)(question(), events_of(Status("retrieving"), error=error)):
             pass
     assert [(one.answer, one.error, one.first_word_ms) for one in seen] == [(None, error, None)]
 
@@ -81,7 +82,7 @@ async def test_an_answer_that_fails_is_seen_with_its_error() -> None:
 async def test_an_answer_that_its_reader_leaves_is_seen_and_its_source_is_closed() -> None:
     seen: list[Seen] = []
     inner = events_of(Status("retrieving"), Delta("one"), Delta("two"))
-    events = Observers(seen.append)(question(), inner)
+    events = Observers(SILENT, seen.append)(question(), inner)
     assert [await anext(events), await anext(events)] == [Status("retrieving"), Delta("one")]
     await events.aclose()
     [one] = seen

@@ -35,6 +35,7 @@ from quoth.grounding import GroundingPolicy, Writing
 from quoth.payload import passes
 from quoth.ports import ChatModel, ChunkIndex, Library
 from quoth.retrieval import Retriever
+from quoth.spans import SILENT, Spans
 from quoth.tools import SearchBook
 
 
@@ -67,12 +68,14 @@ class Answering:
         index: ChunkIndex,
         library: Library,
         options: AnsweringOptions = AnsweringOptions(),
+        spans: Spans = SILENT,
     ) -> None:
         self._model = model
         self._retriever = retriever
         self._index = index
         self._library = library
         self._options = options
+        self._spans = spans
 
     async def write(
         self, question: Question, evidence: Evidence, history: Sequence[Turn], *, refusal: str
@@ -101,6 +104,10 @@ class Answering:
         yield work.written(self._model.name)
 
     async def _done(self, at: int, call: ToolCall, question: Question, work: _Work) -> Message:
+        with self._spans.tool(call.name, call.id):
+            return await self._called(at, call, question, work)
+
+    async def _called(self, at: int, call: ToolCall, question: Question, work: _Work) -> Message:
         try:
             if at >= self._options.calls:
                 raise WrongUsage(f"At most {self._options.calls} calls at once.")

@@ -18,6 +18,7 @@ from datetime import timedelta
 from quoth.domain import Answer, AnswerEvent, Delta, Done, Evidence, Question, Retrieved
 from quoth.errors import QuothError
 from quoth.ports import Clock, Library
+from quoth.spans import Spans
 from quoth.tracing import trace_of
 
 logger = logging.getLogger(__name__)
@@ -40,11 +41,13 @@ Watcher = Callable[[Seen], None]
 class Observers:
     """Whoever wants to see answers. The doors add themselves while they are open."""
 
-    def __init__(self, *watchers: Watcher) -> None:
+    def __init__(self, spans: Spans, *watchers: Watcher) -> None:
+        self._spans = spans
         self.watchers = list(watchers)
 
     async def __call__(self, question: Question, events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[AnswerEvent]:
         seen, started = Seen(question), time.perf_counter()
+        events = self._spans.answer(question, events)
         try:
             async with aclosing(events):
                 async for event in events:

@@ -38,6 +38,7 @@ from quoth.fusion import (
     with_pairs,
 )
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.spans import SILENT, Spans
 from quoth.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 ATTEMPTS = 3  # where a book is published between finding and reading
@@ -81,14 +82,26 @@ class _Vanished(Exception):
 
 
 class Retriever:
-    def __init__(self, index: ChunkIndex, embedder: Embedder, options: RetrievalOptions = RetrievalOptions()) -> None:
+    def __init__(
+        self,
+        index: ChunkIndex,
+        embedder: Embedder,
+        options: RetrievalOptions = RetrievalOptions(),
+        spans: Spans = SILENT,
+    ) -> None:
         self._index = index
         self._embedder = embedder
         self._options = options
+        self._spans = spans
 
     async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
+        with self._spans.retrieval(book_id, limit):
+            return await self._find(query, book_id=book_id, filters=filters, limit=limit)
+
+    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int) -> Evidence:
         asked = await self._prepared(query)
-        vector = await self._embedder.embed_query(asked.readable)
+        with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
+            vector = await self._embedder.embed_query(asked.readable)
         for _ in range(ATTEMPTS):
             try:
                 return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)

@@ -52,6 +52,7 @@ SPECIFICATION_NAMES = {
     "qdrant_url": "QDRANT_URL",
     "qdrant_api_key": "QDRANT_API_KEY",
     "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
+    "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",  # OpenTelemetry's own name for it
 }
 _LOG_LEVELS = Literal["debug", "info", "warning", "error"]
 
@@ -144,6 +145,11 @@ class Settings(BaseModel):
     )
     log_format: Annotated[Literal["text", "json"], BeforeValidator(_lower)] = Field(
         default="text", description="Log lines for people, or one JSON object a line."
+    )
+    otel_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="A collector of OpenTelemetry (OTLP over HTTP) that spans are sent to; needs quoth[telemetry].",
     )
     log_questions: bool = Field(default=False, description="May log lines hold what readers asked?")
 

@@ -212,7 +212,7 @@ def _object(data: str) -> dict[str, Any]:
         found = json.loads(data)
     except ValueError as error:
         # Half of an event may hold half of an answer, and errors are logged; a page of a proxy tells what is wrong.
-        shown = "an event" if data.lstrip().startswith("{") else repr(data[:80])
+        shown = "an event" if '"choices"' in data else repr(data[:80])
         raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):
         raise Malformed(f"{data[:80]!r} is not an object")

@@ -20,6 +20,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth import __version__
@@ -38,6 +39,7 @@ from quoth.errors import (
     QuothError,
 )
 from quoth.observing import Seen
+from quoth.spans import SILENT, Spans
 
 router = APIRouter(tags=["health"])
 
@@ -177,19 +179,28 @@ class Metered:
                 status = message["status"]
             await send(message)
 
+        method = scope["method"] if scope["method"] in METHODS else "OTHER"
         started = time.perf_counter()
         self._metrics.in_flight.inc()
         try:
-            await self._app(scope, receive, passed)
+            with spans_of(scope).request(method, Headers(scope=scope).get("traceparent", "")) as span:
+                try:
+                    await self._app(scope, receive, passed)
+                finally:
+                    span.end(door_of(scope, status), status)
         finally:
             self._metrics.in_flight.dec()
-            method = scope["method"] if scope["method"] in METHODS else "OTHER"
             door = door_of(scope, status)
             self._metrics.requests.labels(door, method, f"{status // 100}xx").inc()
             self._metrics.latency.labels(door).observe(time.perf_counter() - started)
             error = scope.get("state", {}).get("error")
             if isinstance(error, QuothError):
                 self._metrics.told(error)
+
+
+def spans_of(scope: Scope) -> Spans:
+    quoth: Quoth | None = getattr(scope["app"].state, "quoth", None)  # none before the application has started
+    return quoth.spans if quoth else SILENT
 
 
 def door_of(scope: Scope, status: int) -> str:
