@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import ask, books, chat, config, demo, eval, exchange, explain, ingest, migrate, questions, serve
+from quoth.cli import ask, books, chat, config, demo, eval, exchange, explain, ingest, keys, migrate, questions, serve
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
@@ -29,6 +29,7 @@ __all__ = [
     "exchange",
     "explain",
     "ingest",
+    "keys",
     "main",
     "migrate",
     "questions",

@@ -31,4 +31,5 @@ export function offerSelection({ place, allowed, ask }) {
     ask(text);
   });
   place.append(button);
+  look(); // the selection that made somebody call this
 }

@@ -1,6 +1,6 @@
 // The widget: one line on any page of a book's site puts a button into its corner.
 //
-//   <script src="https://quoth.example.com/widget.js" data-book="my-docs" data-key="qk_…" defer></script>
+//   <script src="https://quoth.example.com/widget.js" data-book="my-docs" data-key="qp_…" defer></script>
 //
 // data-book      which book; may be left out when there is one      data-theme     light, dark or auto
 // data-key       a public key bound to this site's origin           data-side      right or left
