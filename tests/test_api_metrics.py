@@ -80,6 +80,14 @@ async def test_nothing_that_a_stranger_sends_makes_a_new_label(tmp_path: Path) -
     assert value(twice, "http_requests_total", door="unknown", method="GET", status="4xx") == 60
 
 
+async def test_who_is_not_let_in_comes_to_no_door_and_is_counted(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"auth": "keys"}) as doors:
+        assert (await doors.client.post("/chat", json={"query": ASKED})).status_code == 401
+        found = parsed(doors.app.state.metrics.exposition().decode())
+    assert value(found, "http_requests_total", door="refused", method="POST", status="4xx") == 1
+    assert value(found, "problems_total", code="UNAUTHORIZED") == 1
+
+
 async def test_answers_are_counted_by_mode_with_their_stages_and_first_words(tmp_path: Path) -> None:
     async with opened(tmp_path) as doors:
         await doors.ask()

@@ -47,6 +47,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the library's name for the folder that workers share
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 UNKNOWN = "unknown"  # the door of all paths that lead nowhere
+REFUSED = "refused"  # and of requests that came to none: no key, too many, too large
 MOST_BOOKS = 200  # told by name: beyond that, labels would be many
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
@@ -204,12 +205,11 @@ def spans_of(scope: Scope) -> Spans:
 
 
 def door_of(scope: Scope, status: int) -> str:
-    """The template of the route that answered. The page and its files lie at the root, where every path leads that
-    leads nowhere else."""
+    """The template of the route that answered."""
     path = getattr(scope.get("route"), "path", None)
-    if path == "":
-        return UNKNOWN if status >= 400 else "/"
-    return path if isinstance(path, str) else UNKNOWN
+    if isinstance(path, str) and path:
+        return path
+    return UNKNOWN if status == 404 else REFUSED
 
 
 # --- what is looked up at each scrape --------------------------------------------------------------------------------
