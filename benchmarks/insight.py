@@ -28,7 +28,7 @@ from quoth.tracing import trace_of
 
 BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
 ASKED = "Which QoS setting keeps the last message for late subscribers?"
-ROUNDS, ANSWERS, REQUESTS = 6, 15, 4_000
+ROUNDS, ANSWERS, REQUESTS = 5, 8, 4_000
 
 
 async def bare(scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,7 +23,8 @@ from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.observing import Observers, TraceOptions, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
-from quoth.retrieval import Retriever
+from quoth.replying import ReplyOptions
+from quoth.retrieval import RetrievalOptions, Retriever
 from quoth.settings import Settings
 from quoth.spans import SILENT, Spans
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
@@ -148,15 +149,17 @@ async def bootstrap(
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
-        retriever = Retriever(index, embedder, spans=spans)
+        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout), spans)
         answering = _answering(settings, model, retriever, index, store, spans)
+        conversations = Conversations(retriever, index, store, clock, options, answering)
+        closing.push_async_callback(conversations.close)
         yield Quoth(
             settings=settings,
             clock=clock,
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(retriever, index, store, clock, options, answering),
+            conversations=conversations,
             calibrations=calibrations,
             observers=observers,
             spans=spans,
@@ -166,10 +169,10 @@ async def bootstrap(
 
 def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
     return AnswerOptions(
-        refusal=settings.refusal_sentence,
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
-        grounding=settings.grounding,
+        reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
+        index_seconds=settings.index_timeout,
         keep_unanswered=timedelta(days=settings.record_days) if settings.record_questions else None,
     )
 
@@ -316,7 +319,7 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         return open_library
 
     open_library = await asyncio.to_thread(imported)
-    return await open_library(settings.database_url, now=clock.now)
+    return await open_library(settings.database_url, now=clock.now, seconds=settings.database_timeout)
 
 
 def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
