@@ -23,6 +23,8 @@ _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 WIDEST_RANGE = 20  # [1-300] is no list of sources
 # A bracket at the end of a text may become a marker, and one that is closed may become the label of a link.
 _UNFINISHED = re.compile(r"[\[【][^\]】\n]{0,39}[\]】]?\Z")
+# Where nothing is held back, text without any of these is only text, whatever comes before and after it.
+_MEANINGFUL = re.compile(r"[\[【`~\n]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
@@ -94,6 +96,10 @@ class Renumbering:
         self._known.update(numbers)
 
     def feed(self, piece: str) -> str:
+        if self._done == len(self._text) and not _MEANINGFUL.search(piece):  # most words of an answer
+            self._text += piece
+            self._done = len(self._text)
+            return piece
         self._text += piece
         code = code_spans(self._text)
         ready = self._passed_on(max(self._done, _settled(self._text, code)))
