@@ -14,13 +14,15 @@ from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import make_url
 
+from quoth.adapters.database import Database
+from quoth.adapters.sql_keys import SqlKeys
 from quoth.adapters.sql_tables import (
     ACTIVE,
     books,
@@ -34,26 +36,11 @@ from quoth.adapters.sqlite import SqliteDatabase
 from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, SessionNotFound, UnknownBook
 
-T = TypeVar("T")
-
 # Databases limit the number of values in one statement (SQLite 32,766, PostgreSQL 32,767).
 _VALUES_AT_ONCE = 10_000
 
 # What no text column can hold: half of a surrogate pair is not UTF-8, PostgreSQL refuses NUL.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class Database(Protocol):
-    """Where the statements run. Both verbs run off the event loop and raise the errors of `quoth.errors`; only an
-    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken."""
-
-    async def open(self) -> None: ...
-
-    async def read(self, work: Callable[[Connection], T]) -> T: ...
-
-    async def write(self, work: Callable[[Connection], T]) -> T: ...
-
-    async def close(self) -> None: ...
 
 
 async def open_library(url: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> SqlLibrary:
@@ -87,6 +74,11 @@ class SqlLibrary:
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
         self._now = now
+        self._keys = SqlKeys(database)
+
+    @property
+    def keys(self) -> SqlKeys:
+        return self._keys
 
     # --- books and what was ingested of them ---
 
