@@ -87,7 +87,7 @@ class Renumbering:
 
     def __init__(self, known: Collection[int]) -> None:
         self._known = set(known)
-        self._text = ""  # the current paragraph, or more
+        self._text = ""  # as much of the current paragraph as still matters
         self._done = 0  # how much of it was passed on
         self.order: dict[int, int] = {}  # the number as written → the number as shown
 
@@ -98,7 +98,7 @@ class Renumbering:
     def feed(self, piece: str) -> str:
         if self._done == len(self._text) and not _MEANINGFUL.search(piece):  # most words of an answer
             self._text += piece
-            self._done = len(self._text)
+            self._forget()
             return piece
         self._text += piece
         code = code_spans(self._text)
@@ -106,10 +106,18 @@ class Renumbering:
         breaks = [gap.end() for gap in _BLANK_LINE.finditer(self._text, 0, self._done) if not _in(gap.start(), code)]
         if breaks:  # nothing of the next paragraph depends on the one before
             self._text, self._done = self._text[breaks[-1] :], self._done - breaks[-1]
+        if self._done == len(self._text):
+            self._forget()
         return ready
 
     def close(self) -> str:
         return self._passed_on(len(self._text))
+
+    def _forget(self) -> None:
+        """Where nothing is held back, only this can matter to what follows: does a line begin here, and after what?"""
+        line = self._text[self._text.rfind("\n") + 1 :]
+        self._text = f"x{line[-1]}" if line.strip(" \t>") else line
+        self._done = len(self._text)
 
     def _passed_on(self, end: int) -> str:
         out, at = [], self._done

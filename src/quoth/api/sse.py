@@ -23,8 +23,11 @@ HEARTBEAT = 15.0
 Event = tuple[str, Mapping[str, Any]]
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one for each event
+
+
 def frame(name: str, data: Mapping[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return f"event: {name}\ndata: {_encoded(data)}\n\n".encode()
 
 
 class EventStream(Response):
