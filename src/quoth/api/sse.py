@@ -23,10 +23,16 @@ HEARTBEAT = 15.0
 Event = tuple[str, Mapping[str, Any]]
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one for each event
+
+
 def frame(name: str, data: Mapping[str, Any]) -> bytes:
     """Without a name it is the plain message of protocols that name no events."""
-    named = f"event: {name}\n" if name else ""
-    return f"{named}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    named = f"event: {name}
+" if name else ""
+    return f"{named}data: {_encoded(data)}
+
+".encode()
 
 
 class EventStream(Response):
