@@ -522,6 +522,7 @@ class Question:
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
     owner: str = ""  # the key that asked, to which its session belongs; empty where nobody needs one
+    history: tuple[Turn, ...] | None = None  # what was said before, by a client that keeps it; None: the store knows
 
 
 @dataclass(frozen=True, slots=True)

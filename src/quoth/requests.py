@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urljoin
@@ -34,6 +34,7 @@ MAX_QUERY = 32_000
 MAX_SELECTION = 64_000
 MAX_TOP_K = 20
 MAX_RUN_TOP_K = 10
+NESTED = "quoth"  # where a request of a foreign shape has our own fields
 
 
 def _uuid4(value: str) -> str:
@@ -44,7 +45,7 @@ def _uuid4(value: str) -> str:
 
 
 QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
-SessionId = Annotated[str, AfterValidator(_uuid4)]
+SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid"})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
 
@@ -235,15 +236,22 @@ def usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
     path = [str(part) for part in detail["loc"]]
     name = ".".join(path) or "body"
     details: Mapping[str, Any] = {"field": name, "reason": detail["msg"]}
+    path = path[1:] if path[:1] == [NESTED] else path
     if detail["type"] == "extra_forbidden":
-        owner = FilterFields if path[0] == "filters" and len(path) > 1 else model
-        near = difflib.get_close_matches(path[-1], list(owner.model_fields), n=1)
-        hint = f"Did you mean `{near[0]}`?" if near else f"Known fields: {', '.join(owner.model_fields)}."
-        return UnknownField(f"Unknown field `{name}`.", hint=hint, details=details)
+        known = _known_fields(path, ChatRequest if name.startswith(f"{NESTED}.") else model)
+        near = difflib.get_close_matches(path[-1], known, n=1)
+        hint = f"Did you mean `{near[0]}`?" if near else f"Known fields: {', '.join(known)}."
+        return UnknownField(f"Unknown field `{name}`.", hint=hint if known else "Leave it out.", details=details)
     if name == "top_k" and model is RunRequest:
         return InvalidTopK(f"`top_k` must be a whole number from 1 to {MAX_RUN_TOP_K}.", details=details)
     make = _FIELD_ERRORS.get(path[0] if path else "", _wrong_usage)
     return make(name, detail, details)
+
+
+def _known_fields(path: Sequence[str], model: type[BaseModel]) -> list[str]:
+    if len(path) == 1:
+        return list(model.model_fields)
+    return list(FilterFields.model_fields) if path[-2] == "filters" else []
 
 
 def _wrong_usage(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:

@@ -32,7 +32,7 @@ from pydantic import (
 
 from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
-from quoth.setting_values import Algorithms, Folder, Folders, Networks, Origins, QdrantUrl, RedisUrl, lower
+from quoth.setting_values import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"
@@ -145,6 +145,9 @@ class Settings(BaseModel):
     crawl_requests: int = Field(default=8, ge=1, le=64, description="Requests of a crawl under way at once.")
     allow_private: bool = Field(
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
+    )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names by which agents reach `/mcp` of a server on loopback, through a proxy."
     )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(lower)] = Field(
         default="warning", description="Least important log line that is written."

@@ -7,7 +7,7 @@ asked at; the pipeline stores what he was given.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -25,6 +25,8 @@ from quoth.views import View, event_view
 
 T = TypeVar("T")
 Asked = TypeVar("Asked", bound=ChatRequest)
+AnswerEvents = AsyncGenerator[AnswerEvent, None]
+Dressed = Callable[[AnswerEvents], AsyncGenerator[Event, None]]
 
 
 async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Question]:
@@ -41,31 +43,29 @@ async def answered(request: Request, question: Question) -> Answer:
     return await while_there(request, quoth_of(request).conversations.answer(question))
 
 
-async def streamed(request: Request, question: Question) -> Response:
-    events = viewed(quoth_of(request).conversations.ask(question))
-    opening = await while_there(request, until_retrieved(events))
+async def streamed(
+    request: Request, question: Question, dressed: Dressed | None = None, *, opening: int = 2, farewell: bytes = b""
+) -> Response:
+    """The events of an answer as those of this door. So many of them are had before the first byte is sent, because
+    what happens until something was found can still fail with a proper status."""
+    events = (dressed or viewed)(quoth_of(request).conversations.ask(question))
+    first = await while_there(request, read(events, opening))
 
     def explain(error: QuothError) -> View:
         log_fault(error)
         return problem(error, request_id=request_id_of(request), instance=request.url.path)
 
-    return EventStream(events, explain=explain, opening=opening)
+    return EventStream(events, explain=explain, opening=first, farewell=farewell)
 
 
-async def viewed(events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[Event]:
+async def viewed(events: AnswerEvents) -> AsyncGenerator[Event]:
     async with aclosing(events):
         async for event in events:
             yield event_view(event)
 
 
-async def until_retrieved(events: AsyncGenerator[Event]) -> list[Event]:
-    """What happens before the first byte can still fail with a proper status; most failures are failures to find."""
-    opening: list[Event] = []
-    async for event in events:
-        opening.append(event)
-        if event[0] == "retrieval":
-            break
-    return opening
+async def read(events: AsyncGenerator[Event], count: int) -> list[Event]:
+    return [await anext(events) for _ in range(count)]
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:

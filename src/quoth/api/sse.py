@@ -24,7 +24,9 @@ Event = tuple[str, Mapping[str, Any]]
 
 
 def frame(name: str, data: Mapping[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    """Without a name it is the plain message of protocols that name no events."""
+    named = f"event: {name}\n" if name else ""
+    return f"{named}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
 class EventStream(Response):
@@ -42,14 +44,16 @@ class EventStream(Response):
         explain: Callable[[QuothError], Mapping[str, Any]],
         heartbeat: float = HEARTBEAT,
         opening: Sequence[Event] = (),
+        farewell: bytes = b"",
     ) -> None:
-        """`opening`: events that were read already, sent first."""
+        """`opening`: events that were read already, sent first. `farewell` is sent as it is once all events are out."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
         self._opening = opening
         self._explain = explain
         self._heartbeat = heartbeat
+        self._farewell = farewell
         self._last_sent = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,6 +81,9 @@ class EventStream(Response):
                 await self._send(send, frame(name, data))
         except QuothError as error:
             await self._send(send, frame("error", self._explain(error)))
+        else:
+            if self._farewell:
+                await self._send(send, self._farewell)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _beat(self, send: Send) -> None:
