@@ -16,6 +16,7 @@ from quoth.domain import Key, Message, ModelEvent, ModelText, ModelTurn, Scope, 
 from quoth.errors import LibraryUnavailable
 from quoth.testing.keys import MemoryKeys
 from quoth.testing.library import MemoryLibrary
+from samples import StillClock
 
 
 @pytest.fixture
@@ -124,6 +125,20 @@ async def test_a_wrong_scope_is_told_which_one_is_needed(doors: Doors) -> None:
     assert "--scope ingest" in problem["hint"]
 
 
+async def test_keys_are_looked_at_once_a_second_and_new_ones_open_at_once(tmp_path: Path) -> None:
+    clock = StillClock()
+    async with closed(tmp_path, clock=clock) as doors:
+        first = await a_key(doors)
+        assert (await doors.client.get("/books", headers=first)).status_code == 200
+        second = await a_key(doors)
+        assert (await doors.client.get("/books", headers=second)).status_code == 200
+        for key in await doors.quoth.library.keys.all():
+            await doors.quoth.library.keys.revoke(key.key_id, at=clock.now())
+        clock.pass_by(1)
+        for headers in (first, second):
+            check_problem(await doors.client.get("/books", headers=headers), 401, "UNAUTHORIZED")
+
+
 async def test_a_server_is_open_until_there_is_a_key_and_never_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as doors:
         assert (await doors.client.get("/books")).status_code == 200
@@ -155,6 +170,7 @@ BOOK_DOORS: list[tuple[str, str, dict[str, object]]] = [
     ("POST", "/chat/stream", {"query": ASKED}),
     ("POST", "/search", {"text": ASKED}),
 ]
+READING_DOORS = ["/context/any", "/lesson/any", "/llms.txt", "/llms-full.txt"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), BOOK_DOORS)
@@ -171,7 +187,8 @@ async def test_a_key_of_one_book_sees_no_other(two_books: Doors, method: str, pa
 
 async def test_a_key_of_one_book_reads_no_chunk_and_no_page_of_another(two_books: Doors) -> None:
     bound = await a_key(two_books, book_id="book-2")
-    for path in ("/context/any?book_id=book", "/lesson/any?book_id=book"):
+    others = [*(f"{path}?book_id=book" for path in READING_DOORS), "/books/book/llms.txt", "/v1/models/quoth/book"]
+    for path in others:
         check_problem(await two_books.client.get(path, headers=bound), 404, "UNKNOWN_BOOK")
 
 
@@ -203,6 +220,33 @@ async def test_an_ingest_key_of_one_book_sees_and_starts_jobs_of_no_other(two_bo
     check_problem(await client.get("/ingestion/changes?book_id=book", headers=bound), 404, "UNKNOWN_BOOK")
     for body in ({"book_id": "book"}, {"book_id": "book", "path": "docs"}, {"book_id": "new", "path": "docs"}):
         check_problem(await client.post("/ingestion/jobs", json=body, headers=bound), 404, "UNKNOWN_BOOK")
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+SESSION_DOORS = [
+    ("GET", f"/history/{SESSION}"),
+    ("GET", f"/session/{SESSION}"),
+    ("GET", f"/session/{SESSION}/history"),
+    ("DELETE", f"/session/{SESSION}"),
+]
+TALKING = ["/chat", "/chat/stream", "/chat/run"]
+
+
+async def test_a_session_belongs_to_the_key_that_opened_it_and_is_not_there_for_others(doors: Doors) -> None:
+    mine, other, admin = await a_key(doors), await a_key(doors), await a_key(doors, "admin")
+    said = {"query": ASKED, "session_id": SESSION}
+    assert (await doors.client.post("/chat", json=said, headers=mine)).status_code == 200
+    for stranger in (other, admin):
+        for method, path in SESSION_DOORS:
+            response = await doors.client.request(method, path, headers=stranger)
+            check_problem(response, 404, "SESSION_NOT_FOUND")
+        for path in TALKING:
+            response = await doors.client.post(path, json=said, headers=stranger)
+            check_problem(response, 404, "SESSION_NOT_FOUND")
+    told = (await doors.client.get(f"/history/{SESSION}", headers=mine)).json()
+    assert told["total_entries"] == 1
+    assert (await doors.client.delete(f"/session/{SESSION}", headers=mine)).status_code == 204
 
 
 # --- public keys -----------------------------------------------------------------------------------------------------
@@ -319,7 +363,7 @@ async def test_without_a_model_nothing_is_spent(tmp_path: Path) -> None:
 
 
 class DownKeys(MemoryKeys):
-    async def find(self, key_id: str) -> Key | None:
+    async def all(self) -> list[Key]:
         raise LibraryUnavailable("The database does not answer.")
 
 

@@ -32,7 +32,7 @@ from pydantic import (
 
 from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
-from quoth.setting_values import Algorithms, Folder, Folders, Networks, Origins, QdrantUrl, RedisUrl, lower
+from quoth.setting_values import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"
@@ -53,6 +53,7 @@ SPECIFICATION_NAMES = {
     "qdrant_url": "QDRANT_URL",
     "qdrant_api_key": "QDRANT_API_KEY",
     "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
+    "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",  # OpenTelemetry's own name for it
     "redis_url": "REDIS_URL",
 }
 _LOG_LEVELS = Literal["debug", "info", "warning", "error"]
@@ -75,6 +76,8 @@ class Settings(BaseModel):
         repr=False,  # it may hold a password
         description="The relational store; default: the file quoth.db in data_dir.",
     )
+    database_timeout: float = Field(default=5.0, ge=0.1, le=600, description="Seconds to wait for the database.")
+    index_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds to wait for the index.")
     model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")
     book: str | None = Field(default=None, min_length=1, description="The book that is asked when none is named.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
@@ -136,6 +139,8 @@ class Settings(BaseModel):
         default=False, description="Should refused and low-confidence questions be kept, redacted, for the author?"
     )
     record_days: int = Field(default=90, ge=1, le=3650, description="Days after which a kept question is deleted.")
+    traces: bool = Field(default=True, description="Should each answer leave a trace for `quoth explain`?")
+    trace_days: int = Field(default=14, ge=1, le=3650, description="Days after which a trace is deleted.")
     max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="Pages that a crawl reads at most.")
     max_page_mb: float = Field(default=5.0, ge=0.001, le=1_000, description="Size of a crawled page at most, in MB.")
     max_crawl_mb: float = Field(default=500.0, ge=0.001, le=1e6, description="All that a crawl downloads, in MB.")
@@ -144,11 +149,19 @@ class Settings(BaseModel):
     allow_private: bool = Field(
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
     )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names by which agents reach `/mcp` of a server on loopback, through a proxy."
+    )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(lower)] = Field(
         default="warning", description="Least important log line that is written."
     )
     log_format: Annotated[Literal["text", "json"], BeforeValidator(lower)] = Field(
         default="text", description="Log lines for people, or one JSON object a line."
+    )
+    otel_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="A collector of OpenTelemetry (OTLP over HTTP) that spans are sent to; needs quoth[telemetry].",
     )
     log_questions: bool = Field(default=False, description="May log lines hold what readers asked?")
 

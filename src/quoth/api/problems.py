@@ -28,10 +28,18 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 RETRY_SOON = 5  # seconds: an outage that may pass by itself
 RETRY_LATE = 60  # seconds: somebody has to do something first
+OPENAI = "/v1/"  # the doors of OpenAI's protocol
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 def request_id_of(request: Request) -> str:
     return str(request.state.request_id)  # set by the doorway, before anything else
+
+
+def path_of(request: Request) -> str:
+    """What the router goes by; `request.url` is put together from the query and the Host header too, which may be no
+    text at all."""
+    return str(request.scope["path"])
 
 
 def title(code: str) -> str:
@@ -47,7 +55,9 @@ def public(error: QuothError, request_id: str) -> QuothError:
 
 def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, Any]:
     told = public(error, request_id)
+    foreign = {"error": openai_error(told)} if instance.startswith(OPENAI) else {}
     return {
+        **foreign,
         "type": f"/errors/{told.code}",
         "title": title(told.code),
         "status": told.status,
@@ -58,6 +68,17 @@ def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, A
         "request_id": request_id,
         "details": told.details,
         "hint": told.hint,
+    }
+
+
+def openai_error(error: QuothError) -> dict[str, Any]:
+    """The shape that OpenAI's clients look for, beside ours in the same body."""
+    field = error.details.get("field")
+    return {
+        "message": str(error),
+        "type": _OPENAI_TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "server_error"),
+        "param": "messages" if field == "query" else field,
+        "code": error.code,
     }
 
 
@@ -74,12 +95,19 @@ def advice(error: QuothError) -> Mapping[str, str]:
 
 
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    request.state.error = error  # for the figures
     return JSONResponse(
-        problem(error, request_id=request_id_of(request), instance=request.url.path),
+        problem(error, request_id=request_id_of(request), instance=path_of(request)),
         status_code=error.status,
         headers={**advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
+
+
+def take_note(error: QuothError, request: Request) -> None:
+    """Of an error that is told in the middle of a stream."""
+    request.state.error = error
+    log_fault(error)
 
 
 def log_fault(error: QuothError) -> None:
@@ -103,11 +131,11 @@ async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
 
 def _of_http(request: Request, error: HTTPException) -> QuothError:
     if error.status_code == 404:
-        return UnknownPath(f"There is nothing at {request.url.path}.")
+        return UnknownPath(f"There is nothing at {path_of(request)}.")
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another method")
         return MethodNotAllowed(
-            f"{request.method} is not possible at {request.url.path}.", hint=f"It answers to {allowed}."
+            f"{request.method} is not possible at {path_of(request)}.", hint=f"It answers to {allowed}."
         )
     if error.status_code < 500:
         return WrongUsage(str(error.detail))
@@ -135,7 +163,7 @@ async def explain_error(code: str, request: Request) -> JSONResponse:
     """What the `type` of a problem points at."""
     kind = next((kind for kind in known_errors() if kind.code == code), None)
     if kind is None:
-        raise UnknownPath(f"There is nothing at {request.url.path}.")
+        raise UnknownPath(f"There is nothing at {path_of(request)}.")
     return JSONResponse(
         {
             "error_code": code,
