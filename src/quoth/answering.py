@@ -54,6 +54,7 @@ class Written:
     model: str
     tokens: int
     searches: tuple[str, ...] = ()  # the queries it made itself
+    tokens_written: int = 0  # of them, by the model
     complete: bool = True  # it came to an end of its own
 
 
@@ -155,12 +156,14 @@ class Work:
     given: bool = False  # a word to the reader
     cut_off: bool = False
     tokens: int = 0
+    tokens_written: int = 0
     searches: list[str] = field(default_factory=list)
 
     def take(self, event: ModelText | ModelTurn) -> str:
         if isinstance(event, ModelTurn):
             self.turn = event
             self.tokens += event.tokens
+            self.tokens_written += event.tokens_written
             return ""
         self.said.append(event.text)
         return self._give(self.writing.feed(event.text))
@@ -201,6 +204,7 @@ class Work:
             grounding=grounding,
             model=self.turn.model or model,
             tokens=self.tokens,
+            tokens_written=self.tokens_written,
             searches=tuple(self.searches),
             complete=not (self.cut_off or self.turn.truncated),
         )

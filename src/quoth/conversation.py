@@ -245,6 +245,7 @@ class Conversations:
             missing_terms=evidence.missing_terms if unanswered else (),
             model=reply.model or None,
             tokens_used=reply.tokens,
+            tokens_written=reply.tokens_written,
             stage_ms=dict(watch.stages),
             interrupted=not reply.complete,
         )

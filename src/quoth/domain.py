@@ -589,6 +589,7 @@ class Answer:
     missing_terms: tuple[str, ...] = ()
     model: str | None = None
     tokens_used: int = 0
+    tokens_written: int = 0  # of them, by the model
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False  # the reader left, or the model broke off, before it was whole
 
@@ -676,6 +677,7 @@ class ModelTurn:
 
     tool_calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
+    tokens_written: int = 0  # of them, by the model itself
     truncated: bool = False  # it ran into its own limit of words
     model: str = ""  # as the server names it
 

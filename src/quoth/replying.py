@@ -49,6 +49,7 @@ class Reply:
     fallback_message: str = ""
     model: str = ""
     tokens: int = 0
+    tokens_written: int = 0
     refused: bool = False  # by the model, after reading
     complete: bool = True
 
@@ -159,6 +160,7 @@ class Replying:
             fallback_message="" if written.complete else MODEL_STOPPED,
             model=written.model,
             tokens=written.tokens,
+            tokens_written=written.tokens_written,
             refused=refused,
             complete=written.complete,
         )

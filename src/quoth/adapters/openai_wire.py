@@ -107,6 +107,7 @@ class Completion:
     finished: bool = False
     truncated: bool = False
     tokens: int = 0
+    written: int = 0  # of them, by the model
     model: str = ""
     _calls: list[_Call] = field(default_factory=list)
 
@@ -138,14 +139,21 @@ class Completion:
             ToolCall(id=call.id or f"call_{position}", name=call.name, arguments=call.arguments)
             for position, call in enumerate(self._calls)
         )
-        return ModelTurn(tool_calls=calls, tokens=self.tokens, truncated=self.truncated, model=self.model)
+        return ModelTurn(
+            tool_calls=calls,
+            tokens=self.tokens,
+            tokens_written=self.written,
+            truncated=self.truncated,
+            model=self.model,
+        )
 
     def _account(self, chunk: Mapping[str, Any]) -> None:
         self.model = chunk.get("model") or self.model
         usage = chunk.get("usage")
         if isinstance(usage, dict):  # repeated by some servers, each time for the whole: the last one counts
             total = usage.get("total_tokens")
-            parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
+            self.written = usage.get("completion_tokens") or 0
+            parts = (usage.get("prompt_tokens") or 0) + self.written
             self.tokens = total if isinstance(total, int) else parts
 
     def _take_call(self, delta: Any) -> None:
