@@ -232,7 +232,7 @@ class Parrot:
         if self._down:
             raise ModelUnavailable("It sleeps.")
         yield ModelText("Transient local durability keeps the last message for late subscribers [1].")
-        yield ModelTurn(tokens=107, tokens_written=7, truncated=self._truncated, model="parrot")
+        yield ModelTurn(tokens=107, prompt_tokens=100, truncated=self._truncated, model="parrot")
 
     async def check(self) -> str:
         return "here"

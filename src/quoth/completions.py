@@ -257,8 +257,8 @@ def finish_reason(answer: Answer) -> str:
 
 def usage_view(answer: Answer) -> View:
     """Over all calls of a model for this answer; where there is no model nothing is spent."""
-    read = answer.tokens_used - answer.tokens_written
-    return {"prompt_tokens": read, "completion_tokens": answer.tokens_written, "total_tokens": answer.tokens_used}
+    read = answer.work.prompt_tokens
+    return {"prompt_tokens": read, "completion_tokens": answer.tokens_used - read, "total_tokens": answer.tokens_used}
 
 
 def extra_view(answer: Answer) -> View:

@@ -15,7 +15,18 @@ from dataclasses import dataclass, field, replace
 
 from quoth import extractive, grounding
 from quoth.answering import Answering, Written
-from quoth.domain import REFUSAL_SENTENCE, AnswerMode, Citation, Draft, Evidence, Grounding, Question, Turn, Verdict
+from quoth.domain import (
+    REFUSAL_SENTENCE,
+    AnswerMode,
+    Citation,
+    Draft,
+    Evidence,
+    Grounding,
+    ModelWork,
+    Question,
+    Turn,
+    Verdict,
+)
 from quoth.errors import ModelUnavailable
 from quoth.extractive import ExtractiveOptions
 from quoth.grounding import GroundingPolicy
@@ -49,9 +60,9 @@ class Reply:
     fallback_message: str = ""
     model: str = ""
     tokens: int = 0
-    tokens_written: int = 0
     refused: bool = False  # by the model, after reading
     complete: bool = True
+    work: ModelWork = ModelWork()
 
 
 @dataclass(slots=True)
@@ -160,7 +171,7 @@ class Replying:
             fallback_message="" if written.complete else MODEL_STOPPED,
             model=written.model,
             tokens=written.tokens,
-            tokens_written=written.tokens_written,
+            work=written.work,
             refused=refused,
             complete=written.complete,
         )

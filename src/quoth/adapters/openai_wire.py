@@ -107,7 +107,7 @@ class Completion:
     finished: bool = False
     truncated: bool = False
     tokens: int = 0
-    written: int = 0  # of them, by the model
+    prompt_tokens: int = 0
     model: str = ""
     _calls: list[_Call] = field(default_factory=list)
 
@@ -142,7 +142,7 @@ class Completion:
         return ModelTurn(
             tool_calls=calls,
             tokens=self.tokens,
-            tokens_written=self.written,
+            prompt_tokens=self.prompt_tokens,
             truncated=self.truncated,
             model=self.model,
         )
@@ -152,9 +152,10 @@ class Completion:
         usage = chunk.get("usage")
         if isinstance(usage, dict):  # repeated by some servers, each time for the whole: the last one counts
             total = usage.get("total_tokens")
-            self.written = usage.get("completion_tokens") or 0
-            parts = (usage.get("prompt_tokens") or 0) + self.written
+            parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
             self.tokens = total if isinstance(total, int) else parts
+            read = usage.get("prompt_tokens")
+            self.prompt_tokens = read if isinstance(read, int) else 0
 
     def _take_call(self, delta: Any) -> None:
         if not isinstance(delta, dict):
@@ -210,7 +211,9 @@ def _object(data: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except ValueError as error:
-        raise Malformed(f"{data[:80]!r} is not JSON") from error
+        # Half of an event may hold half of an answer, and errors are logged; a page of a proxy tells what is wrong.
+        shown = "an event" if '"choices"' in data else repr(data[:80])
+        raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):
         raise Malformed(f"{data[:80]!r} is not an object")
     return found

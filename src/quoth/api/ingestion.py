@@ -17,7 +17,7 @@ from quoth.api.bodies import documented, read_body
 from quoth.api.jobs import ACTIVE, Jobs
 from quoth.api.orders import order_of, reopen
 from quoth.api.parts import jobs_of, quoth_of
-from quoth.api.problems import log_fault, path_of, problem, request_id_of
+from quoth.api.problems import path_of, problem, request_id_of, take_note
 from quoth.api.schemas import JOB_EVENTS, ChangesResponse, JobResponse, JobsResponse, answers, problems
 from quoth.api.sse import Event, EventStream
 from quoth.domain import IngestJob
@@ -82,7 +82,7 @@ async def events(request: Request, job_id: JobId) -> EventStream:
     await job_of(request, job_id)  # an unknown one is a 404, not a stream
 
     def explain(error: QuothError) -> View:
-        log_fault(error)
+        take_note(error, request)
         return problem(error, request_id=request_id_of(request), instance=path_of(request))
 
     return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explain)

@@ -95,12 +95,19 @@ def advice(error: QuothError) -> Mapping[str, str]:
 
 
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    request.state.error = error  # for the figures
     return JSONResponse(
         problem(error, request_id=request_id_of(request), instance=path_of(request)),
         status_code=error.status,
         headers={**advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
+
+
+def take_note(error: QuothError, request: Request) -> None:
+    """Of an error that is told in the middle of a stream."""
+    request.state.error = error
+    log_fault(error)
 
 
 def log_fault(error: QuothError) -> None:

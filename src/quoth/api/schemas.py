@@ -362,11 +362,23 @@ class ServiceStatus(Documented):
     error: str | None
 
 
+class Answering(Documented):
+    """Ours, over S0's: what to expect of the answers."""
+
+    mode: Literal["full", "extractive"] = Field(description="A language model writes, or the book's own sentences")
+    model: str | None
+    embedder: str
+    calibration: Literal["fitted", "unfitted"] = Field(
+        description="unfitted: nobody has measured what this embedder's scores mean, so confidence is a careful guess"
+    )
+
+
 class HealthResponse(Documented):
     status: Health
     timestamp: datetime
     services: dict[str, ServiceStatus]
     version: str
+    answering: Answering
 
 
 class ReadyResponse(Documented):
@@ -409,6 +421,14 @@ JOB_EVENTS: Responses = {
         "content": events("progress", "completed", "failed", "error"),
     },
     **problems(400, 404, 503),
+}
+
+EXPOSITION: Responses = {
+    200: {
+        "description": "Prometheus' text format",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    },
+    **problems(),
 }
 
 TEXT: Responses = {
