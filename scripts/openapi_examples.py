@@ -102,6 +102,9 @@ def calls(chunk_id: str, page_id: str) -> list[Call]:
     return [
         Call("POST /chat", {"query": ASKED, "session_id": SESSION}),
         Call("POST /chat/stream", {"query": ASKED, "session_id": SESSION}),
+        Call("POST /chat/run", {"query": ASKED, "session_id": SESSION, "top_k": 3}),
+        Call("GET /session/{session_id}", values={"session_id": SESSION}),
+        Call("GET /session/{session_id}/history", values={"session_id": SESSION}, query={"limit": 1}),
         Call("GET /history/{session_id}", values={"session_id": SESSION}, query={"limit": 1}),
         Call("POST /search", {"text": ASKED, "limit": 1}),
         Call("GET /context/{chunk_id}", values={"chunk_id": chunk_id}, query={"prev": 0, "next": 0}),

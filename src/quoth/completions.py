@@ -252,7 +252,7 @@ def completion_view(answer: Answer, *, completion_id: str, model: str) -> View:
 
 def finish_reason(answer: Answer) -> str:
     """`length` where a model broke off in the middle: the one word of this protocol for an answer without its end."""
-    return "length" if answer.text is not None and answer.fallback_message else "stop"
+    return "length" if answer.interrupted else "stop"
 
 
 def usage_view(answer: Answer) -> View:

@@ -63,7 +63,13 @@ def create_app(
 
     # The framework's own documentation pages load scripts from elsewhere; /openapi.json is ours.
     app = FastAPI(
-        title="Quoth", version=__version__, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
+        title="Quoth",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # to an address that the Host header would choose
     )
     # The last one added is passed first.
     app.add_middleware(LimitedBody, more={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
