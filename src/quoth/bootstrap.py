@@ -248,4 +248,9 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         return open_library
 
     open_library = await asyncio.to_thread(imported)
-    return await open_library(settings.database_url, now=clock.now)
+    return await open_library(
+        settings.database_url,
+        now=clock.now,
+        pool_size=settings.database_pool_size,
+        patience=settings.database_timeout,
+    )

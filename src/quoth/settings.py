@@ -96,6 +96,12 @@ class Settings(BaseModel):
         repr=False,  # it may hold a password
         description="The relational store; default: the file quoth.db in data_dir.",
     )
+    database_pool_size: int = Field(
+        default=5, ge=1, le=1000, description="Connections of each worker to a PostgreSQL server, at most."
+    )
+    database_timeout: float = Field(
+        default=5.0, ge=0.1, le=600, description="Seconds for one statement on a PostgreSQL server."
+    )
     model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")
     book: str | None = Field(default=None, min_length=1, description="The book that is asked when none is named.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")

@@ -1,8 +1,8 @@
 """The relational store in SQLAlchemy Core statements: books, what was ingested, jobs, conversations.
 
 In and out: domain values, through the `Library` port. Each method hands one function with its statements to the
-database, which runs it off the event loop in a transaction: SQLite (`sqlite.py`) now, PostgreSQL by the same two verbs
-later; the statements are written for both. The tables are in `sql_tables.py`. Nothing above knows that SQL exists.
+database, which runs it beside the event loop in a transaction: SQLite (`sqlite.py`) or PostgreSQL (`postgres.py`); the
+statements are written for both. The tables are in `sql_tables.py`. Nothing above knows that SQL exists.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from quoth.adapters.sql_tables import (
     ACTIVE,
@@ -39,26 +40,35 @@ T = TypeVar("T")
 # Databases limit the number of values in one statement (SQLite 32,766, PostgreSQL 32,767).
 _VALUES_AT_ONCE = 10_000
 
+_LARGEST_ID = 2**63 - 1
+
 # What no text column can hold: half of a surrogate pair is not UTF-8, PostgreSQL refuses NUL.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Database(Protocol):
-    """Where the statements run. Both verbs run off the event loop and raise the errors of `quoth.errors`; only an
-    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken."""
+    """Where the statements run. Both verbs leave the event loop free and raise the errors of `quoth.errors`; only an
+    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken. Writes of the
+    same `order` happen one after the other, as they were called."""
 
     async def open(self) -> None: ...
 
     async def read(self, work: Callable[[Connection], T]) -> T: ...
 
-    async def write(self, work: Callable[[Connection], T]) -> T: ...
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T: ...
 
     async def close(self) -> None: ...
 
 
-async def open_library(url: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> SqlLibrary:
+async def open_library(
+    url: str,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    pool_size: int = 5,
+    patience: float = 5.0,
+) -> SqlLibrary:
     """Connect, bring the tables up to date if they are not, and hand out the store."""
-    database = database_at(url)
+    database = database_at(url, pool_size=pool_size, patience=patience)
     try:
         await database.open()
     except QuothError:
@@ -67,18 +77,34 @@ async def open_library(url: str, *, now: Callable[[], datetime] = lambda: dateti
     return SqlLibrary(database, now)
 
 
-def database_at(url: str) -> Database:
-    allowed = "Use sqlite:///path/to/quoth.db."
+def database_at(url: str, *, pool_size: int = 5, patience: float = 5.0) -> Database:
+    """The two numbers are for a server: connections at most, and seconds for one statement."""
     try:
         parsed = make_url(url)
     except (sa.ArgumentError, ValueError) as fault:
         # The text itself may hold a password, so it is not repeated.
-        raise BadConfiguration("The database URL cannot be read.", hint=allowed) from fault
-    if parsed.get_backend_name() != "sqlite":
-        raise BadConfiguration(f"This Quoth cannot use a {parsed.get_backend_name()!r} database yet.", hint=allowed)
+        raise BadConfiguration("The database URL cannot be read.", hint=_URLS) from fault
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        return _postgres(parsed, pool_size, patience)
+    if parsed.drivername != "sqlite":
+        raise BadConfiguration(f"Quoth cannot use a {parsed.drivername!r} database.", hint=_URLS)
     if not parsed.database or parsed.database == ":memory:":
-        raise BadConfiguration("A SQLite database without a file would forget everything.", hint=allowed)
+        raise BadConfiguration("A SQLite database without a file would forget everything.", hint=_URLS)
     return SqliteDatabase(Path(parsed.database).expanduser())
+
+
+_URLS = "Use sqlite:///path/to/quoth.db or postgresql+asyncpg://user:password@host/database."
+
+
+def _postgres(url: URL, pool_size: int, patience: float) -> Database:
+    if find_spec("asyncpg") is None or find_spec("greenlet") is None:
+        raise BadConfiguration(
+            "DATABASE_URL names a PostgreSQL server, but what talks to it is not installed.",
+            hint="Install it: pip install 'quoth[postgres]'. Without DATABASE_URL a file is used.",
+        )
+    from quoth.adapters.postgres import PostgresDatabase
+
+    return PostgresDatabase(url, pool_size=pool_size, patience=patience)
 
 
 class SqlLibrary:
@@ -101,9 +127,9 @@ class SqlLibrary:
         return Book(**row._mapping)
 
     async def books(self) -> list[Book]:
-        query = select(books).order_by(books.c.book_id)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Book(**row._mapping) for row in rows]
+        rows = await self._database.read(lambda connection: connection.execute(select(books)).all())
+        # Sorted here, since databases sort by the language they were made for.
+        return sorted((Book(**row._mapping) for row in rows), key=lambda book: book.book_id)
 
     async def delete_book(self, book_id: str) -> None:
         def work(connection: Connection) -> None:
@@ -150,6 +176,8 @@ class SqlLibrary:
                 raise _no_job(job.job_id)
 
     async def job(self, job_id: int) -> IngestJob:
+        if job_id > _LARGEST_ID:  # a reader may ask for any number
+            raise _no_job(job_id)
         query = select(ingestion_jobs).where(ingestion_jobs.c.job_id == job_id)
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None:
@@ -197,7 +225,7 @@ class SqlLibrary:
             turn_id: int = connection.execute(_ADD_TURN, _turn_row(turn)).scalar_one()
             return turn_id
 
-        return replace(turn, turn_id=await self._database.write(work))
+        return replace(turn, turn_id=await self._database.write(work, order=turn.session_id))
 
     async def conversation(self, session_id: str) -> Conversation:
         query = select(sessions).where(sessions.c.session_id == session_id)
@@ -266,7 +294,9 @@ def _upsert(dialect: str, table: Table) -> Insert:
     """An INSERT that can say ON CONFLICT. Each database has its own class for the same words."""
     if dialect == "sqlite":
         return Insert(table)
-    raise BadConfiguration(f"Quoth cannot use a {dialect!r} database.")
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert  # imported only where it is used
+
+    return cast(Insert, PostgresInsert(table))
 
 
 @cache
