@@ -24,7 +24,7 @@ def binaries() -> Path | None:
     """Where initdb and pg_ctl are; Debian does not put them on the PATH."""
     if (told := shutil.which("pg_config")) is None:
         return None
-    folder = Path(subprocess.run([told, "--bindir"], capture_output=True, text=True, check=True).stdout.strip())
+    folder = Path(subprocess.run([told, "--bindir"], capture_output=True, text=True).stdout.strip())
     return folder if (folder / "initdb").exists() and (folder / "pg_ctl").exists() else None
 
 
