@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,11 +14,15 @@ from typing import Any
 
 import httpx2
 from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.routing import Mount
 
+from quoth import keys
 from quoth.api import create_app
+from quoth.api.schemas import Problem
 from quoth.api.server import address_of, listen, server_for
 from quoth.bootstrap import Quoth, fingerprint_of
-from quoth.domain import Citation, Draft, Evidence
+from quoth.domain import Citation, Draft, Evidence, Scope
 from quoth.extractive import ExtractiveOptions
 from quoth.settings import load_settings
 from quoth.sources import open_source
@@ -40,6 +46,7 @@ The deadline policy names the longest time between two messages.
 ASKED = "Which durability keeps the last message for late subscribers?"
 UNKNOWN = "Who won the football championship in 1966?"
 REFUSAL = "I don't have information about that in the book content"
+SITE = "https://docs.example.org"
 SESSION = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
 
 
@@ -71,6 +78,19 @@ class Doors:
         response = await self.client.post("/chat/stream", json={"query": query, **fields})
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
         return frames(response.text)
+
+
+def every_door(app: FastAPI) -> list[tuple[str, str]]:
+    """Each method and path that the application has, with something in the place of the parameters."""
+    found = []
+    for route in iter_route_contexts(app.routes):
+        if isinstance(route.original_route, Mount):
+            found.append(("GET", f"{route.path}/anything"))
+        else:
+            path = str(route.path).replace("{session_id}", SESSION).replace("{job_id}", "1")
+            filled = re.sub(r"\{(\w+)[^}]*\}", r"\1", path)
+            found += [(method, filled) for method in sorted(route.methods or {"GET", "POST"})]
+    return found
 
 
 def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -121,3 +141,29 @@ async def opened(
             book_id = "book" if number == 0 else f"book-{number + 1}"
             await quoth.ingest.run(open_source(docs, book_id=book_id, base_url="https://book.example.com"))
         yield Doors(client, quoth, app)
+
+
+async def a_key(doors: Doors, scope: Scope = "ask", **fields: Any) -> dict[str, str]:
+    """The header that shows a new key."""
+    key, words = keys.make("test", scope, now=doors.quoth.clock.now(), **fields)
+    await doors.quoth.library.keys.add(key)
+    return {"authorization": f"Bearer {words}"}
+
+
+@asynccontextmanager
+async def closed(folder: Path, **fields: Any) -> AsyncIterator[Doors]:
+    settings = {"auth": "keys", "rate_limit": 0, **fields.pop("settings", {})}
+    async with opened(folder, settings=settings, **fields) as doors:
+        yield doors
+
+
+def check_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    body: dict[str, Any] = response.json()
+    Problem.model_validate(body)
+    assert (body["error_code"], body["status"], body["type"]) == (code, status, f"/errors/{code}")
+    assert body["detail"] == body["message"]
+    assert body["instance"] == response.request.url.path
+    assert body["request_id"] == response.headers["x-request-id"]
+    assert uuid.UUID(body["request_id"]).version == 4
+    return body

@@ -47,6 +47,22 @@ def question(query: str = "What does a node publish?", **fields: Any) -> Questio
     return Question(query=query, **{**values, **fields})
 
 
+class StillClock:
+    """Time that moves when it is told to."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def pass_by(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._now.timestamp()
+
+
 class TickingClock:
     """Time that moves one second at each look."""
 

@@ -4,12 +4,10 @@ import logging
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 
-from doors import ASKED, SESSION, Doors, frames, opened
+from doors import ASKED, SESSION, Doors, check_problem, frames, opened
 from quoth.api.bodies import MAX_BODY
 from quoth.api.schemas import Problem
 from quoth.bootstrap import fingerprint_of
@@ -27,18 +25,6 @@ BODY_DOORS = ["/chat", "/chat/stream", "/search"]
 async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
     async with opened(tmp_path) as joined:
         yield joined
-
-
-def check_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
-    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
-    body: dict[str, Any] = response.json()
-    Problem.model_validate(body)
-    assert (body["error_code"], body["status"], body["type"]) == (code, status, f"/errors/{code}")
-    assert body["detail"] == body["message"]
-    assert body["instance"] == response.request.url.path
-    assert body["request_id"] == response.headers["x-request-id"]
-    assert uuid.UUID(body["request_id"]).version == 4
-    return body
 
 
 CHAT_ERRORS: list[tuple[dict[str, object], int, str]] = [
@@ -277,7 +263,12 @@ async def test_every_response_has_an_id_of_its_own_and_the_security_headers(door
     assert {uuid.UUID(value).version for value in ids} == {4}
     assert first.headers["x-content-type-options"] == "nosniff"
     assert first.headers["content-security-policy"].startswith("default-src 'none'")
-    assert "access-control-allow-origin" not in first.headers
+
+
+@pytest.mark.parametrize("path", ["/books", "/healthz", "/nowhere", "/openapi.json"])
+async def test_no_other_site_may_read_an_answer_unless_it_was_let_in(doors: Doors, path: str) -> None:
+    answer = await doors.client.get(path, headers={"origin": "https://evil.example"})
+    assert "access-control-allow-origin" not in answer.headers
 
 
 async def test_a_client_may_bring_its_own_request_id(doors: Doors) -> None:
@@ -296,5 +287,5 @@ async def test_what_is_no_uuid_4_is_replaced(doors: Doors, sent: str) -> None:
 async def test_another_origin_is_not_let_in(doors: Doors) -> None:
     headers = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     preflight = await doors.client.options("/chat", headers=headers)
-    check_problem(preflight, 405, "METHOD_NOT_ALLOWED")
+    check_problem(preflight, 403, "FORBIDDEN")
     assert "access-control-allow-origin" not in preflight.headers

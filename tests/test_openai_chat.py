@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 
 from quoth.adapters.breaker import Breaker
 from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
-from quoth.domain import Message, ModelText, ModelTurn
+from quoth.domain import Message, ModelText, ModelTurn, Tool
 from quoth.errors import ModelRejected, ModelUnavailable
 from quoth.testing.model_server import DONE, ModelServer, Reply, calls, chunk, data, fails, says, stalls
 
@@ -117,6 +118,23 @@ async def test_a_parameter_the_model_refuses_is_left_out_from_then_on(bench: Ben
     assert [name in body for body in bench.server.bodies] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (500, "tools param requires --jinja flag"),
+    ],
+)
+async def test_a_model_that_knows_no_tools_is_asked_without(bench: Bench, status: int, said: str) -> None:
+    bench.server.then([fails(status, said), says("two")])
+    for _ in range(2):
+        async for _ in bench.model.reply(ASK, [Tool("search_book", "Searches.", {"type": "object"})]):
+            pass
+    assert ["tools" in body for body in bench.server.bodies] == [True, False, False]
+    assert ["tool_choice" in body for body in bench.server.bodies] == [True, False, False]
+
+
 async def test_a_stream_cut_before_the_first_word_is_tried_again(bench: Bench) -> None:
     bench.server.then([Reply((), cut=True), Reply((chunk({"role": "assistant"}),)), says("two")])
     assert (await bench.say())[0] == "two"
@@ -153,6 +171,40 @@ async def test_a_model_that_never_ends_is_stopped_after_its_whole_time() -> None
         with pytest.raises(ModelUnavailable, match="no end"):
             await bench.say()
         await bench.model.close()
+
+
+async def test_a_server_that_only_says_who_speaks_has_not_begun() -> None:
+    async with ModelServer(stalls(chunk({"role": "assistant", "content": ""}))) as server:
+        bench = Bench(server, first_token=0.2, attempts=1)
+        with pytest.raises(ModelUnavailable, match="no answer"):
+            await bench.say()
+        await bench.model.close()
+
+
+@pytest.mark.parametrize(
+    "delta", [{"reasoning_content": "Hm."}, {"tool_calls": [{"index": 0, "function": {"name": "a"}}]}]
+)
+async def test_thoughts_and_calls_are_first_tokens_too(delta: dict[str, Any]) -> None:
+    async with ModelServer(stalls(chunk(delta))) as server:
+        bench = Bench(server, first_token=5.0, total=0.2, attempts=1)
+        with pytest.raises(ModelUnavailable, match="no end"):
+            await bench.say()
+        await bench.model.close()
+
+
+async def test_all_attempts_together_have_one_time() -> None:
+    async with ModelServer(stalls()) as server:
+        bench = Bench(server, first_token=0.2, total=0.5)
+        with pytest.raises(ModelUnavailable, match="no answer"):
+            await bench.say()
+        await bench.model.close()
+        assert len(server.bodies) < 3
+    async with ModelServer(fails(429, retry_after="8")) as server:
+        bench = Bench(server, total=5.0)
+        with pytest.raises(ModelUnavailable, match="429"):
+            await bench.say()
+        await bench.model.close()
+        assert bench.pauses == []  # who would have to wait longer than there is time is told at once
 
 
 async def test_a_reader_who_leaves_stops_the_model(bench: Bench) -> None:

@@ -180,3 +180,10 @@ def test_tools_and_calls_leave_in_the_shape_the_wire_wants() -> None:
     ]
     assert body["messages"][1] == {"role": "tool", "content": "found", "tool_call_id": "c1"}
     assert "tools" not in request_body("m", [], [])
+
+
+@pytest.mark.parametrize("arguments", ["", "{oops", "[]", "3"])
+def test_a_call_that_was_no_json_is_repeated_as_one_without_arguments(arguments: str) -> None:
+    said = Message("assistant", "", tool_calls=(ToolCall("c1", "", arguments),))
+    [call] = request_body("m", [said], [])["messages"][0]["tool_calls"]
+    assert call["function"] == {"name": "unknown", "arguments": "{}"}

@@ -14,6 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection
 
+from contracts.keys_contract import KeysContract
 from contracts.library_contract import NOW, SESSION, a_turn
 from contracts.sql_contract import SqlContract
 from doors import ASKED, opened
@@ -23,6 +24,7 @@ from quoth.adapters import sql
 from quoth.adapters.sql import SqlLibrary, database_at, open_library
 from quoth.adapters.sql_tables import SCHEMA_VERSION, metadata
 from quoth.errors import BadConfiguration, InternalError, LibraryUnavailable
+from quoth.ports import Keys
 
 
 @pytest.fixture
@@ -47,6 +49,12 @@ async def library(url: str) -> AsyncIterator[SqlLibrary]:
 
 class TestPostgresLibrary(SqlContract):
     """The fixture `library` above is the one under test."""
+
+
+class TestPostgresKeys(KeysContract):
+    @pytest.fixture
+    def keys(self, library: SqlLibrary) -> Keys:
+        return library.keys
 
 
 # --- the address ---

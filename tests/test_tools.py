@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.answering import TOOLS
 from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel
 from quoth.errors import QuothError
 from quoth.payload import passes
@@ -120,5 +122,21 @@ def test_the_schema_names_the_query_and_every_filter() -> None:
     schema = SearchBook.parameters()
     assert schema["required"] == ["query"]
     assert set(schema["properties"]) == {"query", "top_k", "filters"}
-    assert set(schema["$defs"]["FilterFields"]["properties"]) == set(Filters.__dataclass_fields__)
-    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]["filters"]["properties"]) == set(Filters.__dataclass_fields__)
+    assert schema["properties"]["top_k"] == {
+        "type": "integer",
+        "description": "How many passages",
+        "minimum": 1,
+        "maximum": 10,
+    }
+
+
+def test_the_schema_uses_only_words_that_every_server_takes() -> None:
+    def words(schema: Any) -> set[str]:
+        below = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
+        return set(schema).union(*map(words, below))
+
+    taken = {"type", "description", "enum", "minimum", "maximum", "required", "properties", "items"}
+    for tool in TOOLS:
+        assert words(tool.parameters) <= taken
+        assert len(json.dumps(tool.parameters)) < 1_300  # it is read in every turn

@@ -132,6 +132,17 @@ async def test_a_source_can_be_read_in_its_surroundings(page: Page) -> None:
     await expect(reader).to_be_hidden()
 
 
+async def test_a_passage_that_is_marked_in_the_surroundings_can_be_asked_about(page: Page) -> None:
+    await ask(page, ASKED)
+    await page.get_by_role("button", name="Read around it").first.click()
+    await page.get_by_role("dialog").get_by_text("The deadline policy names").click(click_count=3)
+    await page.get_by_role("button", name="Ask about this").click()
+    await expect(page.get_by_role("dialog")).to_be_hidden()
+    await ask(page, "What does the deadline policy name?")
+    await expect(page.locator(".answer").last).to_contain_text("the longest time between two messages")
+    await expect(page.get_by_role("region", name="Source 1").last).to_contain_text("Selected text")
+
+
 async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:
     await ask(page, ASKED)
     await expect(page.locator(".searched")).to_have_count(0)

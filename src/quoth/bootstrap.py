@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from quoth.answering import Answering, AnsweringOptions
 from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
-from quoth.domain import Book, Fingerprint
+from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
 from quoth.retrieval import Retriever
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
@@ -50,6 +50,7 @@ class Quoth:
     conversations: Conversations
     calibrations: CalibrationFiles
     model: ChatModel | None = None  # without one the book answers in its own sentences
+    only_book: str = ""  # that whoever asks may know of; empty: all
 
     @property
     def ingest(self) -> Ingest:
@@ -58,12 +59,34 @@ class Quoth:
 
         return Ingest(self.index, self.library, self.embedder, self.clock)
 
+    def seen_by(self, key: Key) -> Quoth:
+        """The same for somebody who may see one book only, or whose model has a budget."""
+
+        if key.daily is None:
+            return replace(self, only_book=key.book_id)
+        most = key.daily
+
+        async def may_use_model() -> bool:
+            return await self.library.keys.spend(key.key_id, day=self.clock.now().date(), most=most)
+
+        return replace(self, only_book=key.book_id, conversations=self.conversations.within(may_use_model))
+
+    def check_book(self, book_id: str) -> None:
+        """`UnknownBook` for a book that whoever asks may not know of, as if it were not there."""
+        if self.only_book and book_id != self.only_book:
+            raise UnknownBook(f"There is no book {book_id!r}.")
+
+    async def books(self) -> list[Book]:
+        """Those that whoever asks may know of."""
+        return [book for book in await self.library.books() if self.only_book in ("", book.book_id)]
+
     async def choose_book(self, book_id: str | None) -> Book:
         """The named book, the configured one, or the only one."""
-        wanted = book_id or self.settings.book
+        wanted = book_id or self.only_book or self.settings.book
         if wanted:
+            self.check_book(wanted)
             return await self.library.book(wanted)
-        books = await self.library.books()
+        books = await self.books()
         if not books:
             raise UnknownBook("There is no book yet.", hint="Add one: `quoth ingest PATH`.")
         if len(books) > 1:
@@ -174,7 +197,15 @@ def _model(settings: Settings) -> ChatModel | None:
     from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
 
     secret = key.get_secret_value() if key else ""
-    return OpenAIChat(ModelOptions(base_url or OPENAI, name or "gpt-4o-mini", secret))
+    return OpenAIChat(
+        ModelOptions(
+            base_url or OPENAI,
+            name or "gpt-4o-mini",
+            secret,
+            first_token=settings.model_first_token_timeout,
+            total=settings.model_timeout,
+        )
+    )
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
@@ -254,3 +285,30 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         pool_size=settings.database_pool_size,
         patience=settings.database_timeout,
     )
+
+
+def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
+    """The one in Redis."""
+    if find_spec("redis") is None:
+        raise BadConfiguration(
+            "A Redis is named (QUOTH_REDIS_URL), but its client is not installed.",
+            hint="Install it: pip install 'quoth[redis]'.",
+        )
+    from quoth.adapters.redis_limiter import RedisLimiter
+
+    return RedisLimiter(settings.redis_url or "", limit, window)
+
+
+def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
+    """What recognises the readers of a site with its own login; None where there is none."""
+    url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
+    if not (url or issuer or audience):
+        return None
+    if not (url and issuer and audience):
+        raise BadConfiguration(
+            "The login of a site is half configured.",
+            hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
+        )
+    from quoth.adapters.jwt_tokens import JwtTokens, TokenOptions
+
+    return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)

@@ -8,7 +8,7 @@ error it is and stores nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -53,6 +53,7 @@ from quoth.views import metadata_view, sources_view, unsupported_view
 NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
 MODEL_FAILED = "The language model could not be reached; these are the passages of the book that fit the question best."
+MODEL_SPENT = "The language model's answers for today are used up; this is the book in its own words."
 MODEL_STOPPED = "The language model broke off before its answer was complete."
 
 logger = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ class AnswerOptions:
     grounding: GroundingPolicy = "mark"
     follow_ups: FollowUpOptions = FollowUpOptions()
     keep_unanswered: timedelta | None = None  # how long their author may read them; None: they are not recorded
+    may_use_model: Callable[[], Awaitable[bool]] | None = None  # whether the budget of whoever asks allows one more
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,11 @@ class Conversations:
     def unrecorded(self) -> Conversations:
         """The same pipeline for questions that no reader asked."""
         options = replace(self._options, keep_unanswered=None)
+        return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
+
+    def within(self, may_use_model: Callable[[], Awaitable[bool]]) -> Conversations:
+        """The same pipeline for somebody whose model has a budget; beyond it the book answers in its own words."""
+        options = replace(self._options, may_use_model=may_use_model)
         return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
 
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
@@ -219,8 +226,10 @@ class Conversations:
         self, question: Question, evidence: Evidence, history: Sequence[Turn], *, whole: bool
     ) -> AsyncGenerator[str | Reply]:
         """The text in the pieces in which it is streamed, joined they are the answer; then the reply."""
-        if self._answering is None:
+        spent = self._answering is not None and not await self._may_use_model()
+        if self._answering is None or spent:
             reply = self._in_the_books_words(question, evidence)
+            reply = replace(reply, fallback_message=MODEL_SPENT if spent else "")
             for line in reply.draft.text.splitlines(keepends=True):
                 yield line
             yield reply
@@ -253,6 +262,9 @@ class Conversations:
         for text in held:
             yield text
         yield self._as_reply(question, written)
+
+    async def _may_use_model(self) -> bool:
+        return self._options.may_use_model is None or await self._options.may_use_model()
 
     def _in_the_books_words(self, question: Question, evidence: Evidence) -> Reply:
         draft = extractive.draft(question.query, evidence, self._options.extractive)

@@ -19,6 +19,7 @@ IngestMode = Literal["incremental", "full", "recreate"]
 JobStatus = Literal["queued", "running", "completed", "failed"]
 AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
+Scope = Literal["ask", "ingest", "admin"]
 
 # What a reader is told when the book does not hold the answer; a setting may change it.
 REFUSAL_SENTENCE = "I don't have information about that in the book content"
@@ -712,3 +713,42 @@ class RecordedQuestion:
     missing_terms: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()  # the breadcrumb of the nearest section
     nearest_url: str = ""
+
+
+# --- who may ask -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What lets somebody in. Its secret was shown once; all that is kept is a digest."""
+
+    key_id: str
+    name: str
+    scope: Scope
+    digest: str
+    created_at: datetime
+    book_id: str = ""  # the only book it opens; empty: all
+    origins: tuple[str, ...] = ()  # of the sites that show it to everybody; none: it is secret
+    daily: int | None = None  # answers a day that a language model may write for it
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    @property
+    def public(self) -> bool:
+        return bool(self.origins)
+
+    def opens(self, scope: Scope) -> bool:
+        return self.scope in (scope, "admin")
+
+    def in_force(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How one more request stands against the limit."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: float  # seconds until the oldest request that counts is forgotten

@@ -12,6 +12,7 @@ QuothError
 │   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
 ├── Unreadable                 the book cannot be read                            400, exit 3
 ├── Conflict                   somebody else is writing                           409, exit 1
+├── RateLimited                too many requests, or too many answers at once     429, exit 1
 ├── IndexMismatch              the index was built otherwise                      503, exit 2
 ├── Outage                     a part is down; nothing is lost                    503, exit 1
 │   ├── IndexUnavailable       QDRANT_UNAVAILABLE
@@ -19,6 +20,7 @@ QuothError
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
 │   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
 │   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
+│   ├── LimiterUnavailable     SERVICE_UNAVAILABLE (the shared counter; each process counts alone instead)
 │   └── DiskFull               SERVICE_UNAVAILABLE
 ├── TextTooLong                a text exceeds what the embedder reads: a fault of the caller, never of the user
 └── InternalError              a fault of ours                                    500, exit 1
@@ -168,6 +170,13 @@ class Conflict(QuothError):
     default_hint = "Wait until it has finished, then try again."
 
 
+class RateLimited(QuothError):
+    code = "RATE_LIMITED"
+    status = 429
+    retryable = True
+    default_hint = "Wait as long as Retry-After says."
+
+
 class IndexMismatch(QuothError):
     code = "INDEX_MISMATCH"
     status = 503
@@ -200,6 +209,10 @@ class ModelUnavailable(Outage):
 
 class ModelRejected(ModelUnavailable):
     retryable = False
+
+
+class LimiterUnavailable(Outage):
+    """Redis. A reader never sees it."""
 
 
 class DiskFull(Outage):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
 from quoth.domain import (
+    Allowance,
     Book,
     Chunk,
     Conversation,
@@ -24,6 +25,7 @@ from quoth.domain import (
     IndexQuery,
     IndexStatus,
     IngestJob,
+    Key,
     Message,
     ModelEvent,
     PageRecord,
@@ -178,8 +180,48 @@ class ChatModel(Protocol):
 ABANDONED = "the process that ran it ended before it was finished"
 
 
+class Keys(Protocol):
+    """Who may ask. A key that was made is never forgotten, so that a server once closed does not open by itself."""
+
+    async def add(self, key: Key) -> None: ...
+
+    async def find(self, key_id: str) -> Key | None:
+        """None when there is none: somebody who knocks with a wrong key is no fault."""
+
+    async def all(self) -> list[Key]:
+        """Oldest first; those that are revoked or expired too."""
+
+    async def any(self) -> bool:
+        """Whether one was ever made."""
+
+    async def revoke(self, key_id: str, *, at: datetime) -> Key:
+        """For good; the first time counts. `NotFound` when there is none."""
+
+    async def spend(self, key_id: str, *, day: date, most: int) -> bool:
+        """Count one answer of that day; False, and nothing is counted, when there were `most` already."""
+
+
+class RateLimiter(Protocol):
+    async def hit(self, who: str) -> Allowance:
+        """One more request of theirs. One that is not allowed does not count."""
+
+    async def close(self) -> None: ...
+
+
+class Tokens(Protocol):
+    """Tokens of a site with a login of its own."""
+
+    async def subject(self, token: str) -> str:
+        """Whom it was given to. `Unauthorized` says what is wrong with it, `Outage` that nobody can tell now."""
+
+    async def close(self) -> None: ...
+
+
 class Library(Protocol):
-    """The relational store: books, what was ingested, jobs, conversations."""
+    """The relational store: books, what was ingested, jobs, conversations, keys."""
+
+    @property
+    def keys(self) -> Keys: ...
 
     async def put_book(self, book: Book) -> None: ...
 

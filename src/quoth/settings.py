@@ -14,12 +14,12 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -32,6 +32,7 @@ from pydantic import (
 
 from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
+from quoth.setting_values import Algorithms, Folder, Folders, Networks, Origins, QdrantUrl, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"
@@ -52,6 +53,7 @@ SPECIFICATION_NAMES = {
     "qdrant_url": "QDRANT_URL",
     "qdrant_api_key": "QDRANT_API_KEY",
     "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
+    "redis_url": "REDIS_URL",
 }
 _LOG_LEVELS = Literal["debug", "info", "warning", "error"]
 
@@ -60,29 +62,6 @@ def _default_data_dir() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("quoth", appauthor=False)
-
-
-def _absolute(value: object) -> object:
-    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
-
-
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
-
-
-def _each_of(value: object) -> object:
-    """A variable is text; folders are written in it as in PATH."""
-    return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
-
-
-def _server(value: str) -> str:
-    if not re.fullmatch(r"https?://[^/@\s]+(/\S*)?", value):
-        raise ValueError("Write http://host:port or https://host:port; a key goes into QDRANT_API_KEY")
-    return value
-
-
-Folder = Annotated[Path, BeforeValidator(_absolute)]
-Folders = Annotated[tuple[Folder, ...], BeforeValidator(_each_of)]
 
 
 class Settings(BaseModel):
@@ -107,6 +86,34 @@ class Settings(BaseModel):
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port that `quoth serve` listens on.")
     workers: int = Field(default=1, ge=1, le=256, description="Processes that `quoth serve` starts.")
+    auth: Annotated[Literal["auto", "keys", "off"], BeforeValidator(lower)] = Field(
+        default="auto",
+        description="Who needs a key: `auto` everybody once there is one, `keys` everybody, `off` nobody.",
+    )
+    rate_limit: int | None = Field(
+        default=None,
+        ge=0,
+        le=1_000_000,
+        description="Requests a minute for a key, and for an address without one; 0: no limit; default: 100, but no "
+        "limit on loopback while nobody needs a key.",
+    )
+    max_answers: int = Field(default=128, ge=1, le=100_000, description="Answers under way at once in one process.")
+    redis_url: RedisUrl | None = Field(
+        default=None, repr=False, description="Redis that counts requests for all workers; default: each in its memory."
+    )
+    trusted_proxies: Networks = Field(
+        default=(), description="Addresses or networks of proxies whose X-Forwarded-For is believed."
+    )
+    cors_origins: Origins = Field(
+        default=(), description="Sites whose pages may ask with any key; `*`: all. Public keys bring their own."
+    )
+    jwt_jwks_url: str | None = Field(
+        default=None, pattern=r"^https?://\S+$", description="Keys of a site's own login (JWKS); its tokens may ask."
+    )
+    jwt_issuer: str | None = Field(default=None, min_length=1, description="Who issues those tokens (`iss`).")
+    jwt_audience: str | None = Field(default=None, min_length=1, description="For whom those tokens are (`aud`).")
+    jwt_algorithms: Algorithms = Field(default=("RS256", "ES256", "EdDSA"), description="How they may be signed.")
+    jwt_leeway: float = Field(default=30.0, ge=0, le=600, description="Seconds by which clocks may differ.")
     ingest_roots: Folders = Field(
         default=(), description="Folders that may be named over HTTP; without any, only known books are ingested again."
     )
@@ -127,7 +134,7 @@ class Settings(BaseModel):
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="Said when the book does not hold the answer."
     )
-    grounding: Annotated[Literal["mark", "strict"], BeforeValidator(_lower)] = Field(
+    grounding: Annotated[Literal["mark", "strict"], BeforeValidator(lower)] = Field(
         default="mark",
         description="Sentences that the sources do not support: `mark` them, or `strict`: take them out.",
     )
@@ -143,10 +150,10 @@ class Settings(BaseModel):
     allow_private: bool = Field(
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
     )
-    log_level: Annotated[_LOG_LEVELS, BeforeValidator(_lower)] = Field(
+    log_level: Annotated[_LOG_LEVELS, BeforeValidator(lower)] = Field(
         default="warning", description="Least important log line that is written."
     )
-    log_format: Annotated[Literal["text", "json"], BeforeValidator(_lower)] = Field(
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(lower)] = Field(
         default="text", description="Log lines for people, or one JSON object a line."
     )
     log_questions: bool = Field(default=False, description="May log lines hold what readers asked?")
@@ -154,10 +161,16 @@ class Settings(BaseModel):
     openai_api_key: SecretStr | None = Field(default=None, description="Key for OpenAI.")
     openai_model: str | None = Field(default=None, description="Model that writes answers.")
     openai_base_url: str | None = Field(default=None, description="Any server that speaks OpenAI's protocol.")
+    model_first_token_timeout: float = Field(
+        default=30.0, ge=0.1, le=3_600, description="Seconds until the language model must have begun to answer."
+    )
+    model_timeout: float = Field(
+        default=60.0, ge=0.1, le=3_600, description="Seconds for a whole answer of the model, all attempts together."
+    )
     gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
     cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")
     cohere_model: str | None = Field(default=None, description="Embedding model of Cohere.")
-    qdrant_url: Annotated[str, AfterValidator(_server)] | None = Field(
+    qdrant_url: QdrantUrl | None = Field(
         default=None,
         repr=False,
         description="A Qdrant server or cluster that holds the index; default: files in data_dir.",
@@ -189,6 +202,16 @@ class Settings(BaseModel):
         if not self.database_url:
             object.__setattr__(self, "database_url", f"sqlite:///{(self.data_dir / 'quoth.db').as_posix()}")
         return self
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody but this machine can reach the server."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def describe(self) -> list[SettingRow]:
         """Every setting as `quoth config` shows it; secrets only as "(set)"."""
@@ -372,16 +395,18 @@ def _did_you_mean(name: str, known: Mapping[str, object] | set[str]) -> str:
 
 
 def _is_secret(name: str) -> bool:
-    return name in ("database_url", "qdrant_url") or "SecretStr" in str(Settings.model_fields[name].annotation)
+    return name in ("database_url", "qdrant_url", "redis_url") or "SecretStr" in str(
+        Settings.model_fields[name].annotation
+    )
 
 
 def _shown(name: str, value: object) -> str:
     if value is None or value in ("", ()):
         return ""
     if isinstance(value, tuple):
-        return os.pathsep.join(map(str, value))
+        return (os.pathsep if isinstance(value[0], Path) else ", ").join(map(str, value))
     if isinstance(value, SecretStr):
         return "(set)"
-    if name == "database_url":
+    if name in ("database_url", "redis_url"):
         return re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", str(value))
     return str(value)

@@ -29,8 +29,9 @@ class SearchBook:
 
     @classmethod
     def parameters(cls) -> Mapping[str, Any]:
-        """JSON Schema of the arguments."""
-        return ToolRequest.model_json_schema()
+        """JSON Schema of the arguments, in the part of it that every server takes."""
+        schema = ToolRequest.model_json_schema()
+        return _plain({**schema, "description": ""}, schema["$defs"])
 
     async def __call__(self, arguments: Any) -> Evidence:
         asked = parse(ToolRequest, arguments)
@@ -40,3 +41,25 @@ class SearchBook:
         return await self.retriever.find(
             search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
         )
+
+
+# What goes to a model. Gemini refuses a request with other words of JSON Schema in it, and each costs tokens in every
+# turn; what is left out here is checked when the arguments come.
+_WORDS = ("type", "description", "enum", "minimum", "maximum", "required")
+_NO_LIMIT = 2**31 - 1
+
+
+def _plain(schema: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """References resolved; an optional value is one that may be left out, not one that may be null."""
+    whole = dict(schema)
+    for one in schema.get("anyOf", ()):
+        if one.get("type") != "null":
+            whole = {**one, **whole}
+    if "$ref" in whole:
+        whole = {**named[whole["$ref"].rpartition("/")[2]], **whole}
+    plain = {word: whole[word] for word in _WORDS if whole.get(word) not in (None, "", _NO_LIMIT)}
+    if "properties" in whole:
+        plain["properties"] = {name: _plain(value, named) for name, value in whole["properties"].items()}
+    if "items" in whole:
+        plain["items"] = _plain(whole["items"], named)
+    return plain

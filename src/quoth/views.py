@@ -25,6 +25,7 @@ from quoth.domain import (
     Grounding,
     IndexStatus,
     IngestJob,
+    Key,
     Notice,
     Passage,
     RecordedQuestion,
@@ -341,4 +342,22 @@ def recorded_view(question: RecordedQuestion, times: int) -> View:
         "missing_terms": list(question.missing_terms),
         "nearest": nearest if question.nearest else None,
         "times": times,
+    }
+
+
+def key_view(key: Key, now: datetime) -> View:
+    """A key without anything that opens."""
+    status = "revoked" if key.revoked_at else "active" if key.in_force(now) else "expired"
+    return {
+        "key_id": key.key_id,
+        "name": key.name,
+        "scope": key.scope,
+        "status": status,
+        "book_id": key.book_id or None,
+        "public": key.public,
+        "origins": list(key.origins),
+        "daily": key.daily,
+        "created_at": timestamp(key.created_at),
+        "expires_at": timestamp(key.expires_at),
+        "revoked_at": timestamp(key.revoked_at),
     }

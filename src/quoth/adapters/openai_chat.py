@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -24,8 +25,16 @@ from quoth.errors import ModelRejected, ModelUnavailable
 
 # A fault of the moment; everything else that is not 200 would be refused again.
 _PASSING = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
-# Parameters that some models refuse; dropped for good once one has.
-_OPTIONAL = ("temperature", "stream_options")
+# Parameters that some models refuse, and how they say it; dropped for good once one has.
+_OPTIONAL = {
+    "temperature": re.compile("temperature"),
+    "stream_options": re.compile("stream_options"),
+    "tools": re.compile(r"not support (?:tools|function)|tool.choice|tools param", re.IGNORECASE),
+}
+_REFUSED = frozenset((400, 422, 500, 501))
+
+LATER = "Try again in a moment."
+NOBODY_THERE = "Is the server running? Check OPENAI_BASE_URL."
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -37,8 +46,8 @@ class ModelOptions:
     api_key: str = ""
     temperature: float = 0.0
     connect: float = 5.0  # seconds
-    first_token: float = 30.0
-    total: float = 60.0
+    first_token: float = 30.0  # of one attempt
+    total: float = 60.0  # of all attempts and the pauses between them
     attempts: int = 3
     backoff: float = 0.5  # seconds before the second attempt; doubled each time, with jitter
     longest_wait: float = 10.0  # for a server that says when to come back
@@ -109,50 +118,54 @@ class OpenAIChat:
             await self._client.aclose()
 
     async def _attempts(self, messages: Sequence[Message], tools: Sequence[Tool]) -> AsyncGenerator[ModelEvent]:
+        deadline = asyncio.get_running_loop().time() + self._options.total
         for attempt in range(1, self._options.attempts + 1):
             spoke = False
             try:
-                async with aclosing(self._attempt(messages, tools)) as events:
+                async with aclosing(self._attempt(messages, tools, deadline)) as events:
                     async for event in events:
                         spoke = True
                         yield event
                 return
             except _Passing as fault:
-                if spoke or attempt == self._options.attempts:
-                    raise ModelUnavailable(
-                        f"The language model failed: {fault}.", hint="Try again in a moment."
-                    ) from fault
-                await self._sleep(self._wait(attempt, fault.wait))
+                pause = self._wait(attempt, fault.wait)
+                in_time = asyncio.get_running_loop().time() + pause < deadline
+                if spoke or attempt == self._options.attempts or not in_time:
+                    raise ModelUnavailable(f"The language model failed: {fault}.", hint=fault.hint) from fault
+                await self._sleep(pause)
 
     def _wait(self, attempt: int, asked: float | None) -> float:
         if asked is not None:
             return min(asked, self._options.longest_wait)
         return self._options.backoff * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.5)
 
-    async def _attempt(self, messages: Sequence[Message], tools: Sequence[Tool]) -> AsyncGenerator[ModelEvent]:
+    async def _attempt(
+        self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float
+    ) -> AsyncGenerator[ModelEvent]:
         """One request. `_Passing` when another may go better."""
-        loop = asyncio.get_running_loop()
-        started = loop.time()
+        first = asyncio.get_running_loop().time() + self._options.first_token
         completion, lines = Completion(), EventLines()
-        limit, late = self._options.first_token, "answer"
         try:
             async with aclosing(self._blocks(messages, tools)) as blocks:
                 while True:
                     # The clock is never left running across a `yield`: it would stop whoever reads, not the model.
-                    async with asyncio.timeout_at(started + limit):
+                    async with asyncio.timeout_at(deadline if completion.begun else min(first, deadline)):
                         block = await anext(blocks, None)
                     for data in lines.end() if block is None else lines.feed(block):
-                        limit, late = self._options.total, "end"
                         if words := completion.take(data):
                             yield ModelText(words)
                     if block is None:
                         break
         except TimeoutError:
-            raise _Passing(f"no {late} within {limit:g} seconds") from None
+            late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
+            raise _Passing(f"no {late} within {getattr(self._options, limit):g} seconds") from None
         except (Malformed, ReportedFault) as error:
             raise _Passing(str(error)) from error
         except httpx2.TransportError as error:
-            raise _Passing(f"{type(error).__name__} at {self._options.base_url}: {error}".rstrip(": ")) from error
+            hint = NOBODY_THERE if isinstance(error, httpx2.ConnectError) else LATER
+            raise _Passing(
+                f"{type(error).__name__} at {self._options.base_url}: {error}".rstrip(": "), hint=hint
+            ) from error
         if not completion.finished:
             raise _Passing("its answer was cut off")
         yield completion.turn()
@@ -180,12 +193,12 @@ class OpenAIChat:
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
         optional = {"temperature": self._options.temperature, "stream_options": {"include_usage": True}}
         kept = {name: value for name, value in optional.items() if name not in self._left_out}
-        return request_body(self._options.model, messages, tools, **kept)
+        return request_body(self._options.model, messages, () if "tools" in self._left_out else tools, **kept)
 
     def _refused(self, status: int, fault: str, body: dict[str, Any]) -> str | None:
-        if status not in (400, 422):
+        if status not in _REFUSED:
             return None
-        return next((name for name in _OPTIONAL if name in body and name in fault), None)
+        return next((name for name, said in _OPTIONAL.items() if name in body and said.search(fault)), None)
 
     def _failure(self, response: httpx2.Response, fault: str) -> Exception:
         status = response.status_code
@@ -218,7 +231,8 @@ class OpenAIChat:
 @dataclass(slots=True)
 class _Passing(Exception):
     reason: str
-    wait: float | None = field(default=None)
+    wait: float | None = None
+    hint: str = LATER
 
     def __str__(self) -> str:
         return self.reason

@@ -44,12 +44,20 @@ def _message(message: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         body["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "type": "function", "function": {"name": call.name or "unknown", "arguments": _sound(call)}}
             for call in message.tool_calls
         ]
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     return body
+
+
+def _sound(call: ToolCall) -> str:
+    """Arguments as they may be said again: servers refuse a conversation in which a model once wrote no JSON."""
+    try:
+        return call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
+    except ValueError:
+        return "{}"
 
 
 class EventLines:
@@ -92,8 +100,10 @@ class _Call:
 
 @dataclass(slots=True)
 class Completion:
-    """Gathers the chunks of one completion. `finished` tells whether it came to an end of its own."""
+    """Gathers the chunks of one completion. `finished` tells whether it came to an end of its own, `begun` whether the
+    model has made a first token, be it one of a call or of its thoughts."""
 
+    begun: bool = False
     finished: bool = False
     truncated: bool = False
     tokens: int = 0
@@ -114,6 +124,7 @@ class Completion:
             if not isinstance(choice, dict):
                 raise Malformed("a choice is not an object")
             message = choice.get("delta") or choice.get("message") or {}
+            self.begun = self.begun or any(value for name, value in message.items() if name != "role")
             words += _words(message.get("content"))
             for call in message.get("tool_calls") or ():
                 self._take_call(call)

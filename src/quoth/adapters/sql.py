@@ -15,13 +15,15 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
+from quoth.adapters.database import Database
+from quoth.adapters.sql_keys import SqlKeys
 from quoth.adapters.sql_tables import (
     ACTIVE,
     books,
@@ -35,8 +37,6 @@ from quoth.adapters.sqlite import SqliteDatabase
 from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, SessionNotFound, UnknownBook
 
-T = TypeVar("T")
-
 # Databases limit the number of values in one statement (SQLite 32,766, PostgreSQL 32,767).
 _VALUES_AT_ONCE = 10_000
 
@@ -44,20 +44,6 @@ _LARGEST_ID = 2**63 - 1
 
 # What no text column can hold: half of a surrogate pair is not UTF-8, PostgreSQL refuses NUL.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class Database(Protocol):
-    """Where the statements run. Both verbs leave the event loop free and raise the errors of `quoth.errors`; only an
-    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken. Writes of the
-    same `order` happen one after the other, as they were called."""
-
-    async def open(self) -> None: ...
-
-    async def read(self, work: Callable[[Connection], T]) -> T: ...
-
-    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T: ...
-
-    async def close(self) -> None: ...
 
 
 async def open_library(
@@ -113,6 +99,11 @@ class SqlLibrary:
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
         self._now = now
+        self._keys = SqlKeys(database)
+
+    @property
+    def keys(self) -> SqlKeys:
+        return self._keys
 
     # --- books and what was ingested of them ---
 

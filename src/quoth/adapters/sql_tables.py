@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Date,
     DateTime,
     Dialect,
     Float,
@@ -32,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0004"
 
 metadata = MetaData()
 
@@ -172,4 +173,28 @@ recorded_questions = Table(
     Index("idx_recorded_questions_book", "book_id", "asked_at"),
     Index("idx_recorded_questions_asked", "asked_at"),
     sqlite_autoincrement=True,
+)
+
+access_keys = Table(
+    "access_keys",
+    metadata,
+    Column("key_id", String(32), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("scope", String(20), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("book_id", String(200), nullable=False),
+    Column("origins", Json, nullable=False),
+    Column("daily", Integer),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
+)
+
+# How many answers a language model wrote for a key on one day.
+key_spending = Table(
+    "key_spending",
+    metadata,
+    Column("key_id", String(32), ForeignKey("access_keys.key_id", ondelete="CASCADE"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("answers", Integer, nullable=False),
 )

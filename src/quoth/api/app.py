@@ -18,6 +18,8 @@ from typing_extensions import Unpack
 
 from quoth import __version__
 from quoth.api import books, chat, child, health, ingestion, search, webhook
+from quoth.api.access import Access, open_guard
+from quoth.api.bodies import LimitedBody
 from quoth.api.doorway import Doorway
 from quoth.api.jobs import Jobs, Launch
 from quoth.api.pages import install_pages
@@ -47,7 +49,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
-        async with joined as app.state.quoth:
+        async with joined as app.state.quoth, open_guard(app.state.quoth) as app.state.guard:
             app.state.jobs = Jobs(app.state.quoth, launch)
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await settle(app.state.jobs)
@@ -61,6 +63,9 @@ def create_app(
     app = FastAPI(
         title="Quoth", version=__version__, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
     )
+    # The last one added is passed first.
+    app.add_middleware(LimitedBody, more={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
+    app.add_middleware(Access)
     app.add_middleware(Doorway)
     install_problems(app)
     for door in (chat, search, books, ingestion, webhook, health):

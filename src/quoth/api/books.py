@@ -26,5 +26,5 @@ async def status_of(quoth: Quoth, book: Book) -> IndexStatus | None:
 async def books(request: Request) -> JSONResponse:
     """Every book, with the state of its index."""
     quoth = quoth_of(request)
-    known = await quoth.library.books()
+    known = await quoth.books()
     return JSONResponse({"books": [book_view(book, await status_of(quoth, book)) for book in known]})

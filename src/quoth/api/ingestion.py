@@ -20,7 +20,8 @@ from quoth.api.parts import jobs_of, quoth_of
 from quoth.api.problems import log_fault, problem, request_id_of
 from quoth.api.schemas import JOB_EVENTS, ChangesResponse, JobResponse, JobsResponse, answers, problems
 from quoth.api.sse import Event, EventStream
-from quoth.errors import QuothError
+from quoth.domain import IngestJob
+from quoth.errors import NotFound, QuothError
 from quoth.ports import Library
 from quoth.requests import IngestRequest
 from quoth.views import View, job_view
@@ -51,21 +52,33 @@ async def start(request: Request) -> JSONResponse:
 @router.get("/jobs", responses=answers(JobsResponse, 400, 503))
 async def jobs(request: Request, book_id: OnlyBook = None, limit: Limit = 50) -> JSONResponse:
     """The last jobs, newest first."""
-    found = await quoth_of(request).library.jobs(book_id, limit=limit)
+    quoth = quoth_of(request)
+    if book_id is not None:
+        quoth.check_book(book_id)
+    found = await quoth.library.jobs(book_id or quoth.only_book or None, limit=limit)
     return JSONResponse({"jobs": [job_view(job) for job in found]})
+
+
+async def job_of(request: Request, job_id: int) -> IngestJob:
+    """A job of a book that whoever asks may not know of is not there either."""
+    quoth = quoth_of(request)
+    job = await quoth.library.job(job_id)
+    if quoth.only_book not in ("", job.book_id):
+        raise NotFound(f"There is no ingestion job {job_id}.")
+    return job
 
 
 @router.get("/jobs/{job_id}", responses=answers(JobResponse, 400, 404, 503))
 async def job(request: Request, job_id: int) -> JSONResponse:
     """One job, with its warnings."""
-    return JSONResponse(job_view(await quoth_of(request).library.job(job_id)))
+    return JSONResponse(job_view(await job_of(request, job_id)))
 
 
 @router.get("/jobs/{job_id}/events", responses=JOB_EVENTS)
 async def events(request: Request, job_id: int) -> EventStream:
     """The progress of a job as server-sent events, whichever process runs it."""
     library = quoth_of(request).library
-    await library.job(job_id)  # an unknown one is a 404, not a stream
+    await job_of(request, job_id)  # an unknown one is a 404, not a stream
 
     def explain(error: QuothError) -> View:
         log_fault(error)

@@ -35,6 +35,7 @@ async def _known_or_allowed(quoth: Quoth, wanted: IngestRequest) -> Order:
     if wanted.book_id is None:
         raise WrongUsage("`book_id` is missing.", hint="With `path`, say under which id the book is kept.")
     check_book_id(wanted.book_id)
+    quoth.check_book(wanted.book_id)
     book = await _book(quoth, wanted.book_id)
     if book is not None and book.source == wanted.path:
         return await order_again(book)

@@ -1,4 +1,5 @@
-"""`GET /` and its assets: the reader's page, served from the package with no request to anywhere else."""
+"""`GET /`, `/widget.js` and their assets: the reader's page and the button for other sites, served from the package
+with no request to anywhere else."""
 
 from __future__ import annotations
 
@@ -19,12 +20,15 @@ PAGE_POLICY = (
 
 
 class PageFiles(StaticFiles):
-    """Static files that are asked for again each time, with an ETag: a new version is seen at once."""
+    """Static files that are asked for again each time, with an ETag: a new version is seen at once. Any site may load
+    them, because they hold nothing of anybody; what they ask the doors for is another matter."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
         response.headers["content-security-policy"] = PAGE_POLICY
+        response.headers["access-control-allow-origin"] = "*"
+        response.headers["cross-origin-resource-policy"] = "cross-origin"
         return response
 
 
@@ -34,5 +38,9 @@ def install_pages(app: FastAPI) -> None:
     async def page(request: Request) -> Response:
         return await files.get_response("index.html", request.scope)
 
+    async def widget(request: Request) -> Response:
+        return await files.get_response("widget.js", request.scope)
+
     app.add_route("/", page, methods=["GET"], include_in_schema=False)
+    app.add_route("/widget.js", widget, methods=["GET"], include_in_schema=False)
     app.mount("/assets", files)

@@ -8,10 +8,14 @@ from fastapi import Request
 
 from quoth.api.jobs import Jobs
 from quoth.bootstrap import Quoth
+from quoth.domain import Key
 
 
 def quoth_of(request: Request) -> Quoth:
-    return cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped
+    """All of it, as far as the key of this request may see: no handler gets it in any other way."""
+    quoth = cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped
+    key: Key | None = getattr(request.state, "key", None)
+    return quoth if key is None else quoth.seen_by(key)
 
 
 def jobs_of(request: Request) -> Jobs:

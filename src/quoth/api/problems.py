@@ -61,17 +61,23 @@ def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, A
     }
 
 
-def retry_after(error: QuothError) -> Mapping[str, str]:
-    if error.status != 503:
-        return {}
-    return {"Retry-After": str(RETRY_SOON if error.retryable else RETRY_LATE)}
+def advice(error: QuothError) -> Mapping[str, str]:
+    """The headers that say what a program should do next."""
+    if error.status == 503:
+        return {"Retry-After": str(RETRY_SOON if error.retryable else RETRY_LATE)}
+    if error.status == 429:
+        return {"Retry-After": str(error.details["retry_after"])}
+    if error.status == 401:
+        wrong = ', error="invalid_token"' if error.details.get("error") == "invalid_token" else ""
+        return {"WWW-Authenticate": f'Bearer realm="quoth"{wrong}'}
+    return {}
 
 
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
     return JSONResponse(
         problem(error, request_id=request_id_of(request), instance=request.url.path),
         status_code=error.status,
-        headers={**retry_after(error), **(headers or {})},
+        headers={**advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
 

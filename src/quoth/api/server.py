@@ -45,6 +45,7 @@ class Server(uvicorn.Server):
             log_config=None,  # quoth.logs has set it up
             access_log=False,  # the doorway writes one line for each request
             server_header=False,
+            proxy_headers=False,  # whom to believe about addresses is settled in quoth.api.callers
             ws="none",
             timeout_graceful_shutdown=GRACE,
         )

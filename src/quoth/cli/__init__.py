@@ -13,12 +13,26 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import ask, books, config, demo, eval, ingest, migrate, questions, serve
+from quoth.cli import ask, books, chat, config, demo, eval, ingest, keys, migrate, questions, serve
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
 # Importing a command's module registers it on `app`.
-__all__ = ["app", "ask", "books", "config", "demo", "eval", "ingest", "main", "migrate", "questions", "serve"]
+__all__ = [
+    "app",
+    "ask",
+    "books",
+    "chat",
+    "config",
+    "demo",
+    "eval",
+    "ingest",
+    "keys",
+    "main",
+    "migrate",
+    "questions",
+    "serve",
+]
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.filters import takes_filters
+from quoth.cli.live import answered_live
 from quoth.cli.output import print_answer, print_passages
 from quoth.domain import Answer
 from quoth.errors import Unreadable
@@ -28,13 +30,14 @@ def given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def ask_book(settings: Settings, fields: dict[str, Any]) -> Answer:
+def ask_book(settings: Settings, fields: dict[str, Any], *, live: bool = False) -> Answer:
+    """`live`: shown while it is written. Otherwise the caller shows it."""
     request = parse(ChatRequest, fields)
 
     async def work(quoth: Quoth) -> Answer:
         book = await quoth.choose_book(request.book_id)
         question = request.to_question(book=book, request_id=str(uuid.uuid4()), top_k=settings.top_k)
-        return await quoth.conversations.answer(question)
+        return await (answered_live(quoth, question) if live else quoth.conversations.answer(question))
 
     return run(settings, work, warm=True)
 
@@ -68,16 +71,17 @@ def ask(
         selected_text=read_selection(selection) if selection else None,
         filters=filters or None,
     )
-    answer = ask_book(settings_for(data_dir=data_dir, verbose=verbose), fields)
+    live = not json and sys.stdout.isatty()
+    answer = ask_book(settings_for(data_dir=data_dir, verbose=verbose), fields, live=live)
     if verbose:
-        _debug(answer)
+        print_stages(answer)
     if json:
         print_json(answer_view(answer))
-    else:
+    elif not live:
         print_answer(answer)
 
 
-def _debug(answer: Answer) -> None:
+def print_stages(answer: Answer) -> None:
     stages = " ".join(f"{stage}={spent:.1f}ms" for stage, spent in answer.stage_ms.items())
     verdict = answer.verdict
     for line in (

@@ -3,6 +3,8 @@ and only on a terminal, so that a pipe gets exactly the format of CONTRACT secti
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,13 +21,30 @@ QUOTE_WIDTH = 96
 NOTICES_SHOWN = 20
 PAGES_SHOWN = 20
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def decorated() -> bool:
+    """May the output be coloured, and lines be written over?"""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def harmless(text: str) -> str:
+    """For a terminal, without control characters: a book or a model could repaint what was said before."""
+    return _CONTROLS.sub("", text) if sys.stdout.isatty() else text
+
 
 def styled(text: str, **style: bool | str) -> str:
-    return typer.style(text, **style) if sys.stdout.isatty() else text  # type: ignore[arg-type]
+    return typer.style(harmless(text), **style) if decorated() else harmless(text)  # type: ignore[arg-type]
 
 
 def print_answer(answer: Answer) -> None:
     typer.echo(marked(answer.text, answer.grounding) if answer.text else answer.fallback_message or "")
+    print_basis(answer)
+
+
+def print_basis(answer: Answer) -> None:
+    """What stands below the words of an answer: how far to trust it, its sources, or where to look instead."""
     if answer.grounding.removed:
         typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were taken out.)", dim=True))
     if answer.verdict.level == "low" and answer.citations:
@@ -44,7 +63,7 @@ def print_answer(answer: Answer) -> None:
     if answer.suggestions:
         typer.echo("\nThe nearest sections:")
         for suggestion in answer.suggestions:
-            typer.echo(f"- {' › '.join(suggestion.breadcrumb)}  {styled(suggestion.url, fg='cyan')}")
+            typer.echo(f"- {harmless(' › '.join(suggestion.breadcrumb))}  {styled(suggestion.url, fg='cyan')}")
 
 
 def marked(text: str, grounding: Grounding) -> str:
@@ -57,9 +76,17 @@ def marked(text: str, grounding: Grounding) -> str:
         end = start + len(sentence.text)
         alone = "\n" in sentence.text or sentence.text.startswith("|")  # behind a block, not inside it
         warning = styled(f"⚠ not supported by the source: {sentence.reason}", fg="yellow")
-        out += f"{text[at:end]}{chr(10) if alone else ' '}({warning})"
+        out += f"{harmless(text[at:end])}{chr(10) if alone else ' '}({warning})"
         at = end
-    return out + text[at:]
+    return out + harmless(text[at:])
+
+
+def print_unsupported(grounding: Grounding) -> None:
+    """The same warnings below words that stand on the screen already."""
+    for sentence in grounding.sentences:
+        if not sentence.supported:
+            warning = f"⚠ not supported by the source: “{snippet(sentence.text)}” ({sentence.reason})"
+            typer.echo("\n" + styled(warning, fg="yellow"))
 
 
 def print_passages(passages: Sequence[Passage], total: int, *, explain: bool) -> None:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Annotated
 
 import typer
 
-from quoth.cli.app import DataDir, Verbose, app, settings_for
+from quoth.bootstrap import Quoth
+from quoth.cli.app import DataDir, Verbose, app, run, settings_for
 from quoth.errors import BadConfiguration
+from quoth.settings import Settings
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.", show_default="8000")]
 Workers = Annotated[int | None, typer.Option(help="Processes that answer.", show_default="1")]
 
 
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+async def has_keys(quoth: Quoth) -> bool:
+    return await quoth.library.keys.any()
+
+
+def is_closed(settings: Settings) -> bool:
+    """Whether nobody gets in without a key."""
+    if settings.auth != "auto":
+        return settings.auth == "keys"
+    return settings.jwt_jwks_url is not None or run(settings, has_keys)
 
 
 @app.command(epilog="Example: quoth serve --port 8000 --workers 2")
@@ -37,10 +40,10 @@ def serve(
 ) -> None:
     """Start the page and the API."""
     settings = settings_for(data_dir=data_dir, verbose=verbose, host=host, port=port, workers=workers)
-    if not is_loopback(settings.host) and not allow_open:
+    if not settings.is_local and not allow_open and not is_closed(settings):
         raise BadConfiguration(
             f"{settings.host} can be reached from other machines and no key is required.",
-            hint="Listen on 127.0.0.1, or say --allow-open.",
+            hint="Make one: `quoth keys create --name me --scope admin`; or listen on 127.0.0.1, or say --allow-open.",
         )
     from quoth.api.server import serve_forever  # brings FastAPI and uvicorn along
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from quoth.domain import Book, Conversation, IngestJob, PageRecord, RecordedQuestion, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
+from quoth.testing.keys import MemoryKeys
 
 _ACTIVE = ("queued", "running")
 
@@ -28,6 +29,11 @@ class MemoryLibrary:
         self._questions: list[RecordedQuestion] = []
         self._numbered_jobs = 0
         self._numbered_turns = 0
+        self._keys = MemoryKeys()
+
+    @property
+    def keys(self) -> MemoryKeys:
+        return self._keys
 
     async def put_book(self, book: Book) -> None:
         self._books[book.book_id] = book

@@ -1,7 +1,7 @@
 // Markdown → DOM nodes. The text comes from a book, or one day from a model: it is never parsed as HTML, so nothing in it
 // can run. Covers what answers and passages hold; anything else is shown as it was written.
 
-import { element, link } from "/assets/nodes.js";
+import { element, link } from "./nodes.js";
 
 // `cite(n)` gives the node of a marker [n], or null when there is no such source.
 // `mark` = [start, end]: blocks that overlap it are the ones relied on.

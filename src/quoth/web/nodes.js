@@ -14,7 +14,8 @@ export function element(tag, attributes = {}, ...children) {
 // Only addresses that lead somewhere from here: what is relative to a page of the book is shown as its words.
 export function link(href, label) {
   if (!/^https?:\/\//i.test(href)) return element("span", {}, label);
-  return element("a", { href, target: "_blank", rel: "noopener noreferrer" }, label);
+  const here = new URL(href).origin === location.origin; // the widget stands on the book's own site
+  return element("a", here ? { href } : { href, target: "_blank", rel: "noopener noreferrer" }, label);
 }
 
 export function crumbs(trail) {

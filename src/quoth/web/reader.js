@@ -1,32 +1,35 @@
-// The passage in its surroundings, inside this page: for books that are not published anywhere, and for a quick look.
+// The passage in its surroundings, without leaving: for books that are not published anywhere, and for a quick look.
 
-import { render } from "/assets/markdown.js";
-import { crumbs, element } from "/assets/nodes.js";
-import { problemOf } from "/assets/server.js";
+import { render } from "./markdown.js";
+import { crumbs, element } from "./nodes.js";
 
-const dialog = document.getElementById("reader");
-const title = document.getElementById("reader-title");
-const text = document.getElementById("reader-text");
-
-document.getElementById("reader-close").addEventListener("click", () => dialog.close());
-dialog.addEventListener("click", (event) => {
-  if (event.target === dialog) dialog.close(); // the backdrop
-});
-
-export async function read(source, bookId) {
-  title.replaceChildren(...crumbs(source.breadcrumb));
-  text.replaceChildren(element("p", { className: "progress" }, "Opening the page"));
-  dialog.showModal();
-  const where = new URLSearchParams({ prev: 2, next: 2, book_id: bookId });
-  const response = await fetch(`/context/${encodeURIComponent(source.chunk_id)}?${where}`).catch(() => null);
-  if (!response?.ok) {
-    text.replaceChildren(element("p", {}, (await problemOf(response)).message));
-    return;
+export class Reader {
+  constructor(server) {
+    this.server = server;
+    this.title = element("h2", { id: "reader-title" });
+    this.text = element("div", { className: "prose reader-text", tabindex: "0" });
+    const close = element("button", { type: "button", className: "quiet", "aria-label": "Close", onclick: () => this.node.close() }, "✕");
+    this.node = element("dialog", { "aria-labelledby": "reader-title" }, element("header", {}, this.title, close), this.text);
+    this.node.addEventListener("click", (event) => {
+      if (event.target === this.node) this.node.close(); // the backdrop
+    });
   }
-  const { chunks } = await response.json();
-  text.replaceChildren(...chunks.map((chunk) => section(chunk, source)));
-  const cited = text.querySelector(".cited");
-  if (cited) text.scrollTop += cited.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 4;
+
+  async read(source, bookId) {
+    this.title.replaceChildren(...crumbs(source.breadcrumb));
+    this.text.replaceChildren(element("p", { className: "progress" }, "Opening the page"));
+    this.node.showModal();
+    const where = new URLSearchParams({ prev: 2, next: 2, book_id: bookId });
+    try {
+      const { chunks } = await this.server.get(`context/${encodeURIComponent(source.chunk_id)}?${where}`);
+      this.text.replaceChildren(...chunks.map((chunk) => section(chunk, source)));
+    } catch (problem) {
+      this.text.replaceChildren(element("p", {}, problem.message));
+      return;
+    }
+    const cited = this.text.querySelector(".cited");
+    if (cited) this.text.scrollTop += cited.getBoundingClientRect().top - this.text.getBoundingClientRect().top - this.text.clientHeight / 4;
+  }
 }
 
 function section(chunk, source) {

@@ -1,8 +1,7 @@
 // One question and what came of it: the answer as it arrives, its sources, or why there is none.
 
-import { render } from "/assets/markdown.js";
-import { crumbs, element, link } from "/assets/nodes.js";
-import { read } from "/assets/reader.js";
+import { render } from "./markdown.js";
+import { crumbs, element, link } from "./nodes.js";
 
 const LEVELS = {
   high: "High confidence",
@@ -24,9 +23,10 @@ const lengths = new ResizeObserver((entries) => {
 });
 
 export class Turn {
-  constructor(question, bookId) {
-    this.bookId = bookId;
+  // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings.
+  constructor(question, { selected = null, read }) {
     this.question = question;
+    this.read = read;
     this.number = ++made;
     this.text = "";
     this.sources = [];
@@ -39,9 +39,29 @@ export class Turn {
     this.node = element(
       "article", { className: "turn", "aria-label": question },
       element("h2", { className: "asked" }, question),
+      selected && element("blockquote", { className: "about-text" }, selected.replace(/\s+/g, " ").slice(0, 300)),
       element("div", { className: "reply" }, this.progress, this.answer, this.below),
       this.margin,
     );
+  }
+
+  // An event of the stream.
+  take(name, data) {
+    if (name === "status") this.stage(data.stage);
+    else if (name === "retrieval") this.retrieved(data);
+    else if (name === "delta") this.delta(data.delta);
+    else if (name === "sources") this.cite(data.sources);
+    else if (name === "grounding") this.ground(data);
+    else if (name === "done") this.done(data);
+  }
+
+  // An exchange of the past.
+  restore({ response, unsupported, sources }) {
+    this.text = response;
+    this.unsupported = unsupported;
+    this.cite(sources);
+    this.settle();
+    if (!sources.length) this.refuse();
   }
 
   stage(stage) {
@@ -83,6 +103,10 @@ export class Turn {
     return `source-${this.number}-${n}`;
   }
 
+  cardOf(n) {
+    return this.margin.querySelector(`#${this.cardId(n)}`);
+  }
+
   marker(n) {
     const source = this.sources.find((candidate) => candidate.index === n);
     if (!source) return this.sources.length ? null : element("sup", { className: "marker" }, String(n));
@@ -90,7 +114,7 @@ export class Turn {
       event.preventDefault();
       this.open(n);
     };
-    const lit = (on) => () => document.getElementById(this.cardId(n))?.classList.toggle("lit", on);
+    const lit = (on) => () => this.cardOf(n)?.classList.toggle("lit", on);
     return element(
       "sup", { className: "marker" },
       element("a", {
@@ -101,7 +125,7 @@ export class Turn {
   }
 
   open(n) {
-    const card = document.getElementById(this.cardId(n));
+    const card = this.cardOf(n);
     card.classList.add("open");
     card.querySelector(".unfold")?.setAttribute("aria-expanded", "true");
     card.scrollIntoView({ block: "nearest", behavior: "smooth" });
@@ -132,11 +156,10 @@ export class Turn {
   place(source) {
     if (!source.chunk_id) return null;
     const published = link(source.source_url, "Open the page ↗");
-    const reading = () => read(source, this.bookId);
     return element(
       "footer", {},
       published.tagName === "A" && published,
-      element("button", { type: "button", className: "plain", onclick: reading }, "Read around it"),
+      element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, "Read around it"),
       element("span", { className: "match", title: "How well this passage fits the question" }, `${percent(source.similarity_score)} match`),
       element("code", { className: "file", title: "File and line" }, `${source.source_file}:${source.line}`),
     );

@@ -1,0 +1,123 @@
+"""Tokens of a site with its own login (JWT), checked against the keys that it publishes (JWKS). The port `Tokens`.
+
+In: a token as the browser sent it. Out: its subject, or `Unauthorized` with the reason. The keys are fetched with the
+first token, kept for some minutes, and fetched again when a token names one that is not among them, which is how a
+login changes its keys; though not more often than every half minute, since anybody can name a key. While the login
+cannot be reached the keys that are known go on being used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+
+import httpx2
+import jwt
+
+from quoth.errors import Outage, Unauthorized
+from quoth.ports import Clock
+
+logger = logging.getLogger(__name__)
+
+LARGEST = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class TokenOptions:
+    jwks_url: str
+    issuer: str
+    audience: str
+    algorithms: tuple[str, ...]
+    leeway: float = 30.0  # seconds
+    keep: float = 300.0  # seconds for which the keys are not asked for again
+    pause: float = 30.0  # seconds between two fetches at least
+    timeout: float = 5.0
+
+
+class JwtTokens:
+    def __init__(
+        self, options: TokenOptions, clock: Clock, *, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._client = httpx2.AsyncClient(timeout=options.timeout, transport=transport, follow_redirects=False)
+        self._keys: dict[str | None, jwt.PyJWK] = {}
+        self._tried: float | None = None
+        self._fault = ""
+        self._fetching = asyncio.Lock()
+
+    async def subject(self, token: str) -> str:
+        try:
+            key_id = jwt.get_unverified_header(token).get("kid")
+        except jwt.InvalidTokenError as error:
+            raise _refused(error) from None
+        key = await self._key(key_id)
+        try:
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(self._options.algorithms),
+                audience=self._options.audience,
+                issuer=self._options.issuer,
+                leeway=self._options.leeway,
+                options={"require": ["exp", "sub", "iss", "aud"]},
+            )
+        except jwt.InvalidTokenError as error:
+            raise _refused(error) from None
+        subject: str = claims["sub"]  # the library has checked that it is text
+        if not subject:
+            raise Unauthorized("The token was given to nobody: its `sub` is empty.")
+        return subject
+
+    async def _key(self, key_id: str | None) -> jwt.PyJWK:
+        if self._due(key_id):
+            async with self._fetching:
+                if self._due(key_id):  # nobody fetched them while this one waited
+                    await self._fetch()
+        if key_id is None and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        if key_id in self._keys:
+            return self._keys[key_id]
+        if not self._keys:
+            raise Outage(f"The keys of the login cannot be had: {self._fault}.")
+        raise Unauthorized("The token is signed with a key that the login does not publish.", hint="Sign in again.")
+
+    def _due(self, key_id: str | None) -> bool:
+        if self._tried is None:
+            return True
+        age = self._clock.monotonic() - self._tried
+        return age >= (self._options.keep if key_id in self._keys else self._options.pause)
+
+    async def _fetch(self) -> None:
+        self._fault = ""
+        try:
+            found = jwt.PyJWKSet.from_dict(json.loads(await self._read()))
+            self._keys = {key.key_id: key for key in found if key.public_key_use in (None, "sig")}
+        except (httpx2.HTTPError, ValueError, AttributeError, jwt.PyJWTError) as error:
+            self._fault = f"{self._options.jwks_url}: {str(error) or type(error).__name__}"
+            logger.warning(
+                "the keys of the login cannot be had, %d known ones are used: %s", len(self._keys), self._fault
+            )
+        self._tried = self._clock.monotonic()
+
+    async def _read(self) -> bytes:
+        body = bytearray()
+        async with self._client.stream(
+            "GET", self._options.jwks_url, headers={"accept": "application/json"}
+        ) as response:
+            if response.status_code != 200:
+                raise ValueError(f"status {response.status_code}")
+            async for block in response.aiter_bytes():
+                body += block
+                if len(body) > LARGEST:
+                    raise ValueError("more than a megabyte")
+        return bytes(body)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def _refused(error: jwt.InvalidTokenError) -> Unauthorized:
+    return Unauthorized(f"The token is not valid: {error}.", hint="Sign in again.")

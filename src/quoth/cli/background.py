@@ -1,0 +1,78 @@
+"""The pipelines on an event loop of their own, beside a main thread that belongs to the terminal.
+
+Line editing and Ctrl-C work in the main thread and nowhere else, so a command that talks with a person keeps it and
+sends its work over here. Everything is joined once and closed at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from quoth.bootstrap import Quoth, bootstrap
+from quoth.settings import Settings
+
+T = TypeVar("T")
+
+GRACE = 5.0  # seconds for work that was stopped to put itself in order
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    quoth: Quoth
+    loop: asyncio.AbstractEventLoop
+
+    def do(self, work: Callable[[Quoth], Coroutine[Any, Any, T]]) -> T:
+        """Wait for it here. Whatever interrupts the waiting stops the work, and is raised once that has ended."""
+        ended = threading.Event()
+
+        async def begin() -> asyncio.Task[T]:
+            task = asyncio.get_running_loop().create_task(work(self.quoth))
+            task.add_done_callback(lambda _: ended.set())
+            return task
+
+        task = asyncio.run_coroutine_threadsafe(begin(), self.loop).result()
+        try:
+            ended.wait()
+        finally:
+            if not ended.is_set():
+                self.loop.call_soon_threadsafe(task.cancel)
+                ended.wait(GRACE)
+        return task.result()
+
+
+@contextmanager
+def background(settings: Settings) -> Iterator[Background]:
+    ready: Future[Background] = Future()
+    outcome: Future[None] = Future()
+    either: list[Future[Any]] = [ready, outcome]
+    leaving = asyncio.Event()
+
+    async def joined() -> None:
+        async with bootstrap(settings, warm=True) as quoth:
+            ready.set_result(Background(quoth, asyncio.get_running_loop()))
+            await leaving.wait()
+
+    def live() -> None:
+        try:
+            outcome.set_result(asyncio.run(joined()))
+        except BaseException as error:  # noqa: BLE001 - carried over to the thread that waits
+            outcome.set_exception(error)
+
+    threading.Thread(target=live, name="quoth-pipelines", daemon=True).start()
+    try:
+        wait(either, return_when=FIRST_COMPLETED)
+        if not ready.done():
+            outcome.result()
+        yield ready.result()
+    finally:
+        wait(either, GRACE, return_when=FIRST_COMPLETED)
+        if ready.done():
+            ready.result().loop.call_soon_threadsafe(leaving.set)
+        wait((outcome,), GRACE)
+    outcome.result(GRACE)

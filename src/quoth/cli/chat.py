@@ -1,0 +1,226 @@
+"""`quoth chat`: question after question in one session, in a terminal or from a pipe.
+
+One event loop and one opened book for the whole talk. A question that fails costs one line and the talk goes on; Ctrl-C
+stops the answer that is being written, and at the prompt it leaves, as Ctrl-D, `quit`, `exit` and `q` do.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+import signal
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from quoth.bootstrap import Quoth
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, report, settings_for
+from quoth.cli.ask import TopK, given, print_stages, read_selection
+from quoth.cli.background import Background, background
+from quoth.cli.filters import takes_filters
+from quoth.cli.live import answered_live
+from quoth.cli.output import decorated, harmless, print_answer, styled
+from quoth.domain import Answer, Book, Turn
+from quoth.errors import QuothError, SessionNotFound
+from quoth.requests import ChatRequest, parse
+from quoth.settings import Settings
+from quoth.views import View, answer_view
+
+LEAVING = frozenset(("quit", "exit", "q"))
+HISTORY = "chat_history"  # in the data directory
+REMEMBERED_LINES = 1000
+
+
+@app.command(epilog="Example: quoth chat --book robotics-book")
+@takes_filters
+def chat(
+    filters: dict[str, Any],
+    book: BookId = None,
+    top_k: TopK = None,
+    selection: Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")] = None,
+    session: Annotated[str | None, typer.Option(help="Go on with this session (UUID v4).")] = None,
+    data_dir: DataDir = None,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Talk with the book: follow-ups are understood. Leave with quit, exit, q, Ctrl-C or Ctrl-D.
+
+    Ctrl-C stops an answer that is being written. From a pipe every line is a question."""
+    settings = settings_for(data_dir=data_dir, verbose=verbose)
+    fields = given(
+        book_id=book,
+        top_k=top_k,
+        selected_text=read_selection(selection) if selection else None,
+        filters=filters or None,
+        session_id=session or str(uuid.uuid4()),
+    )
+    parse(ChatRequest, {**fields, "query": "…"})  # what is wrong for every question is said before the first
+    live = not json and sys.stdin.isatty() and sys.stdout.isatty()
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    with background(settings) as pipelines:
+        talk = Talk(pipelines, settings, fields, live=live, as_json=json, verbose=verbose)
+        talk.open(resumed=session is not None)
+        with terminated_in_good_order(), line_editing(settings.data_dir / HISTORY) if live else nullcontext():
+            talk.go_on()
+        talk.close(data_dir)
+    if talk.failed and not live:
+        raise typer.Exit(1)
+
+
+@dataclass(slots=True)
+class Talk:
+    pipelines: Background
+    settings: Settings
+    fields: dict[str, Any]
+    live: bool
+    as_json: bool
+    verbose: bool
+    book: Book | None = None
+    failed: int = 0
+    said: list[View] = field(default_factory=list)  # for --json
+
+    def open(self, *, resumed: bool) -> None:
+        """The book, chosen once; on a terminal, where one is and what was said last."""
+        self.book = self.pipelines.do(lambda quoth: quoth.choose_book(self.fields.get("book_id")))
+        if resumed:
+            self._remind()
+        if self.live:
+            typer.echo(styled(f"{self.book.book_id}. Ask; quit, Ctrl-C or Ctrl-D leaves.", dim=True))
+
+    def go_on(self) -> None:
+        most = self.settings.max_turns
+        for _ in range(most):
+            question = self._question()
+            if question is None:
+                return
+            self._turn(question)
+        if self.live or self._question() is not None:  # nothing that was piped in is left out in silence
+            self.failed += not self.live
+            sys.stderr.write(f"quoth: One chat has at most {most} questions (QUOTH_MAX_TURNS).\n")
+
+    def close(self, data_dir: Path | None) -> None:
+        session = self.fields["session_id"]
+        if self.as_json:
+            print_json({"session_id": session, "turns": self.said})
+        elif self._last_turns():
+            place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
+            line = f"To go on with this session: quoth chat{place} --session {session}"
+            typer.echo(styled(line, dim=True) if self.live else line, err=not self.live)
+
+    def _turn(self, question: str) -> None:
+        try:
+            answer = self.pipelines.do(lambda quoth: self._answer(quoth, question))
+        except QuothError as error:
+            self.failed += 1
+            self._complain(error)
+            return
+        except KeyboardInterrupt:
+            if not self.live:
+                raise
+            typer.echo(styled("(stopped)\n", dim=True))
+            return
+        if self.verbose:
+            print_stages(answer)
+        if self.as_json:
+            self.said.append(answer_view(answer))
+        elif self.live:
+            typer.echo()
+        else:
+            print_answer(answer)
+            typer.echo()
+
+    async def _answer(self, quoth: Quoth, text: str) -> Answer:
+        assert self.book is not None
+        request = parse(ChatRequest, {**self.fields, "query": text})
+        question = request.to_question(book=self.book, request_id=str(uuid.uuid4()), top_k=self.settings.top_k)
+        return await (answered_live(quoth, question) if self.live else quoth.conversations.answer(question))
+
+    def _complain(self, error: QuothError) -> None:
+        if self.as_json:
+            self.said.append(
+                {"error_code": error.code, "message": error.message, "hint": error.hint, "details": dict(error.details)}
+            )
+        else:
+            report(error, as_json=False)
+
+    def _question(self) -> str | None:
+        """The next line with something on it; None to leave."""
+        while True:
+            try:
+                line = input(prompt() if self.live else "").strip()
+            except (EOFError, KeyboardInterrupt):
+                if self.live:
+                    typer.echo()
+                return None
+            if line.lower() in LEAVING:
+                return None
+            if line:
+                return line
+
+    def _remind(self) -> None:
+        """Show the last exchange of a session that is resumed."""
+        turns = self._last_turns()
+        if not turns:
+            sys.stderr.write(f"quoth: There is no session {self.fields['session_id']} yet; it begins now.\n")
+        for turn in turns if self.live else ():
+            typer.echo(f"{styled('> ' + turn.query, bold=True)}\n{harmless(turn.response)}\n")
+
+    def _last_turns(self) -> Sequence[Turn]:
+        try:
+            turns, _ = self.pipelines.do(lambda quoth: quoth.library.turns(self.fields["session_id"], limit=1))
+        except SessionNotFound:
+            return ()
+        return turns
+
+
+def prompt() -> str:
+    # The marks tell line editing that these characters take no room.
+    return "\x01\x1b[1;36m\x02> \x01\x1b[0m\x02" if decorated() else "> "
+
+
+@contextmanager
+def line_editing(history: Path) -> Iterator[None]:
+    """Arrow keys, and the questions of earlier talks. Where the system has no such library, plain lines."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    try:
+        readline.read_history_file(history)
+    except OSError:
+        readline.clear_history()  # none yet, or none that can be read
+    readline.set_history_length(REMEMBERED_LINES)
+    try:
+        yield
+    finally:
+        try:
+            history.parent.mkdir(parents=True, exist_ok=True)
+            history.touch(mode=0o600)  # questions are nobody else's
+            readline.write_history_file(history)
+        except OSError as error:
+            sys.stderr.write(f"quoth: The questions could not be kept in {history}: {error.strerror}.\n")
+
+
+@contextmanager
+def terminated_in_good_order() -> Iterator[None]:
+    """A closed window or a `kill` ends the talk, and what is open is closed."""
+
+    def leave(number: int, _: FrameType | None) -> NoReturn:
+        sys.exit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,191 @@
+// A conversation with one book: its turns, the box to ask in, and a passage in its surroundings. The page is this with a
+// title around it, the widget is this in a corner of somebody else's page.
+
+import { element } from "./nodes.js";
+import { Reader } from "./reader.js";
+import { SILENT } from "./server.js";
+import { Turn } from "./turn.js";
+
+const LONGEST = 64000; // characters of a selection, as the server has it
+
+export class Talk {
+  // `changed` is called when the conversation becomes empty or stops being so.
+  constructor(server, { changed = () => {} } = {}) {
+    this.server = server;
+    this.changed = changed;
+    this.bookId = null;
+    this.selected = null;
+    this.asking = null; // the AbortController of the answer that is arriving
+    this.reader = new Reader(server);
+    this.turns = element("div", { className: "turns", "aria-label": "Conversation" });
+    this.spoken = element("p", { className: "unseen", role: "status" });
+    this.dock = this.makeDock();
+    this.nodes = [this.turns, this.dock, this.spoken, this.reader.node];
+  }
+
+  makeDock() {
+    const stroke = (path) => icon("path", { d: path });
+    this.box = element("textarea", {
+      id: "question", rows: "1", maxlength: "32000", placeholder: "Ask the book a question", "aria-describedby": "keys",
+      oninput: () => this.grow(), onkeydown: (event) => this.onKey(event),
+    });
+    this.sendButton = element("button", { type: "submit", "aria-label": "Ask" }, stroke("M12 19V6m0 0-6 6m6-6 6 6"));
+    this.stopButton = element(
+      "button", { type: "button", className: "stop", "aria-label": "Stop the answer", hidden: true, onclick: () => this.stop() },
+      icon("rect", { x: 7, y: 7, width: 10, height: 10, rx: 2 }),
+    );
+    this.form = element(
+      "form", { className: "ask", autocomplete: "off", onsubmit: (event) => this.onSubmit(event) },
+      element("label", { className: "unseen", for: "question" }, "Your question"),
+      this.box, this.sendButton, this.stopButton,
+    );
+    this.chip = element("div", { className: "selected", hidden: true });
+    const keys = element(
+      "p", { className: "keys", id: "keys" },
+      element("kbd", {}, "Enter"), " asks · ", element("kbd", {}, "Shift"), " ", element("kbd", {}, "Enter"), " starts a new line",
+    );
+    return element("div", { className: "dock" }, this.chip, this.form, keys);
+  }
+
+  get empty() {
+    return !this.turns.children.length;
+  }
+
+  get sessionKey() {
+    return `quoth.session.${this.bookId}`;
+  }
+
+  // Shows the book's conversation again; it lives on the server.
+  async open(bookId) {
+    this.stop();
+    this.bookId = bookId;
+    this.select(null);
+    this.turns.replaceChildren();
+    const session = sessionStorage.getItem(this.sessionKey);
+    if (session) await this.restore(session);
+    this.changed();
+  }
+
+  async restore(session) {
+    try {
+      const { entries } = await this.server.get(`history/${session}?limit=20`);
+      for (const entry of entries) {
+        const turn = this.begin(entry.query);
+        turn.restore(entry);
+      }
+      this.turns.lastElementChild?.scrollIntoView({ block: "start" });
+    } catch {
+      sessionStorage.removeItem(this.sessionKey); // erased on the server: start anew
+    }
+  }
+
+  begin(question, selected = null) {
+    const turn = new Turn(question, { selected, read: (source) => this.reader.read(source, this.bookId) });
+    this.turns.append(turn.node);
+    return turn;
+  }
+
+  async ask(question, selected = this.selected) {
+    if (this.asking) return;
+    const turn = this.begin(question, selected);
+    this.changed();
+    turn.node.scrollIntoView({ block: "start", behavior: "smooth" });
+    this.busy(new AbortController());
+    try {
+      await this.converse(turn, question, selected);
+    } catch (error) {
+      if (error.name === "AbortError") turn.interrupted();
+      else turn.fail(error.message && error.hint !== undefined ? error : SILENT, () => this.again(turn, selected));
+    } finally {
+      this.busy(null);
+    }
+  }
+
+  again(turn, selected) {
+    turn.node.remove();
+    this.ask(turn.question, selected);
+  }
+
+  async converse(turn, question, selected) {
+    const key = this.sessionKey; // the reader may open another book meanwhile
+    const session_id = sessionStorage.getItem(key) ?? undefined;
+    const selected_text = selected ?? undefined;
+    const body = { query: question, book_id: this.bookId, session_id, selected_text };
+    let finished = false;
+    for await (const { name, data } of this.server.stream("chat/stream", body, this.asking.signal)) {
+      if (name === "error") throw data;
+      if (name === "done") {
+        finished = true;
+        sessionStorage.setItem(key, data.session_id);
+        this.spoken.textContent = data.answer ?? data.fallback_message;
+      }
+      turn.take(name, data);
+    }
+    if (!finished) throw { message: "The answer broke off.", hint: "The connection to the server was lost." };
+  }
+
+  // From now on only this text may answer; null means the whole book again.
+  select(text) {
+    this.selected = text ? [...text].slice(0, LONGEST).join("") : null;
+    this.chip.hidden = !this.selected;
+    this.box.placeholder = this.selected ? "Ask about the selected text" : "Ask the book a question";
+    this.chip.replaceChildren(
+      element("span", { className: "selected-text" }, this.selected?.replace(/\s+/g, " ").slice(0, 200) ?? ""),
+      element("button", { type: "button", className: "quiet", "aria-label": "Drop the selection", onclick: () => this.select(null) }, "✕"),
+    );
+  }
+
+  anew() {
+    this.stop();
+    sessionStorage.removeItem(this.sessionKey);
+    this.turns.replaceChildren();
+    this.select(null);
+    this.changed();
+    this.box.focus();
+  }
+
+  stop() {
+    this.asking?.abort();
+  }
+
+  disable() {
+    this.box.disabled = this.sendButton.disabled = true;
+  }
+
+  busy(controller) {
+    this.asking = controller;
+    this.sendButton.hidden = Boolean(controller);
+    this.stopButton.hidden = !controller;
+  }
+
+  grow() {
+    this.box.style.height = "auto";
+    this.box.style.height = `${this.box.scrollHeight}px`;
+  }
+
+  onKey(event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    this.form.requestSubmit();
+  }
+
+  onSubmit(event) {
+    event.preventDefault();
+    const question = this.box.value.trim();
+    if (!question || this.asking) return;
+    this.box.value = "";
+    this.grow();
+    this.ask(question);
+  }
+}
+
+function icon(shape, attributes) {
+  const make = (tag, given) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(given)) node.setAttribute(name, value);
+    return node;
+  };
+  const picture = make("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" });
+  picture.append(make(shape, attributes));
+  return picture;
+}

@@ -1,0 +1,86 @@
+"""`quoth …` on a real terminal: a process on a pseudo-terminal of its own, read and typed into as a person would."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 60.0  # seconds, for a busy machine
+ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
+
+# The process makes the terminal its own, as a shell would do for it; only then Ctrl-C reaches it as a signal.
+_START = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, '-m', 'quoth', *sys.argv[1:]])"
+
+
+class Terminal:
+    def __init__(self, process: subprocess.Popen[bytes], ours: int, theirs: int) -> None:
+        self.process = process
+        self._ours = ours
+        self._theirs = theirs
+        self.seen = ""  # all that was ever on it
+        self._from = 0  # where the next `until` begins to look
+
+    def settings(self) -> list[Any]:
+        return termios.tcgetattr(self._theirs)
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    async def until(self, text: str) -> str:
+        """What came until this text and with it, from where the last one ended."""
+        return await asyncio.to_thread(self._read_until, text)
+
+    async def ended(self) -> int:
+        """Its exit code, once it has left."""
+        code = await asyncio.to_thread(self.process.wait, PATIENCE)
+        while select.select([self._ours], [], [], 0)[0]:
+            self.seen += os.read(self._ours, 65536).decode()
+        return code
+
+    def rest(self) -> str:
+        return self.seen[self._from :]
+
+    def _read_until(self, text: str) -> str:
+        while (found := self.seen.find(text, self._from)) < 0:
+            if not select.select([self._ours], [], [], PATIENCE)[0]:
+                raise AssertionError(f"{text!r} did not come; this came: {self.rest()!r}")
+            self.seen += os.read(self._ours, 65536).decode()
+        start, self._from = self._from, found + len(text)
+        return self.seen[start : self._from]
+
+
+@contextmanager
+def terminal(*arguments: str | Path, cwd: Path, **environment: str) -> Iterator[Terminal]:
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "HOME")}
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _START, *map(str, arguments)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=cwd,
+        env={"TERM": "xterm", "LANG": "C.UTF-8", **kept, **environment},
+    )
+    try:
+        yield Terminal(process, ours, theirs)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def plain(text: str) -> str:
+    """Without colours and other instructions to the terminal."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text)
