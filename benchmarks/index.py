@@ -54,6 +54,10 @@ FILTERS = {
     "1 section of 300": Filters(section="Section 7"),
     "a folder, 11 %": Filters(source_url_prefix="https://book.example/part-1/"),
     "a prefix in it": Filters(source_url_prefix="https://book.example/part-1/page-1"),
+    "one page": Filters(parent_doc_id=str(uuid.uuid5(uuid.NAMESPACE_URL, "page 42"))),
+    "3 tiers of 4": Filters(hardware_tier=3),
+    "all tiers": Filters(hardware_tier=4),
+    "the whole site": Filters(source_url_prefix="https://book.example/"),
 }
 
 
@@ -200,13 +204,18 @@ async def edit(index: EdgeIndex, texts: Texts, number: int) -> float:
 
 
 async def times(index: EdgeIndex, questions: Sequence[Question], filters: Filters) -> dict[str, float]:
-    spent = []
+    spent, worked = [], time.process_time()
     for question in questions:
         query = IndexQuery(BOOK, question.dense, question.sparse, filters, DEPTH)
         begun = time.perf_counter()
         await index.search(query)
         spent.append((time.perf_counter() - begun) * 1e3)
-    return {"p50_ms": statistics.median(spent), "p99_ms": statistics.quantiles(spent, n=100)[98]}
+    worked = (time.process_time() - worked) * 1e3 / len(questions)
+    return {
+        "p50_ms": statistics.median(spent),
+        "p99_ms": statistics.quantiles(spent, n=100)[98],
+        "processor_ms": worked,
+    }
 
 
 async def at_once(index: EdgeIndex, questions: Sequence[Question], tasks: int) -> float:
@@ -261,7 +270,7 @@ async def measure(size: int, data: Path | None, cache: Path) -> dict[str, object
         built = await build(Path(folder), texts, size)
         index = EdgeIndex(Path(folder), FINGERPRINT)
         begun, before = time.perf_counter(), anonymous()
-        await index.count(BOOK)
+        await times(index, questions[:2], Filters())
         opened = {"open_s": time.perf_counter() - begun, "open_anonymous_mb": anonymous() - before}
         await times(index, questions[:20], Filters())
         searched = {name: await times(index, questions, filters) for name, filters in FILTERS.items()}
@@ -297,6 +306,12 @@ def as_page(report: dict[str, object]) -> str:
     def row(label: str, values: Sequence[str], wanted: str = "") -> str:
         return f"| {label} | {' | '.join(values)} | {wanted} |"
 
+    def processor(one: dict[str, dict[str, dict[str, float]]]) -> float:
+        return one["search"]["hybrid"]["processor_ms"]
+
+    def gain(one: dict[str, dict[str, float]]) -> float:
+        return one["searches_per_s"]["16"] / one["searches_per_s"]["1"]
+
     def pair(found: dict[str, float]) -> str:
         return f"{found['p50_ms']:.1f} / {found['p99_ms']:.1f}"
 
@@ -320,20 +335,23 @@ def as_page(report: dict[str, object]) -> str:
                 for name in rows[0]["search"]
             ),
             row("whole retrieval, p50 / p99 ms", [pair(one["retrieval"]) for one in rows]),
-            row("the best 10 of an exact scan found", [f"{one['recall_10']:.4f}" for one in rows], "≥ 0.97"),
-            row("the best 50", [f"{one['recall_50']:.4f}" for one in rows]),
-            row("opening, s", [f"{one['open_s']:.2f}" for one in rows], "≤ 2"),
+            row("processor time of a hybrid search, ms", [f"{processor(one):.1f}" for one in rows]),
+            row("the best 10 of an exact scan found", [f"{one['recall_10']:.4f}" for one in rows], "≥ 0.99"),
+            row("the best 50", [f"{one['recall_50']:.4f}" for one in rows], "≥ 0.99"),
+            row("opening and two searches, s", [f"{one['open_s']:.2f}" for one in rows], "≤ 2"),
             *(
                 row(f"searches a second, {tasks} at once", [f"{one['searches_per_s'][tasks]:.0f}" for one in rows])
                 for tasks in rows[0]["searches_per_s"]
             ),
+            row("16 at once against one", [f"{gain(one):.2f}" for one in rows], "≥ 1.6 on two free cores"),
             row("an edit of one page, s", [f"{one['edit_s']:.3f}" for one in rows]),
             row("writing all chunks, s", [f"{one['put_s']:.1f}" for one in rows]),
             row("publishing them, s", [f"{one['publish_s']:.1f}" for one in rows]),
             row("on disk, MB", [f"{one['disk_mb']:.0f}" for one in rows]),
             row("memory of an open book, no file behind it, MB", [f"{one['open_anonymous_mb']:.0f}" for one in rows]),
             "",
-            "Up to 20,000 chunks every search is an exact scan; larger books are condensed (decision 0012).",
+            "Up to 20,000 chunks the engine scans; larger books are searched by columns, each search on one core",
+            "(decision 0012).",
             "",
         ]
     )
@@ -345,6 +363,7 @@ def drawing(rows: Sequence[dict[str, object]]) -> str:
         "hybrid, p50": [(one["size"], one["search"]["hybrid"]["p50_ms"]) for one in data],
         "hybrid, p99": [(one["size"], one["search"]["hybrid"]["p99_ms"]) for one in data],
         "3 chapters of 20, p50": [(one["size"], one["search"]["3 chapters of 20"]["p50_ms"]) for one in data],
+        "all tiers, p50": [(one["size"], one["search"]["all tiers"]["p50_ms"]) for one in data],
     }
     limits = {"wanted: p50 5 ms": 5.0, "wanted: p99 25 ms": 25.0}
     return chart("Search in the embedded index", "chunks in the book", "ms", lines, limits)

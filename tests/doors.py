@@ -19,6 +19,7 @@ from starlette.routing import Mount
 
 from quoth import keys
 from quoth.api import create_app
+from quoth.api.openai_schemas import OpenAIProblem
 from quoth.api.schemas import Problem
 from quoth.api.server import address_of, listen, server_for
 from quoth.bootstrap import Quoth, fingerprint_of
@@ -160,7 +161,8 @@ async def closed(folder: Path, **fields: Any) -> AsyncIterator[Doors]:
 def check_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
     body: dict[str, Any] = response.json()
-    Problem.model_validate(body)
+    shape = OpenAIProblem if response.request.url.path.startswith("/v1/") else Problem
+    shape.model_validate(body)
     assert (body["error_code"], body["status"], body["type"]) == (code, status, f"/errors/{code}")
     assert body["detail"] == body["message"]
     assert body["instance"] == response.request.url.path

@@ -16,6 +16,7 @@ from quoth.domain import Key, Message, ModelEvent, ModelText, ModelTurn, Scope, 
 from quoth.errors import LibraryUnavailable
 from quoth.testing.keys import MemoryKeys
 from quoth.testing.library import MemoryLibrary
+from samples import StillClock
 
 
 @pytest.fixture
@@ -122,6 +123,20 @@ async def test_a_wrong_scope_is_told_which_one_is_needed(doors: Doors) -> None:
     problem = check_problem(response, 403, "FORBIDDEN")
     assert problem["details"] == {"scope": "ask", "needed": "ingest"}
     assert "--scope ingest" in problem["hint"]
+
+
+async def test_keys_are_looked_at_once_a_second_and_new_ones_open_at_once(tmp_path: Path) -> None:
+    clock = StillClock()
+    async with closed(tmp_path, clock=clock) as doors:
+        first = await a_key(doors)
+        assert (await doors.client.get("/books", headers=first)).status_code == 200
+        second = await a_key(doors)
+        assert (await doors.client.get("/books", headers=second)).status_code == 200
+        for key in await doors.quoth.library.keys.all():
+            await doors.quoth.library.keys.revoke(key.key_id, at=clock.now())
+        clock.pass_by(1)
+        for headers in (first, second):
+            check_problem(await doors.client.get("/books", headers=headers), 401, "UNAUTHORIZED")
 
 
 async def test_a_server_is_open_until_there_is_a_key_and_never_again(tmp_path: Path) -> None:
@@ -319,7 +334,7 @@ async def test_without_a_model_nothing_is_spent(tmp_path: Path) -> None:
 
 
 class DownKeys(MemoryKeys):
-    async def find(self, key_id: str) -> Key | None:
+    async def all(self) -> list[Key]:
         raise LibraryUnavailable("The database does not answer.")
 
 

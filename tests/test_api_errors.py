@@ -185,7 +185,7 @@ class FailingLibrary(MemoryLibrary):
     async def add_turn(self, turn: Turn) -> Turn:
         raise self._error
 
-    async def conversation(self, session_id: str) -> Conversation:
+    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         raise self._error
 
 

@@ -109,12 +109,18 @@ class TestEdgeIndexBuiltAnew(IndexContract):
         return EdgeOptions(drafts=DraftOptions(most_changes=0))
 
 
-class TestEdgeIndexCondensed(IndexContract):
-    """The smallest that the engine condenses are 64 chunks of four dimensions."""
+class TestEdgeIndexByColumns(IndexContract):
+    """As a large book is searched, every publication a new base."""
 
     @pytest.fixture
     def options(self) -> EdgeOptions:
-        return EdgeOptions(drafts=DraftOptions(most_changes=0, plain_up_to=1))
+        return EdgeOptions(drafts=DraftOptions(most_changes=0, plain_up_to=0))
+
+
+class TestEdgeIndexChangesOverColumns(IndexContract):
+    @pytest.fixture
+    def options(self) -> EdgeOptions:
+        return EdgeOptions(drafts=DraftOptions(plain_up_to=0))
 
 
 # --- this process ----------------------------------------------------------------------------------------------------
@@ -351,7 +357,13 @@ async def test_generations_do_not_pile_up_and_take_no_room_for_holes(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "options", [EdgeOptions(), EdgeOptions(drafts=DraftOptions(most_changes=10_000))], ids=["built", "changes"]
+    "options",
+    [
+        EdgeOptions(),
+        EdgeOptions(drafts=DraftOptions(most_changes=10_000)),
+        EdgeOptions(drafts=DraftOptions(plain_up_to=0)),
+    ],
+    ids=["built", "changes", "columns"],
 )
 async def test_it_agrees_with_the_brute_force_index_after_many_changes(open_index: OpenIndex) -> None:
     dice = random.Random(7)

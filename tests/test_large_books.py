@@ -1,4 +1,4 @@
-"""A book above the threshold is condensed: it is found what is found without, filters hold, and edits come and go."""
+"""A large book is searched by columns: it is found what is found without, filters hold, and edits come and go."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ pytestmark = pytest.mark.slow
 SIZE = 3000
 DIMENSIONS = 64
 WIDE = replace(FINGERPRINT, dimensions=DIMENSIONS)
-CONDENSED = DraftOptions(most_changes=100, plain_up_to=500)
+LARGE = DraftOptions(most_changes=100, plain_up_to=500)
 FILTERS = [
     Filters(),
     Filters(chapter_min=3, chapter_max=5),
     Filters(module="a", hardware_tier=2),
+    Filters(hardware_tier=3),
+    Filters(hardware_tier=4),
+    Filters(source_url_prefix="https://book.example/"),
+    Filters(module="nowhere"),
+    Filters(chapter_max=4, lesson=9),
     Filters(section="Part 7"),
     Filters(source_url_prefix="https://book.example/guide/"),
     Filters(source_url_prefix="https://book.example/guide/page-1"),
@@ -57,8 +62,8 @@ def points(version: int = 0, numbers: Sequence[int] = range(SIZE)) -> list[Index
 
 
 @pytest.fixture
-async def condensed(data_dir: Path) -> EdgeIndex:
-    return EdgeIndex(data_dir / "condensed", WIDE, EdgeOptions(drafts=CONDENSED))
+async def large(data_dir: Path) -> EdgeIndex:
+    return EdgeIndex(data_dir / "large", WIDE, EdgeOptions(drafts=LARGE))
 
 
 @pytest.fixture
@@ -66,8 +71,8 @@ async def plain(data_dir: Path) -> EdgeIndex:
     return EdgeIndex(data_dir / "plain", WIDE)
 
 
-def is_condensed(data_dir: Path) -> bool:
-    return any((data_dir / "condensed").rglob("quantized.data"))
+def has_columns(data_dir: Path) -> bool:
+    return any((data_dir / "large").rglob("scan"))
 
 
 async def compare(one: EdgeIndex, other: EdgeIndex) -> float:
@@ -94,33 +99,44 @@ def scores(hits: Sequence[IndexHit]) -> list[float]:
     return [hit.score for hit in hits]
 
 
-async def test_a_condensed_book_finds_what_a_plain_one_finds(
-    data_dir: Path, condensed: EdgeIndex, plain: EdgeIndex
-) -> None:
-    for index in (condensed, plain):
+async def test_a_large_book_finds_what_a_plain_one_finds(data_dir: Path, large: EdgeIndex, plain: EdgeIndex) -> None:
+    for index in (large, plain):
         await write(index, *points())
-    assert is_condensed(data_dir)
-    assert not any((data_dir / "plain").rglob("quantized.data"))
-    assert await compare(condensed, plain) >= 0.97
-    segments = next((data_dir / "condensed").rglob("segments"))
-    assert len(list(segments.iterdir())) == 2  # the condensed one, and one for what comes later
-    for index in (condensed, plain):
+    assert has_columns(data_dir)
+    assert not any((data_dir / "plain").rglob("scan"))
+    assert await compare(large, plain) >= 0.97
+    segments = next((data_dir / "large").rglob("segments"))
+    assert len(list(segments.iterdir())) == 2  # the packed one, and one for what comes later
+    for index in (large, plain):
         await index.close()
 
 
 @pytest.mark.parametrize("changed", [30, 200], ids=["beside the base", "a new base"])
-async def test_edits_of_a_condensed_book_are_found_and_what_they_replace_is_not(
-    data_dir: Path, condensed: EdgeIndex, plain: EdgeIndex, changed: int
+async def test_edits_of_a_large_book_are_found_and_what_they_replace_is_not(
+    data_dir: Path, large: EdgeIndex, plain: EdgeIndex, changed: int
 ) -> None:
-    for index in (condensed, plain):
+    for index in (large, plain):
         await write(index, *points())
         async with index.writer(BOOK) as writer:
             await writer.put(points(version=1, numbers=range(0, 15 * changed, 15)))
             await writer.drop([point.chunk.id for point in points(numbers=range(1, 1 + 7 * changed, 7))])
             await writer.put(points(version=2, numbers=range(SIZE, SIZE + changed // 2)))
             await writer.publish()
-    assert any((data_dir / "condensed").rglob("gen-000002.json")) == (changed == 30)
-    assert is_condensed(data_dir)
-    assert await compare(condensed, plain) >= 0.97
-    for index in (condensed, plain):
+    assert any((data_dir / "large").rglob("gen-000002.json")) == (changed == 30)
+    assert has_columns(data_dir)
+    assert await compare(large, plain) >= 0.97
+    for index in (large, plain):
         await index.close()
+
+
+async def test_a_book_that_has_become_small_again_has_no_columns(data_dir: Path, large: EdgeIndex) -> None:
+    await write(large, *points())
+    async with large.writer(BOOK) as writer:
+        await writer.drop([point.chunk.id for point in points(numbers=range(400, SIZE))])
+        await writer.publish()
+    assert not any(next((data_dir / "large").rglob("gen-000002")).rglob("scan"))
+    [wanted] = points(numbers=[7])
+    found = await large.search(a_query(wanted.dense, {}, Filters(section="Part 7"), limit=1))
+    assert [hit.chunk_id for hit in found.dense] == [wanted.chunk.id]
+    assert found.total_found == 14  # 7, 37 … 397
+    await large.close()

@@ -207,3 +207,8 @@ async def test_answers_that_outlast_the_grace_are_cut_off_and_told_so(
     cut = [one for one in asked if one.status is not None]
     assert {one.status for one in cut} == {200, 503}  # streams had begun, the others get a problem
     assert {one.error for one in cut} == {"SERVICE_UNAVAILABLE"}
+    turns = await stored(database(tmp_path), asked)
+    for one in (one for one in cut if one.shown):
+        turn = turns[one.session_id]
+        assert turn.metadata["interrupted"] is True
+        assert turn.response.startswith(one.shown)

@@ -72,11 +72,17 @@ class Answering:
         self._library = library
         self._options = options
 
-    async def write(
-        self, question: Question, evidence: Evidence, history: Sequence[Turn], *, refusal: str
-    ) -> AsyncGenerator[str | Written]:
+    @property
+    def model(self) -> ChatModel:
+        return self._model
+
+    def begin(self, question: Question, evidence: Evidence) -> Work:
+        writing = Writing(evidence.passages, question.query, self._options.grounding)
+        return Work(question, list(evidence.passages), writing)
+
+    async def write(self, work: Work, history: Sequence[Turn], *, refusal: str) -> AsyncGenerator[str | Written]:
         """Words, then one `Written`. `ModelUnavailable` when not a single word could be had."""
-        work = _Work(list(evidence.passages), Writing(evidence.passages, question.query, self._options.grounding))
+        question = work.question
         messages = prompts.opening(question, work.shown, history, refusal=refusal)
         try:
             for rounds_left in range(self._options.rounds, -1, -1):
@@ -98,7 +104,7 @@ class Answering:
             yield rest
         yield work.written(self._model.name)
 
-    async def _done(self, at: int, call: ToolCall, question: Question, work: _Work) -> Message:
+    async def _done(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
         try:
             if at >= self._options.calls:
                 raise WrongUsage(f"At most {self._options.calls} calls at once.")
@@ -115,7 +121,7 @@ class Answering:
             return Message("tool", f"Error: {error}", tool_call_id=call.id)
         return Message("tool", work.show(found), tool_call_id=call.id)
 
-    async def _search(self, arguments: dict[str, Any], question: Question, work: _Work) -> Sequence[Passage]:
+    async def _search(self, arguments: dict[str, Any], question: Question, work: Work) -> Sequence[Passage]:
         search = SearchBook(self._retriever, await self._library.book(question.book_id), question.filters)
         evidence = await search(arguments)
         work.searches.append(evidence.query)
@@ -138,9 +144,10 @@ class Answering:
 
 
 @dataclass(slots=True)
-class _Work:
+class Work:
     """What one answer has so far."""
 
+    question: Question
     shown: list[Passage]
     writing: Writing
     turn: ModelTurn = ModelTurn()
@@ -182,6 +189,10 @@ class _Work:
         self.shown += new
         self.writing.add(new)
         return text + (f"\n\nFound again: {', '.join(again)}" if again else "")
+
+    def draft(self) -> Draft:
+        """What was given until now, with its citations."""
+        return self.writing.settled()[0]
 
     def written(self, model: str) -> Written:
         draft, grounding = self.writing.settled()

@@ -21,7 +21,8 @@ from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
-from quoth.retrieval import Retriever
+from quoth.replying import ReplyOptions
+from quoth.retrieval import RetrievalOptions, Retriever
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -131,15 +132,17 @@ async def bootstrap(
             await loading
         calibrations = _calibrations(settings, fingerprint_of(embedder))
         options = _answer_options(settings, embedder, calibrations)
-        retriever = Retriever(index, embedder)
+        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout))
         answering = _answering(settings, model, retriever, index, store)
+        conversations = Conversations(retriever, index, store, clock, options, answering)
+        closing.push_async_callback(conversations.close)
         yield Quoth(
             settings=settings,
             clock=clock,
             library=store,
             index=index,
             embedder=embedder,
-            conversations=Conversations(retriever, index, store, clock, options, answering),
+            conversations=conversations,
             calibrations=calibrations,
             model=model,
         )
@@ -147,10 +150,10 @@ async def bootstrap(
 
 def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
     return AnswerOptions(
-        refusal=settings.refusal_sentence,
         confidence=ConfidenceOptions(embedder=embedder.name),
         own_calibration=calibrations,
-        grounding=settings.grounding,
+        reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
+        index_seconds=settings.index_timeout,
         keep_unanswered=timedelta(days=settings.record_days) if settings.record_questions else None,
     )
 
@@ -177,6 +180,14 @@ def _embedder(settings: Settings) -> Embedder:
     from quoth.adapters.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir)
+
+
+def workers_embedder(settings: Settings) -> Embedder:
+    """For one of several workers on this machine: together they have as many threads as there are cores. One that
+    takes them all for each query spends a quarter more on it, and the others wait."""
+    from quoth.adapters.minilm import MiniLMEmbedder, usable_cores
+
+    return MiniLMEmbedder(settings.model_dir, threads=max(1, usable_cores() // settings.workers))
 
 
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
@@ -282,8 +293,8 @@ async def _library(settings: Settings, clock: Clock) -> Library:
     return await open_library(
         settings.database_url,
         now=clock.now,
+        seconds=settings.database_timeout,
         pool_size=settings.database_pool_size,
-        patience=settings.database_timeout,
     )
 
 

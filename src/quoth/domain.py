@@ -23,6 +23,8 @@ Scope = Literal["ask", "ingest", "admin"]
 
 # What a reader is told when the book does not hold the answer; a setting may change it.
 REFUSAL_SENTENCE = "I don't have information about that in the book content"
+# What an answer of low confidence carries.
+DISCLAIMER = "The book touches on this only loosely: check the sources."
 
 # How a page is written decides which parser reads it.
 Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
@@ -520,6 +522,7 @@ class Question:
     top_k: int = 5
     similarity_threshold: float | None = None  # None: the calibrated one of the index
     owner: str = ""  # the key that asked, to which its session belongs; empty where nobody needs one
+    history: tuple[Turn, ...] | None = None  # what was said before, by a client that keeps it; None: the store knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -587,6 +590,11 @@ class Answer:
     model: str | None = None
     tokens_used: int = 0
     stage_ms: Mapping[str, float] = field(default_factory=dict)
+    interrupted: bool = False  # the reader left, or the model broke off, before it was whole
+
+    @property
+    def disclaimer(self) -> str | None:
+        return DISCLAIMER if self.verdict.level == "low" else None
 
 
 # The stream of one answer, in this order (CONTRACT section 4).
@@ -600,6 +608,7 @@ class Status:
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     evidence: Evidence
+    session_id: str = ""  # told before the first word, so that who stops the answer can still ask on
 
 
 @dataclass(frozen=True, slots=True)
@@ -679,11 +688,14 @@ ModelEvent = ModelText | ModelTurn
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """S0 session: created by its first question, belongs to the key that opened it."""
+    """S0 session, S4 thread: created by its first question, belongs to the key that opened it."""
 
     session_id: str
     created_at: datetime
     last_active: datetime
+    owner: str = ""
+    topic_summary: str = ""  # what a model made of it; empty where none has
+    turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -697,6 +709,7 @@ class Turn:
     sources: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     turn_id: int = 0
+    owner: str = ""  # of its conversation
 
 
 @dataclass(frozen=True, slots=True)

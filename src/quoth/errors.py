@@ -3,8 +3,9 @@
 QuothError
 ├── WrongUsage                 the request or the command line is wrong           400, exit 2
 │   ├── EmptyQuery · QueryTooLong · SelectionTooLong · InvalidSessionId
-│   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField
-│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413) · MethodNotAllowed (405)
+│   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField · Unsupported
+│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413)
+│   ├── MethodNotAllowed (405) · NotAcceptable (406)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
 ├── Unauthorized               who asks has not shown who they are                401, exit 2
 ├── Forbidden                  who asks may not                                   403, exit 2
@@ -96,6 +97,12 @@ class UnknownField(WrongUsage):
     code = "UNKNOWN_FIELD"
 
 
+class Unsupported(WrongUsage):
+    """A word of a foreign protocol that we know and cannot do."""
+
+    code = "UNSUPPORTED_PARAMETER"
+
+
 class BadConfiguration(WrongUsage):
     code = "BAD_CONFIGURATION"
     status = 500
@@ -120,6 +127,12 @@ class BodyTooLarge(WrongUsage):
 class MethodNotAllowed(WrongUsage):
     code = "METHOD_NOT_ALLOWED"
     status = 405
+
+
+class NotAcceptable(WrongUsage):
+    code = "NOT_ACCEPTABLE"
+    status = 406
+    default_hint = "Send the header Accept: application/json, text/event-stream."
 
 
 class Unauthorized(QuothError):

@@ -256,16 +256,27 @@ class Library(Protocol):
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""
 
+    # A session belongs to the key that opened it. To any other `owner` it does not exist: `SessionNotFound`.
+
     async def add_turn(self, turn: Turn) -> Turn:
         """Creates the conversation with its first turn, keeps the order of the calls, and returns it numbered."""
 
-    async def conversation(self, session_id: str) -> Conversation:
+    async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
+        """The newest, oldest first; none of a session that nobody has opened yet."""
+
+    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         """`SessionNotFound` when there is none."""
 
-    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
-        """The newest `limit` turns, oldest first, and how many there are in all. `SessionNotFound` when none."""
+    async def turns(
+        self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
+    ) -> tuple[list[Turn], int]:
+        """The newest `limit` turns before the newest `offset`, oldest first, and how many there are in all.
+        `SessionNotFound` when none."""
 
-    async def delete_conversation(self, session_id: str) -> None:
+    async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
+        """Nothing happens where the conversation is gone meanwhile."""
+
+    async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         """For good. `SessionNotFound` when there is none."""
 
     async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:

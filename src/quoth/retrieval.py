@@ -38,6 +38,7 @@ from quoth.fusion import (
 )
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
 from quoth.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
+from quoth.waiting import within
 
 ATTEMPTS = 3  # where a book is published between finding and reading
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
@@ -47,6 +48,7 @@ LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thr
 class RetrievalOptions:
     depth: int = 50  # of each list
     fusion: FusionOptions = FusionOptions()
+    seconds: float = 10.0  # how long the index is waited for
 
 
 # For an embedder without fitted numbers. The best cosine of a list then counts as 1 however far it is, so the words
@@ -87,9 +89,11 @@ class Retriever:
     async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
         asked = await self._prepared(query)
         vector = await self._embedder.embed_query(asked.readable)
+        slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
         for _ in range(ATTEMPTS):
             try:
-                return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
+                async with within(self._options.seconds, slow):
+                    return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
             except _Vanished:
                 continue  # what was found belonged to the publication before
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")

@@ -60,6 +60,7 @@ def _server(value: str) -> str:
 
 Folder = Annotated[Path, BeforeValidator(_absolute)]
 Folders = Annotated[tuple[Folder, ...], BeforeValidator(_each_of)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_listed)]
 Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_listed)]
 # Only those with a public key: a token must not be made by whoever can read what checks it.

@@ -32,7 +32,7 @@ from pydantic import (
 
 from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
-from quoth.setting_values import Algorithms, Folder, Folders, Networks, Origins, QdrantUrl, RedisUrl, lower
+from quoth.setting_values import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"
@@ -78,9 +78,8 @@ class Settings(BaseModel):
     database_pool_size: int = Field(
         default=5, ge=1, le=1000, description="Connections of each worker to a PostgreSQL server, at most."
     )
-    database_timeout: float = Field(
-        default=5.0, ge=0.1, le=600, description="Seconds for one statement on a PostgreSQL server."
-    )
+    database_timeout: float = Field(default=5.0, ge=0.1, le=600, description="Seconds to wait for the database.")
+    index_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds to wait for the index.")
     model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")
     book: str | None = Field(default=None, min_length=1, description="The book that is asked when none is named.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that `quoth serve` listens on.")
@@ -149,6 +148,9 @@ class Settings(BaseModel):
     crawl_requests: int = Field(default=8, ge=1, le=64, description="Requests of a crawl under way at once.")
     allow_private: bool = Field(
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
+    )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names by which agents reach `/mcp` of a server on loopback, through a proxy."
     )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(lower)] = Field(
         default="warning", description="Least important log line that is written."

@@ -298,6 +298,61 @@ class LibraryContract:
         await library.add_turn(a_turn(2))
         assert [turn.query for turn in (await library.turns(SESSION))[0]] == ["question 2"]
 
+    async def test_a_conversation_knows_whose_it_is_and_how_long(self, library: Library) -> None:
+        for number in range(3):
+            await library.add_turn(a_turn(number, owner="key-1"))
+        conversation = await library.conversation(SESSION, owner="key-1")
+        assert (conversation.owner, conversation.turns, conversation.topic_summary) == ("key-1", 3, "")
+        assert [turn.owner for turn in (await library.turns(SESSION, owner="key-1"))[0]] == ["key-1"] * 3
+
+    @pytest.mark.parametrize(("mine", "other"), [("key-1", "key-2"), ("key-1", ""), ("", "key-2")])
+    async def test_another_key_finds_no_session_whatever_it_does(self, library: Library, mine: str, other: str) -> None:
+        await library.add_turn(a_turn(0, owner=mine))
+        for ask in (library.conversation, library.turns, library.recent_turns, library.delete_conversation):
+            with pytest.raises(SessionNotFound, match=SESSION):
+                await ask(SESSION, owner=other)
+        with pytest.raises(SessionNotFound, match=SESSION):
+            await library.add_turn(a_turn(60, owner=other))
+        await library.put_topic_summary(SESSION, "stolen", owner=other)
+
+        conversation = await library.conversation(SESSION, owner=mine)
+        assert (conversation.turns, conversation.last_active, conversation.topic_summary) == (1, NOW, "")
+        assert [turn.query for turn in (await library.turns(SESSION, owner=mine))[0]] == ["question 0"]
+
+    async def test_a_session_that_was_erased_may_be_opened_by_another_key(self, library: Library) -> None:
+        await library.add_turn(a_turn(0, owner="key-1"))
+        await library.delete_conversation(SESSION, owner="key-1")
+        await library.add_turn(a_turn(1, owner="key-2"))
+        assert (await library.turns(SESSION, owner="key-2"))[1] == 1
+
+    async def test_of_a_session_that_nobody_has_opened_there_are_no_recent_turns(self, library: Library) -> None:
+        assert await library.recent_turns(SESSION, owner="key-1") == []
+
+    async def test_the_recent_turns_are_the_newest_oldest_first(self, library: Library) -> None:
+        for number in range(7):
+            await library.add_turn(a_turn(number))
+        assert [turn.query for turn in await library.recent_turns(SESSION, limit=2)] == ["question 5", "question 6"]
+        assert await library.recent_turns(SESSION, limit=9) == (await library.turns(SESSION))[0]
+        assert await library.recent_turns(SESSION, limit=0) == []
+
+    async def test_every_turn_can_be_read_page_by_page(self, library: Library) -> None:
+        for number in range(7):
+            await library.add_turn(a_turn(number))
+        pages = [await library.turns(SESSION, limit=3, offset=offset) for offset in (6, 3, 0)]
+        assert [turn.query for turns, _ in pages for turn in turns] == [f"question {number}" for number in range(7)]
+        assert {total for _, total in pages} == {7}
+        assert await library.turns(SESSION, limit=3, offset=7) == ([], 7)
+
+    async def test_a_topic_summary_stays_with_its_conversation(self, library: Library) -> None:
+        await library.add_turn(a_turn(0))
+        await library.put_topic_summary(SESSION, "Robots, and ¿qué?")
+        await library.add_turn(a_turn(1))
+        assert (await library.conversation(SESSION)).topic_summary == "Robots, and ¿qué?"
+        await library.delete_conversation(SESSION)
+        await library.put_topic_summary(SESSION, "too late")
+        with pytest.raises(SessionNotFound):
+            await library.conversation(SESSION)
+
     # --- questions for the author ---
 
     async def test_a_recorded_question_comes_back_whole(self, library: Library) -> None:

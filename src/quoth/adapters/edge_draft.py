@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class DraftOptions:
     most_changes: int = 512  # chunks that stand beside the base of a book before it is built anew
-    plain_up_to: int = 20_000  # chunks of a book; a larger base is condensed, which takes a while and searches faster
+    plain_up_to: int = 20_000  # chunks of a book; a larger base is searched by columns of ours
 
 
 class Draft:
@@ -111,8 +111,8 @@ class Draft:
         number = self._number + 1
         if self._building is not None:
             pointer = Pointer(number, number, self._fingerprint, chunks)
-            self._building.finish()
             with writing(self._generations.root):
+                self._building.finish(self._options.plain_up_to)
                 self._inventory().save(self._generations.folder(number))
             self._generations.publish(pointer)
             self._base, self._building = self._building, None
@@ -174,6 +174,6 @@ class Draft:
 
 
 def _room_for(indexed: IndexedChunk) -> int:
-    """Bytes on disk, rather too many: vectors, payload, and an entry in each payload index."""
+    """Bytes on disk, rather too many: vectors, twice in a large book, payload, and an entry in each payload index."""
     chunk = indexed.chunk
-    return 4 * len(indexed.dense) + 16 * len(indexed.sparse.ids) + 4 * len(chunk.text + chunk.lead) + 8192
+    return 9 * len(indexed.dense) + 32 * len(indexed.sparse.ids) + 4 * len(chunk.text + chunk.lead) + 8192

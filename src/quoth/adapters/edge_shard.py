@@ -5,9 +5,9 @@ every failure of the engine leaves as an error of ours. It must not know where g
 
 What was seen of the engine and shapes this file (docs/decisions/0012): opening it costs milliseconds for every payload
 index, so there are two, one of which holds all that filters compare for equality; deleted points still count in the
-engine's own IDF, so IDF is ours and comes with the query; scanning 20,000 chunks takes 2 ms, and a third of that where
-their vectors are also kept in a byte for each dimension, so that is what large books get, and no graph; `retrieve`
-holds the GIL, queries and scrolls do not; equal scores come in any order.
+engine's own IDF, so IDF is ours and comes with the query; scanning 20,000 chunks takes 2 ms and there is no graph, so
+larger books are searched by columns of ours (`edge_scan`); `retrieve` holds the GIL, queries and scrolls do not; equal
+scores come in any order.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
 import qdrant_edge as engine
 
+from quoth.adapters import edge_scan
 from quoth.adapters.inventory import TermCounts
 from quoth.domain import Chunk, Filters, IndexedChunk, StoredChunk, TermWeights, Vector
 from quoth.errors import DiskFull, IndexUnavailable
@@ -47,12 +50,9 @@ _PAGE = 1024
 _BITE = 128
 # Every search is a scan. The engine calls this a graph without edges that is never large enough to be used.
 _NO_GRAPH = engine.HnswIndexConfig(m=0, payload_m=0, ef_construct=4, full_scan_threshold=2**40)
-# Parts of a large book that are condensed and searched each for itself, on as many cores as there are.
-_PARTS = 8
+# A large book is packed part by part while it is written: all at once would take twice its memory.
 _PART = 20_000
-_SMALL = engine.ScalarQuantizationConfig(engine.ScalarType.Int8, memory=engine.Memory.Cached)
-# Of twice as many as wanted the exact score is taken: what came out as the best 50 was the same in every case.
-_RESCORED = engine.SearchParams(quantization=engine.QuantizationSearchParams(rescore=True, oversampling=2.0))
+_PARTS = 8
 # Where many chunks score the same the cut among them is by id, up to so many.
 _MOST_TIES = 8192
 _LARGE = 2**20
@@ -72,17 +72,20 @@ class Shard:
         self._path = path
         self.terms = terms
         self._size: int | None = None
-        self._loose = 0  # written and not yet looked at whether it should be condensed
+        self._loose = 0  # chunks that were written since it was last seen whether there is a part to pack
 
     @classmethod
     def create(cls, path: Path, dimensions: int, plain_up_to: int) -> Shard:
-        """With more chunks than `plain_up_to` it is condensed when it is finished."""
+        """Every so many chunks are packed as they come: read from disk and no longer changed in memory."""
         kilobytes = max(1, plain_up_to * dimensions * 4 // 1024)
         config = engine.EdgeConfig(
-            vectors={_DENSE: engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)},
+            vectors={
+                _DENSE: engine.EdgeVectorParams(
+                    size=dimensions, distance=engine.Distance.Cosine, memory=engine.Memory.Cold
+                )
+            },
             sparse_vectors={_SPARSE: engine.EdgeSparseVectorParams()},
             hnsw_config=_NO_GRAPH,
-            quantization_config=_SMALL,
             optimizers=engine.EdgeOptimizersConfig(indexing_threshold=kilobytes, default_segment_number=_PARTS),
             wal_enabled=False,
         )
@@ -107,6 +110,8 @@ class Shard:
         self, dense: Vector, terms: dict[int, float], filters: Filters, limit: int, without: Collection[str]
     ) -> tuple[Ranked, Ranked]:
         """The best by each vector, terms weighted as given."""
+        if self._scan is not None:
+            return self._scan.best(dense, terms, filters, limit, without)
         with _translated("searched", self._path):
             among = _filter(filters)
             vectors = [engine.Query.Nearest(list(dense), using=_DENSE)]
@@ -125,6 +130,8 @@ class Shard:
             if self._size is None:
                 self._size = self._shard.count(engine.CountRequest(exact=True))
             among = _filter(filters)
+            if among is not None and self._scan is not None:
+                return self._scan.count(filters, without)
             found = self._shard.count(engine.CountRequest(exact=True, filter=among)) if among else self._size
             if without and found:
                 # Leaving them out of every search would cost a look at every chunk; these are few.
@@ -177,8 +184,7 @@ class Shard:
             self.terms.add(indexed.sparse.ids)
         self._loose += len(last)
         if self._loose >= _PART:
-            # Part by part: what is not condensed stands in memory, and all of it at once would take long.
-            self._condense()
+            self._pack()
         return [to_stored(id, payload) for id, payload in payloads.items()]
 
     def drop(self, ids: Sequence[str]) -> None:
@@ -188,12 +194,18 @@ class Shard:
             for start in range(0, len(known), _PAGE):
                 self._update(engine.UpdateOperation.delete_points(known[start : start + _PAGE]))
 
-    def finish(self) -> None:
-        """Sweep out what was deleted when it has become much, and write everything down. It stays open, to be read."""
+    def finish(self, plain_up_to: int) -> None:
+        """Sweep out what was deleted when it has become much, and write everything down; of more chunks than
+        `plain_up_to` also the columns by which they are searched. It stays open, to be read."""
         self.terms.save(self._path)
-        self._condense()
+        self._pack()
         with _translated("written", self._path):
             self._shard.flush()
+        self.__dict__.pop("_scan", None)
+        if self.count() > plain_up_to:
+            edge_scan.write(self._path, self._rows())
+        else:
+            edge_scan.remove(self._path)
         # The next opening would replay and remove them, and readers in several processes would do it all at once.
         for journal in self._path.rglob(_JOURNAL):
             journal.unlink()
@@ -204,7 +216,16 @@ class Shard:
 
     # --- the engine's words ---------------------------------------------------------------------------------------
 
-    def _condense(self) -> None:
+    @cached_property
+    def _scan(self) -> edge_scan.Scan | None:
+        return edge_scan.Scan.of(self._path)
+
+    def _rows(self) -> Iterator[list[edge_scan.Row]]:
+        records = self._scroll(None, with_payload=list(edge_scan.FIELDS), with_vector=True)
+        while some := list(islice(records, _PAGE)):
+            yield [(str(one.id), _dense_of(one), _sparse_of(one), one.payload or {}) for one in some]
+
+    def _pack(self) -> None:
         """The engine sees itself whether there is enough of it, and sweeps out what was deleted when it is much."""
         self._loose = 0
         with _translated("written", self._path):
@@ -214,9 +235,7 @@ class Shard:
         self._shard.update(operation)
 
     def _ask(self, vectors: Sequence[engine.Query], among: engine.Filter | None, limit: int) -> list[Ranked]:
-        requests = [
-            engine.QueryRequest(limit=limit, query=vector, filter=among, params=_RESCORED) for vector in vectors
-        ]
+        requests = [engine.QueryRequest(limit=limit, query=vector, filter=among) for vector in vectors]
         answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
         return [sorted(((str(hit.id), hit.score) for hit in hits), key=rank) for hits in answers]
 
@@ -253,12 +272,17 @@ class Shard:
             for start in range(0, len(known), _BITE):
                 yield from self._shard.retrieve(known[start : start + _BITE], with_payload, with_vector)
 
-    def _scroll(self, among: engine.Filter | None, *, with_payload: bool | list[str]) -> Iterator[engine.Record]:
+    def _scroll(
+        self, among: engine.Filter | None, *, with_payload: bool | list[str], with_vector: bool = False
+    ) -> Iterator[engine.Record]:
+        """In the order of ids."""
         offset = None
         with _translated("read", self._path):
             while True:
                 records, offset = self._shard.scroll(
-                    engine.ScrollRequest(offset=offset, limit=_PAGE, filter=among, with_payload=with_payload)
+                    engine.ScrollRequest(
+                        offset=offset, limit=_PAGE, filter=among, with_payload=with_payload, with_vector=with_vector
+                    )
                 )
                 yield from records
                 if offset is None:

@@ -23,6 +23,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
+from quoth.adapters.database import storable
 from quoth.adapters.sql_tables import SCHEMA_VERSION
 from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
 
@@ -30,7 +31,6 @@ T = TypeVar("T")
 
 # Any number that is always the same: whoever migrates holds the server's lock of that name.
 _MIGRATION_LOCK = 7_174_685_084
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # What libpq has and asyncpg has not; hosted servers put it into the addresses that people copy.
 _NOT_FOR_ASYNCPG = ("channel_binding",)
 
@@ -40,12 +40,12 @@ logger = logging.getLogger(__name__)
 class PostgresDatabase:
     """One database on a server. Nothing is touched before `open`; `close` waits for the writes that were asked for."""
 
-    def __init__(self, url: URL, *, pool_size: int, patience: float) -> None:
-        """`patience`: seconds for a connection, for one statement, and for a place in the pool."""
+    def __init__(self, url: URL, *, pool_size: int, seconds: float) -> None:
+        """`seconds`: seconds for a connection, for one statement, and for a place in the pool."""
         self._name = f"The database {url.database or url.username} at {url.host or url.query.get('host', 'localhost')}"
         self._dsn = _dsn(url)
-        self._patience = patience
-        self._engine = self._connected_by(patience, pool_size=pool_size, max_overflow=0, pool_timeout=patience)
+        self._seconds = seconds
+        self._engine = self._connected_by(seconds, pool_size=pool_size, max_overflow=0, pool_timeout=seconds)
         # A reader makes one statement, which sees one moment without a transaction around it: one round trip.
         self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writes: set[asyncio.Task[Any]] = set()
@@ -85,9 +85,9 @@ class PostgresDatabase:
         with self._translated():
             await self._engine.dispose()
 
-    def _connected_by(self, patience: float | None, **pool: Any) -> AsyncEngine:
+    def _connected_by(self, seconds: float | None, **pool: Any) -> AsyncEngine:
         async def connect() -> Any:  # asyncpg's connection is untyped
-            return await asyncpg.connect(self._dsn, timeout=self._patience, command_timeout=patience)
+            return await asyncpg.connect(self._dsn, timeout=self._seconds, command_timeout=seconds)
 
         engine = create_async_engine(
             "postgresql+asyncpg://",
@@ -150,7 +150,7 @@ class PostgresDatabase:
             raise self._named(fault.orig or fault) from fault
         except sa.TimeoutError as fault:
             raise LibraryUnavailable(
-                f"{self._name} is busy: no connection came free within {self._patience:g} s.",
+                f"{self._name} is busy: no connection came free within {self._seconds:g} s.",
                 hint="Try again in a moment, or raise QUOTH_DATABASE_POOL_SIZE.",
             ) from fault
         except sa.SQLAlchemyError as fault:
@@ -161,7 +161,7 @@ class PostgresDatabase:
     def _named(self, fault: BaseException) -> QuothError:
         if isinstance(fault, TimeoutError):
             return LibraryUnavailable(
-                f"{self._name} did not answer within {self._patience:g} s.", hint="Try again in a moment."
+                f"{self._name} did not answer within {self._seconds:g} s.", hint="Try again in a moment."
             )
         state = str(getattr(fault, "sqlstate", None) or "")
         if state == "53100":
@@ -211,9 +211,7 @@ def _storable(_connection: object, _cursor: object, statement: str, parameters: 
 
 
 def _cleaned(row: Any) -> Any:
-    if not any(isinstance(value, str) and _UNSTORABLE.search(value) for value in row):
-        return row
-    return tuple(_UNSTORABLE.sub("\ufffd", value) if isinstance(value, str) else value for value in row)
+    return tuple(storable(value) if isinstance(value, str) else value for value in row)
 
 
 def _to_json(value: object) -> str:

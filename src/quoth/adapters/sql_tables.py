@@ -1,8 +1,8 @@
 """The tables of the relational store, as SQLAlchemy metadata.
 
-`sql.py` writes its statements against these; the migrations create them. A migration never imports this module: it is
-frozen history, this is the present, and a test proves that the two agree. Names are S0's where S0 names them
-(`sessions`, `conversations`) and S3's for what was ingested.
+`sql.py` and `sql_conversations.py` write their statements against these; the migrations create them. A migration never
+imports this module: it is frozen history, this is the present, and a test proves that the two agree. Names are S0's
+where S0 names them (`sessions`, `conversations`) and S3's for what was ingested.
 """
 
 from __future__ import annotations
@@ -139,6 +139,10 @@ sessions = Table(
     Column("session_id", String(36), primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("last_active", UtcTime, nullable=False),
+    Column("owner", String(200), nullable=False, server_default=text("''")),  # the key that opened it
+    Column(
+        "topic_summary", Text, nullable=False, server_default=text("''")
+    ),  # by a model; empty: from the cited headings
 )
 
 conversations = Table(

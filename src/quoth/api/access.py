@@ -65,7 +65,7 @@ class Guard:
         self._tokens = tokens
         self._proxies: Networks = tuple(map(ip_network, quoth.settings.trusted_proxies))
         self._looked: float | None = None
-        self._any_key = False
+        self._keys: dict[str, Key] = {}
         self._origins: frozenset[str] = frozenset(quoth.settings.cors_origins)
         self.answers = limits.Answers(quoth.settings.max_answers)
 
@@ -74,18 +74,19 @@ class Guard:
         if self._quoth.settings.auth != "auto":
             return self._quoth.settings.auth == "keys"
         await self._look()
-        return self._any_key or self._tokens is not None
+        return bool(self._keys) or self._tokens is not None
 
     async def lets_in(self, origin: str) -> bool:
         await self._look()
         return cors.allows(self._origins, origin)
 
     async def _look(self) -> None:
+        """Once a second, not with every request: that would cost each one a trip to the database."""
         now = self._quoth.clock.monotonic()
         if self._looked is not None and now - self._looked < LOOK:
             return
         known, today = await self._quoth.library.keys.all(), self._quoth.clock.now()
-        self._looked, self._any_key = now, bool(known)
+        self._looked, self._keys = now, {key.key_id: key for key in known}
         theirs = (origin for key in known if key.in_force(today) for origin in key.origins)
         self._origins = frozenset((*self._quoth.settings.cors_origins, *theirs))
 
@@ -99,13 +100,17 @@ class Guard:
         if self._tokens is not None and not words.startswith(keys.PREFIXES):
             return Key(owner_of_token(await self._tokens.subject(words)), "", "ask", "", now)
         parsed = keys.parse(words)
-        key = None if parsed is None else await self._quoth.library.keys.find(parsed[0])
+        key = None if parsed is None else await self._find(parsed[0])
         if parsed is None or key is None or not keys.proves(key, parsed[1]):
             raise Unauthorized("This is no key of this server.", hint=SEND_ONE, details={"error": "invalid_token"})
         if not key.in_force(now):
             ended = "was revoked" if key.revoked_at else "has expired"
             raise Unauthorized(f"The key {ended}.", hint=SEND_ONE, details={"error": "invalid_token"})
         return key
+
+    async def _find(self, key_id: str) -> Key | None:
+        await self._look()
+        return self._keys.get(key_id) or await self._quoth.library.keys.find(key_id)  # it may have just been made
 
     async def count(self, request: Request, key: Key | None) -> domain.Allowance | None:
         """One more request; None where nothing is limited. Of a public key each address has its own share: whoever

@@ -9,26 +9,23 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
-from pydantic.json_schema import models_json_schema
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, child, health, ingestion, search, webhook
+from quoth.api import books, chat, child, health, ingestion, llms, mcp, openai, run, search, sessions, webhook
 from quoth.api.access import Access, open_guard
 from quoth.api.bodies import LimitedBody
 from quoth.api.doorway import Doorway
 from quoth.api.jobs import Jobs, Launch
+from quoth.api.openapi import document
 from quoth.api.pages import install_pages
 from quoth.api.problems import install_problems
-from quoth.api.schemas import Problem
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
-from quoth.requests import ChatRequest, IngestRequest, SearchRequest
 from quoth.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -51,11 +48,13 @@ def create_app(
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
         async with joined as app.state.quoth, open_guard(app.state.quoth) as app.state.guard:
             app.state.jobs = Jobs(app.state.quoth, launch)
+            app.state.agents = mcp.AgentSessions()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await settle(app.state.jobs)
             warming = asyncio.create_task(warm(app.state.quoth))
             yield
             await app.state.jobs.close()
+            await app.state.agents.close()
             warming.cancel()
             await asyncio.wait([warming])
 
@@ -68,7 +67,7 @@ def create_app(
     app.add_middleware(Access)
     app.add_middleware(Doorway)
     install_problems(app)
-    for door in (chat, search, books, ingestion, webhook, health):
+    for door in (chat, run, sessions, search, books, llms, openai, mcp, ingestion, webhook, health):
         app.include_router(door.router)
     install_pages(app)
     document(app)
@@ -92,20 +91,3 @@ async def warm(quoth: Quoth) -> None:
             await quoth.index.count(book_id)
     except QuothError as error:
         logger.warning("not ready to answer: %s", error)
-
-
-def document(app: FastAPI) -> None:
-    """OpenAPI with the bodies that we parse ourselves and the problems that every door may answer."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            _, ours = models_json_schema(
-                [(model, "validation") for model in (ChatRequest, SearchRequest, IngestRequest, Problem)],
-                ref_template="#/components/schemas/{model}",
-            )
-            schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
-            app.openapi_schema = schema
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # the framework's documented way to extend the schema

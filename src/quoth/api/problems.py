@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 RETRY_SOON = 5  # seconds: an outage that may pass by itself
 RETRY_LATE = 60  # seconds: somebody has to do something first
+OPENAI = "/v1/"  # the doors of OpenAI's protocol
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 def request_id_of(request: Request) -> str:
@@ -47,7 +49,9 @@ def public(error: QuothError, request_id: str) -> QuothError:
 
 def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, Any]:
     told = public(error, request_id)
+    foreign = {"error": openai_error(told)} if instance.startswith(OPENAI) else {}
     return {
+        **foreign,
         "type": f"/errors/{told.code}",
         "title": title(told.code),
         "status": told.status,
@@ -58,6 +62,17 @@ def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, A
         "request_id": request_id,
         "details": told.details,
         "hint": told.hint,
+    }
+
+
+def openai_error(error: QuothError) -> dict[str, Any]:
+    """The shape that OpenAI's clients look for, beside ours in the same body."""
+    field = error.details.get("field")
+    return {
+        "message": str(error),
+        "type": _OPENAI_TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "server_error"),
+        "param": "messages" if field == "query" else field,
+        "code": error.code,
     }
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from quoth.domain import AnswerMode, ConfidenceLevel, IngestMode, JobStatus, Layer, ProficiencyLevel
+from quoth.threads import ThreadState
 
 Responses = dict[int | str, dict[str, Any]]
 Score = Field(ge=0, le=1)
@@ -78,6 +79,8 @@ class ResponseMetadata(Documented):
     retrieval_count: int
     mode: AnswerMode
     low_confidence: bool
+    disclaimer: str | None = Field(description="What to tell the reader of an answer of low confidence")
+    interrupted: bool = Field(description="It broke off: the reader left, or the model did not come to an end")
     request_id: UUID
     book_id: str
     searched_query: str = Field(
@@ -106,10 +109,9 @@ class GroundingReport(Documented):
     sentences: list[CheckedSentence]
 
 
-class ChatResponse(Documented):
-    """The one answer."""
+class AnswerDetails(Documented):
+    """All that is said about an answer, but its text."""
 
-    answer: str | None
     fallback_message: str | None
     sources: list[SourceCitation | SelectedTextCitation]
     metadata: ResponseMetadata
@@ -121,6 +123,12 @@ class ChatResponse(Documented):
     model: str | None
     tokens_used: int
     grounding: GroundingReport
+
+
+class ChatResponse(AnswerDetails):
+    """The one answer."""
+
+    answer: str | None
 
 
 class ChunkFields(Documented):
@@ -211,12 +219,72 @@ class HistoryEntry(Documented):
     response: str
     sources: list[SourceCitation | SelectedTextCitation]
     unsupported: list[UnsupportedSentence] = Field(description="Sentences of the response that its sources do not say")
+    interrupted: bool = Field(description="The response broke off here")
+    disclaimer: str | None
 
 
 class HistoryResponse(Documented):
     session_id: UUID
     entries: list[HistoryEntry]
     total_entries: int
+
+
+class RunSource(Documented):
+    """S4 Source."""
+
+    chunk_text: str = Field(max_length=500)
+    similarity_score: float = Score
+    chapter: str = Field(description="Title of the page")
+    section: str = Field(description="Nearest heading")
+    url: str
+    chunk_index: int
+
+
+class RunResponse(Documented):
+    """S4 ChatResponse and ConfidenceMetrics: the same answer as that of /chat."""
+
+    response: str
+    confidence: float = Score
+    sources: list[RunSource]
+    session_id: UUID
+    timestamp: datetime
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+    metrics: ConfidenceMetrics
+    metadata: ResponseMetadata
+
+
+class ThreadMessage(Documented):
+    role: Literal["user", "assistant"]
+    content: str
+    timestamp: datetime
+    confidence: float | None = Field(None, ge=0, le=1, description="Of an assistant's message")
+    interrupted: bool = Field(False, description="The assistant's message broke off")
+
+
+class ThreadMetadata(Documented):
+    state: ThreadState = Field(description="Archived after an hour without a question; the next one resumes it")
+    total_messages: int
+    archived_messages: int = Field(description="Older than the live ones: /session/{session_id}/history reads them")
+    book_ids: list[str] = Field(description="The books that the live messages are about")
+    user_id: str | None = Field(description="The key that opened the session")
+
+
+class ThreadResponse(Documented):
+    """S4 ConversationThread."""
+
+    thread_id: UUID
+    messages: list[ThreadMessage] = Field(max_length=50, description="The live ones, oldest first")
+    created_at: datetime
+    updated_at: datetime
+    topic_summary: str | None = Field(max_length=200, description="From the fifth exchange on")
+    metadata: ThreadMetadata
+
+
+class ThreadHistoryResponse(Documented):
+    thread_id: UUID
+    messages: list[ThreadMessage]
+    total_messages: int
 
 
 class BookFields(Documented):
@@ -305,8 +373,8 @@ class ReadyResponse(Documented):
     status: str
 
 
-def problems(*statuses: int) -> Responses:
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+def problems(*statuses: int, shape: str = "Problem") -> Responses:
+    content = {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
     named: Responses = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
     return {**named, "default": {"description": "Any other error, in the same shape", "content": content}}
 
@@ -317,10 +385,20 @@ def answers(model: type[BaseModel] | None, *errors: int) -> Responses:
     return {**success, **problems(*errors)}
 
 
+def events(*names: str) -> dict[str, Any]:
+    """Server-sent events of these names, or without a name; `itemSchema` is OpenAPI 3.2's word for one of them."""
+    data = {"type": "string", "contentMediaType": "application/json"}
+    item = {"type": "object", "properties": {"data": data}, "required": ["data"]}
+    if names:
+        properties = {"event": {"enum": list(names)}, "data": data}
+        item = {"type": "object", "properties": properties, "required": ["event", "data"]}
+    return {"text/event-stream": {"itemSchema": item}}
+
+
 STREAM: Responses = {
     200: {
         "description": "status, retrieval, delta*, sources, grounding, done – or error; each with JSON data",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events("status", "retrieval", "delta", "sources", "grounding", "done", "error"),
     },
     **problems(400, 404, 413, 415, 503),
 }
@@ -328,7 +406,35 @@ STREAM: Responses = {
 JOB_EVENTS: Responses = {
     200: {
         "description": "progress*, then completed or failed; each with the whole job as JSON data",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": events("progress", "completed", "failed", "error"),
     },
     **problems(400, 404, 503),
 }
+
+TEXT: Responses = {
+    200: {"description": "Plain text", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(400, 404, 503),
+}
+
+_RPC = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]}
+_CALL = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["integer", "string"], "description": "Left out: a notification"},
+        "method": {"type": "string", "examples": ["tools/call"]},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
+MCP_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _CALL}}}}
+MCP: Responses = {
+    200: {
+        "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
+        "content": {"application/json": {"schema": _RPC}, **events("message")},
+    },
+    202: {"description": "A notification was taken note of"},
+    **problems(400, 403, 404, 406, 413, 415),
+}
+for _status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, declared as what MCP clients look for
+    MCP[_status]["content"] = {**MCP[_status]["content"], "application/json": {"schema": _RPC}}

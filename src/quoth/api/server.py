@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from quoth.api.app import create_app
 from quoth.api.jobs import Jobs
 from quoth.api.workers import Supervisor, tell
-from quoth.bootstrap import Quoth, bootstrap
+from quoth.bootstrap import Quoth, bootstrap, workers_embedder
 from quoth.errors import BadConfiguration
 from quoth.logs import set_up_logging
 from quoth.settings import Settings
@@ -115,9 +115,10 @@ def server_for(quoth: Quoth, *, ready: Callable[[], None] = lambda: None) -> Ser
 
 
 async def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
-    async with bootstrap(settings) as quoth:
+    parent = multiprocessing.parent_process()
+    async with bootstrap(settings, embedder=workers_embedder(settings) if parent else None) as quoth:
         server = server_for(quoth, ready=ready)
-        if (parent := multiprocessing.parent_process()) is not None:
+        if parent is not None:
             # A parent that was killed can stop nobody: without it the port would stay taken.
             asyncio.get_running_loop().add_reader(parent.sentinel, server.stop_soon)
         await server.serve(sockets=[listener])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -24,7 +24,9 @@ Event = tuple[str, Mapping[str, Any]]
 
 
 def frame(name: str, data: Mapping[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    """Without a name it is the plain message of protocols that name no events."""
+    named = f"event: {name}\n" if name else ""
+    return f"{named}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
 class EventStream(Response):
@@ -41,12 +43,17 @@ class EventStream(Response):
         *,
         explain: Callable[[QuothError], Mapping[str, Any]],
         heartbeat: float = HEARTBEAT,
+        opening: Sequence[Event] = (),
+        farewell: bytes = b"",
     ) -> None:
+        """`opening`: events that were read already, sent first. `farewell` is sent as it is once all events are out."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
+        self._opening = opening
         self._explain = explain
         self._heartbeat = heartbeat
+        self._farewell = farewell
         self._last_sent = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +61,7 @@ class EventStream(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             self._last_sent = asyncio.get_running_loop().time()
             writing = asyncio.create_task(self._write(send))
-            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_disconnected(receive))]
+            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(disconnected(receive))]
             try:
                 await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -68,10 +75,15 @@ class EventStream(Response):
 
     async def _write(self, send: Send) -> None:
         try:
+            for name, data in self._opening:
+                await self._send(send, frame(name, data))
             async for name, data in self._events:
                 await self._send(send, frame(name, data))
         except QuothError as error:
             await self._send(send, frame("error", self._explain(error)))
+        else:
+            if self._farewell:
+                await self._send(send, self._farewell)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _beat(self, send: Send) -> None:
@@ -89,6 +101,6 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

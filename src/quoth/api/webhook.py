@@ -28,6 +28,18 @@ WINDOW = 3600.0  # seconds in which a delivery that comes again is known
 MOST_KNOWN = 10_000
 
 BookId = Annotated[str | None, Query(description="The book of this repository; may be left out when there is one")]
+# GitHub's own words: what the body says is not looked at.
+DELIVERY = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+    "parameters": [
+        {"in": "header", "name": name, "description": told, "schema": {"type": "string"}, "example": example}
+        for name, told, example in (
+            ("X-Hub-Signature-256", "HMAC-SHA256 of the body with the secret", f"sha256={'0' * 64}"),
+            ("X-GitHub-Event", "`push` starts a job", "push"),
+            ("X-GitHub-Delivery", "One that comes again within an hour starts nothing again", "1"),
+        )
+    ],
+}
 HINT = "Give the webhook on GitHub the secret that stands in QUOTH_GITHUB_WEBHOOK_SECRET."
 
 
@@ -76,6 +88,7 @@ async def signed_body(request: Request) -> bytes:
 
 @router.post(
     "/webhook/github",
+    openapi_extra=DELIVERY,
     responses={
         **answers(WebhookResponse, 400, 401, 404, 409, 413, 503),
         202: {"model": WebhookResponse, "description": "A job was started, or will follow the one at work"},

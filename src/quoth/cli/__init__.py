@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import ask, books, chat, config, demo, eval, ingest, keys, migrate, questions, serve
+from quoth.cli import ask, books, chat, config, demo, eval, ingest, keys, mcp, migrate, questions, serve
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
@@ -29,6 +29,7 @@ __all__ = [
     "ingest",
     "keys",
     "main",
+    "mcp",
     "migrate",
     "questions",
     "serve",

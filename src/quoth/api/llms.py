@@ -1,0 +1,70 @@
+"""`/llms.txt` and `/llms-full.txt` of each book: its table of contents, and the text of all its pages in order.
+
+For programs that read a whole book rather than ask it (llmstxt.org). The text is that of the index, read page by
+page while it is sent, so that a large book is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import PlainTextResponse, StreamingResponse
+
+from quoth.api.parts import quoth_of
+from quoth.api.schemas import TEXT
+from quoth.domain import PageRecord
+from quoth.ports import ChunkIndex
+from quoth.reading import as_document, contents, llms_txt, pages_of, text_of
+
+router = APIRouter(tags=["books"])
+
+BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
+
+
+@router.get("/llms.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms(request: Request, book_id: BookId = None) -> PlainTextResponse:
+    """The pages of a book by section, with their addresses, in the format of llmstxt.org."""
+    return await table_of_contents(request, book_id)
+
+
+@router.get("/books/{book_id}/llms.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms_of(request: Request, book_id: str) -> PlainTextResponse:
+    """The same of the named book."""
+    return await table_of_contents(request, book_id)
+
+
+@router.get("/llms-full.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms_full(request: Request, book_id: BookId = None) -> StreamingResponse:
+    """The text of every page of a book, in reading order."""
+    return await whole_text(request, book_id)
+
+
+@router.get("/books/{book_id}/llms-full.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms_full_of(request: Request, book_id: str) -> StreamingResponse:
+    """The same of the named book."""
+    return await whole_text(request, book_id)
+
+
+async def table_of_contents(request: Request, book_id: str | None) -> PlainTextResponse:
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    entries = await contents(quoth.index, await pages_of(quoth.library, book.book_id))
+    full = request.url_for("llms_full_of", book_id=book.book_id).path
+    return PlainTextResponse(llms_txt(book, entries, whole_text=full))
+
+
+async def whole_text(request: Request, book_id: str | None) -> StreamingResponse:
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    records = await pages_of(quoth.library, book.book_id)
+    # What fails before the first byte still has a proper status.
+    first = [as_document(record, await text_of(quoth.index, record)) for record in records[:1]]
+    return StreamingResponse(documents(quoth.index, "".join(first), records[1:]), media_type="text/plain")
+
+
+async def documents(index: ChunkIndex, first: str, rest: Sequence[PageRecord]) -> AsyncIterator[str]:
+    yield first
+    for record in rest:
+        yield as_document(record, await text_of(index, record))
