@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, opened
-from quoth.conversation import MODEL_FAILED, MODEL_STOPPED
 from quoth.domain import ToolCall
 from quoth.errors import ModelUnavailable
+from quoth.replying import MODEL_FAILED, MODEL_STOPPED
 from quoth.testing.model import Line, ScriptedModel
 
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."

@@ -31,6 +31,9 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "POST /chat",
         "POST /chat/stream",
         "GET /history/{session_id}",
+        "POST /chat/run",
+        "GET /session/{session_id}",
+        "GET /session/{session_id}/history",
         "DELETE /session/{session_id}",
         "POST /search",
         "GET /context/{chunk_id}",
@@ -52,6 +55,7 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "POST /ingestion/webhook/github",
         "GET /health",
         "GET /healthz",
+        "GET /metrics",
         "GET /readyz",
     }
 

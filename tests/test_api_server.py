@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
 import signal
 import sys
@@ -14,9 +12,7 @@ import pytest
 
 from doors import ASKED, Doors, frames, opened, served
 from quoth.api.server import address_of, listen
-from quoth.domain import Turn
 from quoth.errors import BadConfiguration
-from quoth.testing.library import MemoryLibrary
 
 
 @pytest.fixture
@@ -32,40 +28,6 @@ async def test_a_stream_over_a_real_port_is_the_stream_in_process(doors: Doors) 
         assert response.headers["transfer-encoding"] == "chunked"
         assert "server" not in response.headers
         assert [name for name, _ in events] == [name for name, _ in await doors.stream()]
-
-
-class SlowLibrary(MemoryLibrary):
-    """Remembering never ends by itself; tells when it was begun and when it was given up."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun = asyncio.Event()
-        self.given_up = asyncio.Event()
-
-    async def add_turn(self, turn: Turn) -> Turn:
-        self.begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.given_up.set()
-        return turn
-
-
-async def test_a_reader_who_hangs_up_stops_the_work(tmp_path: Path) -> None:
-    library = SlowLibrary()
-    async with opened(tmp_path, library=library) as doors, served(doors.quoth) as address:
-        host, port = address.removeprefix("http://").split(":")
-        _, writer = await asyncio.open_connection(host, int(port))
-        body = json.dumps({"query": ASKED}).encode()
-        head = f"POST /chat/stream HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
-        writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-        await writer.drain()
-        await asyncio.wait_for(library.begun.wait(), timeout=10)
-        assert not library.given_up.is_set()
-        writer.close()
-        await asyncio.wait_for(library.given_up.wait(), timeout=1)
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
 
 
 async def test_many_streams_at_once_lose_nothing(doors: Doors) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from doors import Doors, opened
 from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
-from quoth.conversation import MODEL_FAILED
+from quoth.replying import MODEL_FAILED
 from quoth.testing.model_server import DONE, ModelServer, Reply, calls, chunk, fails, says, stalls, usage
 
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."

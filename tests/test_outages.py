@@ -43,7 +43,7 @@ from quoth.testing.library import MemoryLibrary
 from quoth.testing.model import Line, ScriptedModel
 from samples import TickingClock, question
 
-DOORS = ["/chat", "/chat/stream"]
+DOORS = ["/chat", "/chat/stream", "/chat/run"]
 # With a filter the index is asked for a count too.
 FIELDS = {"book_id": "book", "session_id": SESSION, "filters": {"section": "Durability"}}
 ANSWER = "Transient local durability keeps the last message for late subscribers."
@@ -113,7 +113,7 @@ BEFORE_THE_VERDICT = [
     ("index", "dense_vectors", DISK),
     ("embedder", "embed_query", WEIGHTS),
     ("library", "book", DATABASE),
-    ("library", "turns", DATABASE),
+    ("library", "recent_turns", DATABASE),
 ]
 STORING = ("library", "add_turn", DATABASE)
 

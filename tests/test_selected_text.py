@@ -12,8 +12,8 @@ import pytest
 
 from doors import PAGE, REFUSAL, SESSION, Doors, frames, opened
 from quoth.bootstrap import fingerprint_of
-from quoth.conversation import NOT_IN_SELECTION
 from quoth.errors import IndexUnavailable
+from quoth.replying import NOT_IN_SELECTION
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.model import ScriptedModel

@@ -23,6 +23,7 @@ from quoth.domain import (
     Message,
     ModelText,
     ModelTurn,
+    ModelWork,
     Passage,
     Question,
     Tool,
@@ -34,6 +35,7 @@ from quoth.grounding import GroundingPolicy, Writing
 from quoth.payload import passes
 from quoth.ports import ChatModel, ChunkIndex, Library
 from quoth.retrieval import Retriever
+from quoth.spans import SILENT, Spans
 from quoth.tools import SearchBook
 
 
@@ -55,6 +57,7 @@ class Written:
     tokens: int
     searches: tuple[str, ...] = ()  # the queries it made itself
     complete: bool = True  # it came to an end of its own
+    work: ModelWork = ModelWork()
 
 
 class Answering:
@@ -65,18 +68,26 @@ class Answering:
         index: ChunkIndex,
         library: Library,
         options: AnsweringOptions = AnsweringOptions(),
+        spans: Spans = SILENT,
     ) -> None:
         self._model = model
         self._retriever = retriever
         self._index = index
         self._library = library
         self._options = options
+        self._spans = spans
 
-    async def write(
-        self, question: Question, evidence: Evidence, history: Sequence[Turn], *, refusal: str
-    ) -> AsyncGenerator[str | Written]:
+    @property
+    def model(self) -> ChatModel:
+        return self._model
+
+    def begin(self, question: Question, evidence: Evidence) -> Work:
+        writing = Writing(evidence.passages, question.query, self._options.grounding)
+        return Work(question, list(evidence.passages), writing)
+
+    async def write(self, work: Work, history: Sequence[Turn], *, refusal: str) -> AsyncGenerator[str | Written]:
         """Words, then one `Written`. `ModelUnavailable` when not a single word could be had."""
-        work = _Work(list(evidence.passages), Writing(evidence.passages, question.query, self._options.grounding))
+        question = work.question
         messages = prompts.opening(question, work.shown, history, refusal=refusal)
         try:
             for rounds_left in range(self._options.rounds, -1, -1):
@@ -98,7 +109,11 @@ class Answering:
             yield rest
         yield work.written(self._model.name)
 
-    async def _done(self, at: int, call: ToolCall, question: Question, work: _Work) -> Message:
+    async def _done(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
+        with self._spans.tool(call.name, call.id):
+            return await self._called(at, call, question, work)
+
+    async def _called(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
         try:
             if at >= self._options.calls:
                 raise WrongUsage(f"At most {self._options.calls} calls at once.")
@@ -115,7 +130,7 @@ class Answering:
             return Message("tool", f"Error: {error}", tool_call_id=call.id)
         return Message("tool", work.show(found), tool_call_id=call.id)
 
-    async def _search(self, arguments: dict[str, Any], question: Question, work: _Work) -> Sequence[Passage]:
+    async def _search(self, arguments: dict[str, Any], question: Question, work: Work) -> Sequence[Passage]:
         search = SearchBook(self._retriever, await self._library.book(question.book_id), question.filters)
         evidence = await search(arguments)
         work.searches.append(evidence.query)
@@ -138,9 +153,10 @@ class Answering:
 
 
 @dataclass(slots=True)
-class _Work:
+class Work:
     """What one answer has so far."""
 
+    question: Question
     shown: list[Passage]
     writing: Writing
     turn: ModelTurn = ModelTurn()
@@ -149,11 +165,16 @@ class _Work:
     cut_off: bool = False
     tokens: int = 0
     searches: list[str] = field(default_factory=list)
+    work: ModelWork = ModelWork()
 
     def take(self, event: ModelText | ModelTurn) -> str:
         if isinstance(event, ModelTurn):
             self.turn = event
             self.tokens += event.tokens
+            done = self.work
+            self.work = ModelWork(
+                done.rounds + 1, done.tools + event.tool_calls, done.prompt_tokens + event.prompt_tokens
+            )
             return ""
         self.said.append(event.text)
         return self._give(self.writing.feed(event.text))
@@ -183,6 +204,10 @@ class _Work:
         self.writing.add(new)
         return text + (f"\n\nFound again: {', '.join(again)}" if again else "")
 
+    def draft(self) -> Draft:
+        """What was given until now, with its citations."""
+        return self.writing.settled()[0]
+
     def written(self, model: str) -> Written:
         draft, grounding = self.writing.settled()
         return Written(
@@ -192,6 +217,7 @@ class _Work:
             tokens=self.tokens,
             searches=tuple(self.searches),
             complete=not (self.cut_off or self.turn.truncated),
+            work=self.work,
         )
 
 

@@ -1,35 +1,31 @@
 """The asking pipeline: question → find → judge → answer → check → remember, as one stream of events.
 
-Every door consumes this one generator; what is streamed is what is stored and what is returned. Stages are handed in;
-nothing here knows an engine, a model or a transport. A refusal is an answer like any other; an outage leaves as the
-error it is and stores nothing.
+Every door consumes this one generator; what is streamed is what is stored and what is returned, also when whoever reads
+it leaves in the middle. Stages are handed in; nothing here knows an engine, a model or a transport. A refusal is an
+answer like any other; an outage leaves as the error it is and stores nothing.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
-from quoth import confidence, extractive, grounding, questions
-from quoth.answering import Answering, Written
+from quoth import confidence, questions
+from quoth.answering import Answering
 from quoth.calibration import Calibration
 from quoth.confidence import ConfidenceOptions
 from quoth.domain import (
-    REFUSAL_SENTENCE,
     Answer,
     AnswerEvent,
-    AnswerMode,
-    Citation,
     Delta,
     Done,
-    Draft,
     Evidence,
     Exchange,
     Grounded,
-    Grounding,
     Question,
     Retrieved,
     SearchQuery,
@@ -39,49 +35,38 @@ from quoth.domain import (
     Turn,
     Verdict,
 )
-from quoth.errors import LibraryUnavailable, ModelUnavailable, SessionNotFound
-from quoth.extractive import ExtractiveOptions
-from quoth.grounding import GroundingPolicy
+from quoth.errors import IndexUnavailable
+from quoth.ordering import SessionOrder
 from quoth.ports import ChunkIndex, Clock, Library
 from quoth.questions import FollowUpOptions
-from quoth.recording import recorded
+from quoth.remembering import Memory
+from quoth.replying import MayUseModel, Reply, Replying, ReplyOptions, SoFar
 from quoth.requests import MAX_TOP_K, Search
 from quoth.retrieval import Retriever
 from quoth.selection import evidence_of_selection, judge_selection
-from quoth.views import metadata_view, sources_view, unsupported_view
+from quoth.waiting import within
 
-NOT_IN_SELECTION = "I could not find that in the selected text"
 SUGGESTIONS = 3
-MODEL_FAILED = "The language model could not be reached; these are the passages of the book that fit the question best."
-MODEL_SPENT = "The language model's answers for today are used up; this is the book in its own words."
-MODEL_STOPPED = "The language model broke off before its answer was complete."
 
-logger = logging.getLogger(__name__)
+
+AnswerEvents = AsyncGenerator[AnswerEvent]
+Observed = Callable[[Question, AnswerEvents], AnswerEvents]
+
+
+def unobserved(question: Question, events: AnswerEvents) -> AnswerEvents:
+    return events
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    refusal: str = REFUSAL_SENTENCE
     confidence: ConfidenceOptions = ConfidenceOptions()
     own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
-    extractive: ExtractiveOptions = ExtractiveOptions()
-    grounding: GroundingPolicy = "mark"
+    reply: ReplyOptions = ReplyOptions()
     follow_ups: FollowUpOptions = FollowUpOptions()
+    index_seconds: float = 10.0  # how long the index is waited for
     keep_unanswered: timedelta | None = None  # how long their author may read them; None: they are not recorded
-    may_use_model: Callable[[], Awaitable[bool]] | None = None  # whether the budget of whoever asks allows one more
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What is said to a question, and how it came about."""
-
-    draft: Draft
-    grounding: Grounding
-    mode: AnswerMode
-    fallback_message: str = ""
-    model: str = ""
-    tokens: int = 0
-    refused: bool = False  # by the model, after reading
+    observed: Observed = unobserved  # lets somebody look on as an answer passes by
+    topics: bool = True  # may a model be asked what a long conversation is about?
 
 
 @dataclass(slots=True)
@@ -122,16 +107,24 @@ class Conversations:
         self._clock = clock
         self._options = options
         self._answering = answering
+        self._replying = Replying(options.reply, answering)
+        self._order = SessionOrder()
+        self._memory = Memory(
+            library,
+            keep_unanswered=options.keep_unanswered,
+            model=answering.model if answering and options.topics else None,
+        )
 
     def unrecorded(self) -> Conversations:
         """The same pipeline for questions that no reader asked."""
-        options = replace(self._options, keep_unanswered=None)
+        options = replace(self._options, keep_unanswered=None, topics=False, observed=unobserved)
         return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
 
-    def within(self, may_use_model: Callable[[], Awaitable[bool]]) -> Conversations:
-        """The same pipeline for somebody whose model has a budget; beyond it the book answers in its own words."""
-        options = replace(self._options, may_use_model=may_use_model)
-        return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
+    def within(self, may_use_model: MayUseModel) -> Conversations:
+        """The same conversations for somebody whose model has a budget; beyond it the book answers in its own words."""
+        limited = copy(self)
+        limited._replying = Replying(self._options.reply, self._answering, may_use_model)
+        return limited
 
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
         """Find and judge, without answering."""
@@ -143,39 +136,61 @@ class Conversations:
     async def answer(self, question: Question) -> Answer:
         """The same answer as the stream's, without the stream. Nobody has read half of it, so a model that breaks off
         is a model that failed."""
-        async for event in self.ask(question, whole=True):
-            if isinstance(event, Done):
-                return event.answer
+        async with aclosing(self.ask(question, whole=True)) as events:
+            async for event in events:
+                if isinstance(event, Done):
+                    return event.answer
         raise AssertionError("the stream of an answer ends with Done")
 
-    async def ask(self, question: Question, *, whole: bool = False) -> AsyncGenerator[AnswerEvent]:
-        watch = Stopwatch(self._clock)
+    def ask(self, question: Question, *, whole: bool = False) -> AnswerEvents:
+        """Close it when you leave early: what was given out until then is stored as an interrupted turn."""
+        return self._options.observed(question, self._ask(question, whole=whole))
+
+    async def _ask(self, question: Question, *, whole: bool) -> AnswerEvents:
         yield Status("retrieving")
-        history = await self._history(question)
-        evidence = await self._find(question, history)
-        watch.lap("retrieve")
-        yield Retrieved(evidence)
+        async with self._order.turn(question.owner, question.session_id), self._memory.turn(question) as turn:
+            watch = Stopwatch(self._clock)
+            history = await self._memory.recall(question, exchanges=self._options.follow_ups.exchanges)
+            evidence = await self._find(question, history)
+            watch.lap("retrieve")
+            verdict = self._judge(question, evidence)
+            watch.lap("judge")
+            assembled = partial(self._assembled, question, evidence, verdict, watch)
+            so_far = SoFar()
+            turn.so_far = lambda: assembled(self._replying.broken_off(question, verdict, so_far))
+            yield Retrieved(evidence, question.session_id)
 
-        verdict = self._judge(question, evidence)
-        watch.lap("judge")
-        reply = Reply(Draft(self._refusal(question), ()), Grounding(), self._mode(question, "no_results"))
-        if verdict.should_answer:
-            yield Status("generating")
-            async for piece in self._reply(question, evidence, history, whole=whole):
-                if isinstance(piece, Reply):
-                    reply = piece
-                else:
-                    yield Delta(piece)
-        else:
-            yield Delta(reply.draft.text)
-        watch.lap("answer")
+            reply = self._replying.refusing(question)
+            if verdict.should_answer:
+                yield Status("generating")
+                async with aclosing(self._replying.reply(question, evidence, history, so_far, whole=whole)) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Reply):
+                            reply = piece
+                        else:
+                            yield Delta(piece)
+            else:
+                turn.so_far = lambda: assembled(reply)
+                yield Delta(reply.draft.text)
+            watch.lap("answer")
 
-        answer = self._assembled(question, evidence, verdict, reply, watch)
-        yield Sourced(answer)
-        yield Grounded(answer.grounding)
-        await self._remember(answer)
-        await self._record(answer, evidence)
+            answer = assembled(reply)
+            turn.so_far = lambda: answer
+            yield Sourced(answer)
+            yield Grounded(answer.grounding)
+            await turn.store()
+            await self._memory.record(answer, evidence)
+            if reply.model:  # which is there, and may be used
+                self._memory.consider_topic(question)
         yield Done(answer)
+
+    async def forget(self, session_id: str, *, owner: str = "") -> None:
+        """Erase a conversation for good. `SessionNotFound` when there is none."""
+        await self._memory.forget(session_id, owner=owner)
+
+    async def close(self) -> None:
+        """Turns under way are stored as they are now."""
+        await self._memory.close()
 
     async def _find(self, question: Question, history: Sequence[Turn]) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
@@ -184,37 +199,31 @@ class Conversations:
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
-        return replace(found, told=query.told)
+        return replace(found, told=query.told, rules=query.rules, carried=query.carried)
 
     async def _query(self, question: Question, history: Sequence[Exchange]) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""
         ids = questions.terms_for(question.query, history)
-        rarity = await self._index.idf(question.book_id, ids) if ids else {}
+        async with self._in_time():
+            rarity = await self._index.idf(question.book_id, ids) if ids else {}
         return questions.rewrite(question.query, history, rarity, self._options.follow_ups)
-
-    async def _history(self, question: Question) -> list[Turn]:
-        """The last exchanges of this session about this book; none beside a selection, which is alone."""
-        if question.selected_text is not None:
-            return []
-        if question.history is not None:
-            return list(question.history[-self._options.follow_ups.exchanges :])
-        try:
-            turns, _ = await self._library.turns(question.session_id, limit=self._options.follow_ups.exchanges)
-        except SessionNotFound:  # its first question
-            return []
-        return [turn for turn in turns if turn.metadata.get("book_id") == question.book_id]
 
     async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
         """The source that the question points at and what stands around it. The index is asked for them with all
         filters, so that one which they leave out, or which is gone, is not used."""
         if query.pinned is None:
             return None
-        for chunk in await self._index.chunks(question.book_id, [query.pinned.chunk_id]):
+        async with self._in_time():
+            pinned = await self._index.chunks(question.book_id, [query.pinned.chunk_id])
+        for chunk in pinned:
             if question.filters.parent_doc_id in (None, chunk.parent_doc_id):
                 page = replace(question.filters, parent_doc_id=chunk.parent_doc_id)
                 found = await self._retriever.find(query.text, book_id=question.book_id, filters=page, limit=MAX_TOP_K)
                 return questions.pinned_first(found, chunk, question.top_k)
         return None
+
+    def _in_time(self) -> AbstractAsyncContextManager[None]:
+        return within(self._options.index_seconds, IndexUnavailable("The index does not answer.", hint="Ask again."))
 
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
@@ -224,74 +233,8 @@ class Conversations:
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))
 
-    async def _reply(
-        self, question: Question, evidence: Evidence, history: Sequence[Turn], *, whole: bool
-    ) -> AsyncGenerator[str | Reply]:
-        """The text in the pieces in which it is streamed, joined they are the answer; then the reply."""
-        spent = self._answering is not None and not await self._may_use_model()
-        if self._answering is None or spent:
-            reply = self._in_the_books_words(question, evidence)
-            reply = replace(reply, fallback_message=MODEL_SPENT if spent else "")
-            for line in reply.draft.text.splitlines(keepends=True):
-                yield line
-            yield reply
-            return
-        # Whether a model that says the refusal means it is known when it has ended: until then nobody reads it.
-        held: list[str] = []
-        shown = False
-        written: Written | None = None
-        try:
-            async with aclosing(
-                self._answering.write(question, evidence, history, refusal=self._refusal(question))
-            ) as words:
-                async for piece in words:
-                    if isinstance(piece, Written):
-                        written = piece
-                        continue
-                    held.append(piece)
-                    if not whole and (shown or not self._refusal(question).startswith("".join(held).strip(" \n."))):
-                        shown = True
-                        for text in held:
-                            yield text
-                        held.clear()
-        except ModelUnavailable as error:
-            logger.warning("the language model failed: %s", error)
-        if written is None or not (shown or written.complete):
-            yield Reply(
-                Draft("", cited_whole(evidence)), Grounding(), self._mode(question, "retrieval_only"), MODEL_FAILED
-            )
-            return
-        for text in held:
-            yield text
-        yield self._as_reply(question, written)
-
-    async def _may_use_model(self) -> bool:
-        return self._options.may_use_model is None or await self._options.may_use_model()
-
-    def _in_the_books_words(self, question: Question, evidence: Evidence) -> Reply:
-        draft = extractive.draft(question.query, evidence, self._options.extractive)
-        if self._options.grounding == "strict":  # before a word of it is shown
-            draft = grounding.sieved(draft, question.query)
-        checked = grounding.check(draft.text, draft.citations, question.query)
-        return Reply(draft, replace(checked, removed=draft.removed), self._mode(question, "extractive"))
-
-    def _as_reply(self, question: Question, written: Written) -> Reply:
-        refused = written.draft.text.strip().rstrip(".") == self._refusal(question).rstrip(".")
-        return Reply(
-            draft=written.draft if not refused else Draft(written.draft.text, ()),
-            grounding=written.grounding if not refused else Grounding(),
-            mode=self._mode(question, "no_results" if refused else "full"),
-            fallback_message="" if written.complete else MODEL_STOPPED,
-            model=written.model,
-            tokens=written.tokens,
-            refused=refused,
-        )
-
-    def _refusal(self, question: Question) -> str:
-        return NOT_IN_SELECTION if question.selected_text is not None else self._options.refusal
-
     def _assembled(
-        self, question: Question, evidence: Evidence, verdict: Verdict, reply: Reply, watch: Stopwatch
+        self, question: Question, evidence: Evidence, verdict: Verdict, watch: Stopwatch, reply: Reply
     ) -> Answer:
         watch.lap("check")
         in_book = question.selected_text is None
@@ -315,42 +258,9 @@ class Conversations:
             model=reply.model or None,
             tokens_used=reply.tokens,
             stage_ms=dict(watch.stages),
+            work=reply.work,
+            interrupted=not reply.complete,
         )
-
-    @staticmethod
-    def _mode(question: Question, mode: AnswerMode) -> AnswerMode:
-        return mode if question.selected_text is None or mode == "retrieval_only" else "selected_text"
-
-    async def _remember(self, answer: Answer) -> None:
-        await self._library.add_turn(
-            Turn(
-                session_id=answer.question.session_id,
-                timestamp=answer.created_at,
-                query=answer.question.query,
-                response=answer.text or "",
-                sources=tuple(sources_view(answer)),
-                metadata={**metadata_view(answer), "unsupported": unsupported_view(answer.grounding)},
-            )
-        )
-
-    async def _record(self, answer: Answer, evidence: Evidence) -> None:
-        """For the author, if he wants it. The reader has the answer by now and it is stored: a note that cannot be
-        taken is told to the operator and takes nothing away from it."""
-        keep = self._options.keep_unanswered
-        if keep is None or (question := recorded(answer, evidence)) is None:
-            return
-        try:
-            await self._library.record_question(question, keep_since=answer.created_at - keep)
-        except LibraryUnavailable as error:
-            logger.warning("an unanswered question could not be recorded: %s", error)
-
-
-def cited_whole(evidence: Evidence) -> tuple[Citation, ...]:
-    """The passages themselves, for an answer that nobody could write."""
-    return tuple(
-        Citation(number, passage.chunk, passage.chunk.text, passage.chunk.start, passage.chunk.end, passage.similarity)
-        for number, passage in enumerate(evidence.passages, start=1)
-    )
 
 
 def suggestions(evidence: Evidence) -> tuple[Suggestion, ...]:

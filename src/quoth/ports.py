@@ -32,9 +32,11 @@ from quoth.domain import (
     RecordedQuestion,
     StoredChunk,
     Tool,
+    Trace,
     Turn,
     Vector,
 )
+from quoth.errors import ModelUnavailable
 
 
 class Clock(Protocol):
@@ -173,6 +175,10 @@ class ChatModel(Protocol):
     async def check(self) -> str:
         """One shortest call; a sentence that says what answered. Fails as `reply` does."""
 
+    async def fault(self) -> ModelUnavailable | None:
+        """What is known to be wrong with it, without asking it for a word; None: nothing. For /health: it answers
+        within a second and costs nothing."""
+
     async def close(self) -> None: ...
 
 
@@ -256,16 +262,27 @@ class Library(Protocol):
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""
 
+    # A session belongs to the key that opened it. To any other `owner` it does not exist: `SessionNotFound`.
+
     async def add_turn(self, turn: Turn) -> Turn:
         """Creates the conversation with its first turn, keeps the order of the calls, and returns it numbered."""
 
-    async def conversation(self, session_id: str) -> Conversation:
+    async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
+        """The newest, oldest first; none of a session that nobody has opened yet."""
+
+    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         """`SessionNotFound` when there is none."""
 
-    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
-        """The newest `limit` turns, oldest first, and how many there are in all. `SessionNotFound` when none."""
+    async def turns(
+        self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
+    ) -> tuple[list[Turn], int]:
+        """The newest `limit` turns before the newest `offset`, oldest first, and how many there are in all.
+        `SessionNotFound` when none."""
 
-    async def delete_conversation(self, session_id: str) -> None:
+    async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
+        """Nothing happens where the conversation is gone meanwhile."""
+
+    async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         """For good. `SessionNotFound` when there is none."""
 
     async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
@@ -278,6 +295,13 @@ class Library(Protocol):
 
     async def forget_questions(self, *, before: datetime) -> int:
         """Of all books; how many there were."""
+
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        """Store them, except those whose conversation has been deleted meanwhile, and drop all that are older than
+        `keep_since` or not among the newest `most`, in one go. They go with their conversation."""
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        """The newest with this id, or of all; `NotFound` when there is none."""
 
     async def ping(self) -> None:
         """`LibraryUnavailable` when it cannot be reached."""

@@ -34,6 +34,7 @@ MAX_QUERY = 32_000
 MAX_SELECTION = 64_000
 MAX_TOP_K = 20
 NESTED = "quoth"  # where a request of a foreign shape has our own fields
+MAX_RUN_TOP_K = 10
 
 
 def _uuid4(value: str) -> str:
@@ -104,7 +105,7 @@ class ChatRequest(BaseModel):
         None, description="Default: the calibrated one of the index"
     )
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int) -> Question:
+    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
         selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
         return Question(
             query=self.query,
@@ -115,7 +116,21 @@ class ChatRequest(BaseModel):
             filters=self.filters.to_filters(book.base_url) if self.filters else Filters(),
             top_k=self.top_k or top_k,
             similarity_threshold=self.similarity_threshold,
+            owner=owner,
         )
+
+
+class RunRequest(ChatRequest):
+    """A question about the book, as S4 writes it."""
+
+    top_k: Annotated[int, Field(ge=1, le=MAX_RUN_TOP_K, strict=True)] | None = Field(
+        None, description="Passages to read, 1–10"
+    )
+    stream: Annotated[bool, Field(strict=True)] = Field(False, description="Answer with the events of /chat/stream")
+
+    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+        fewer = min(top_k, MAX_RUN_TOP_K)
+        return super().to_question(book=book, request_id=request_id, top_k=fewer, owner=owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +242,8 @@ def usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
         near = difflib.get_close_matches(path[-1], known, n=1)
         hint = f"Did you mean `{near[0]}`?" if near else f"Known fields: {', '.join(known)}."
         return UnknownField(f"Unknown field `{name}`.", hint=hint if known else "Leave it out.", details=details)
+    if name == "top_k" and model is RunRequest:
+        return InvalidTopK(f"`top_k` must be a whole number from 1 to {MAX_RUN_TOP_K}.", details=details)
     make = _FIELD_ERRORS.get(path[0] if path else "", _wrong_usage)
     return make(name, detail, details)
 

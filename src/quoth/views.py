@@ -6,7 +6,6 @@ In: domain values. Out: plain dicts. Knows no transport.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,6 @@ from quoth.domain import (
     Retrieved,
     Sourced,
     Status,
-    Turn,
     Verdict,
 )
 from quoth.places import end_in_file, line_in_file, start_in_file
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
 
 View = dict[str, Any]
 SNIPPET = 200
+CHUNK_TEXT = 500
 
 
 def timestamp(moment: datetime | None) -> str | None:
@@ -131,6 +130,8 @@ def metadata_view(answer: Answer) -> View:
         "retrieval_count": answer.retrieval_count,
         "mode": answer.mode,
         "low_confidence": answer.verdict.level == "low",
+        "disclaimer": answer.disclaimer,
+        "interrupted": answer.interrupted,
         "request_id": answer.question.request_id,
         "book_id": answer.question.book_id,
         "searched_query": answer.searched_query,
@@ -140,6 +141,16 @@ def metadata_view(answer: Answer) -> View:
         ],
         "missing_terms": list(answer.missing_terms),
         "stage_ms": {stage: round(spent, 2) for stage, spent in answer.stage_ms.items()},
+    }
+
+
+def remembered_view(answer: Answer) -> View:
+    """The metadata of a stored turn: what history and follow-ups need to know beside its words and sources."""
+    return {
+        **metadata_view(answer),
+        "confidence": round(answer.verdict.confidence, 4),
+        "fallback_message": answer.fallback_message,
+        "unsupported": unsupported_view(answer.grounding),
     }
 
 
@@ -161,14 +172,42 @@ def answer_view(answer: Answer) -> View:
     }
 
 
+def run_view(answer: Answer) -> View:
+    """The body of `POST /chat/run`: S4 ChatResponse and ConfidenceMetrics."""
+    return {
+        "response": answer.text or answer.fallback_message or "",
+        "confidence": round(answer.verdict.confidence, 4),
+        "sources": [run_source_view(citation) for citation in answer.citations],
+        "session_id": answer.question.session_id,
+        "timestamp": timestamp(answer.created_at),
+        "confidence_level": answer.verdict.level,
+        "should_answer": answer.verdict.should_answer,
+        "metrics": metrics_view(answer.verdict.metrics, answer.verdict),
+        "metadata": metadata_view(answer),
+    }
+
+
+def run_source_view(citation: Citation) -> View:
+    """S4 Source. What a book calls a chapter is the page here, and the nearest heading its section."""
+    chunk = citation.chunk
+    return {
+        "chunk_text": chunk.shown if len(chunk.shown) <= CHUNK_TEXT else chunk.shown[: CHUNK_TEXT - 1] + "…",
+        "similarity_score": round(citation.similarity, 4),
+        "chapter": chunk.title,
+        "section": chunk.section_title or chunk.title,
+        "url": chunk.url,
+        "chunk_index": chunk.chunk_index,
+    }
+
+
 def event_view(event: AnswerEvent) -> tuple[str, View]:
     """The name and the data of one server-sent event."""
     match event:
         case Status(stage=stage):
             return "status", {"stage": stage}
-        case Retrieved(evidence=evidence):
+        case Retrieved(evidence=evidence, session_id=session_id):
             results = [passage_view(passage) for passage in evidence.passages]
-            return "retrieval", {"searched_query": evidence.query, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.query, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
@@ -311,22 +350,6 @@ def book_view(book: Book, status: IndexStatus | None) -> View:
         "bytes_on_disk": 0 if status is None else status.bytes_on_disk,
         "fingerprint": None if status is None else status.fingerprint.as_dict(),
     }
-
-
-def turn_view(turn: Turn) -> View:
-    """S0 HistoryEntry."""
-    return {
-        "timestamp": timestamp(turn.timestamp),
-        "query": turn.query,
-        "response": turn.response,
-        "sources": [dict(source) for source in turn.sources],
-        "unsupported": turn.metadata.get("unsupported", []),
-    }
-
-
-def history_view(session_id: str, turns: list[Turn], total: int) -> Mapping[str, Any]:
-    """S0 ConversationHistoryResponse: oldest first."""
-    return {"session_id": session_id, "entries": [turn_view(turn) for turn in turns], "total_entries": total}
 
 
 def recorded_view(question: RecordedQuestion, times: int) -> View:

@@ -4,13 +4,14 @@ clock stands at `NOW`."""
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
 
 import pytest
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
+from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 from quoth.ports import Library
 
@@ -44,6 +45,11 @@ def a_question(number: int = 0, book_id: str = "robots", **changes: object) -> R
     asked_at = NOW + timedelta(seconds=number)
     question = RecordedQuestion(book_id, asked_at, f"question {number}", f"searched {number}", "low", 0.25)
     return replace(question, **changes)  # type: ignore[arg-type]  # the names are those of RecordedQuestion
+
+
+def a_trace(number: int = 0, session_id: str = SESSION, **changes: object) -> Trace:
+    trace = Trace(f"request-{number}", session_id, "robots", NOW + timedelta(seconds=number), {"number": number})
+    return replace(trace, **changes)  # type: ignore[arg-type]  # the names are those of Trace
 
 
 class LibraryContract:
@@ -298,6 +304,61 @@ class LibraryContract:
         await library.add_turn(a_turn(2))
         assert [turn.query for turn in (await library.turns(SESSION))[0]] == ["question 2"]
 
+    async def test_a_conversation_knows_whose_it_is_and_how_long(self, library: Library) -> None:
+        for number in range(3):
+            await library.add_turn(a_turn(number, owner="key-1"))
+        conversation = await library.conversation(SESSION, owner="key-1")
+        assert (conversation.owner, conversation.turns, conversation.topic_summary) == ("key-1", 3, "")
+        assert [turn.owner for turn in (await library.turns(SESSION, owner="key-1"))[0]] == ["key-1"] * 3
+
+    @pytest.mark.parametrize(("mine", "other"), [("key-1", "key-2"), ("key-1", ""), ("", "key-2")])
+    async def test_another_key_finds_no_session_whatever_it_does(self, library: Library, mine: str, other: str) -> None:
+        await library.add_turn(a_turn(0, owner=mine))
+        for ask in (library.conversation, library.turns, library.recent_turns, library.delete_conversation):
+            with pytest.raises(SessionNotFound, match=SESSION):
+                await ask(SESSION, owner=other)
+        with pytest.raises(SessionNotFound, match=SESSION):
+            await library.add_turn(a_turn(60, owner=other))
+        await library.put_topic_summary(SESSION, "stolen", owner=other)
+
+        conversation = await library.conversation(SESSION, owner=mine)
+        assert (conversation.turns, conversation.last_active, conversation.topic_summary) == (1, NOW, "")
+        assert [turn.query for turn in (await library.turns(SESSION, owner=mine))[0]] == ["question 0"]
+
+    async def test_a_session_that_was_erased_may_be_opened_by_another_key(self, library: Library) -> None:
+        await library.add_turn(a_turn(0, owner="key-1"))
+        await library.delete_conversation(SESSION, owner="key-1")
+        await library.add_turn(a_turn(1, owner="key-2"))
+        assert (await library.turns(SESSION, owner="key-2"))[1] == 1
+
+    async def test_of_a_session_that_nobody_has_opened_there_are_no_recent_turns(self, library: Library) -> None:
+        assert await library.recent_turns(SESSION, owner="key-1") == []
+
+    async def test_the_recent_turns_are_the_newest_oldest_first(self, library: Library) -> None:
+        for number in range(7):
+            await library.add_turn(a_turn(number))
+        assert [turn.query for turn in await library.recent_turns(SESSION, limit=2)] == ["question 5", "question 6"]
+        assert await library.recent_turns(SESSION, limit=9) == (await library.turns(SESSION))[0]
+        assert await library.recent_turns(SESSION, limit=0) == []
+
+    async def test_every_turn_can_be_read_page_by_page(self, library: Library) -> None:
+        for number in range(7):
+            await library.add_turn(a_turn(number))
+        pages = [await library.turns(SESSION, limit=3, offset=offset) for offset in (6, 3, 0)]
+        assert [turn.query for turns, _ in pages for turn in turns] == [f"question {number}" for number in range(7)]
+        assert {total for _, total in pages} == {7}
+        assert await library.turns(SESSION, limit=3, offset=7) == ([], 7)
+
+    async def test_a_topic_summary_stays_with_its_conversation(self, library: Library) -> None:
+        await library.add_turn(a_turn(0))
+        await library.put_topic_summary(SESSION, "Robots, and ¿qué?")
+        await library.add_turn(a_turn(1))
+        assert (await library.conversation(SESSION)).topic_summary == "Robots, and ¿qué?"
+        await library.delete_conversation(SESSION)
+        await library.put_topic_summary(SESSION, "too late")
+        with pytest.raises(SessionNotFound):
+            await library.conversation(SESSION)
+
     # --- questions for the author ---
 
     async def test_a_recorded_question_comes_back_whole(self, library: Library) -> None:
@@ -339,6 +400,56 @@ class LibraryContract:
             await library.record_question(a_question(1, book_id), keep_since=NOW)
         await library.delete_book("robots")
         assert await library.recorded_questions(since=NOW) == [a_question(1, "birds")]
+
+    # --- traces ---
+
+    async def test_a_trace_comes_back_whole_by_its_id_or_as_the_newest(self, library: Library) -> None:
+        await library.add_turn(a_turn())
+        first = a_trace(1, record=MappingProxyType({"question": {"text": "¿Qué? 🤖"}, "ranks": [1, None, 0.5]}))
+        await library.put_traces([first, a_trace(2)], keep_since=NOW, most=10)
+        found = await library.trace("request-1")
+        assert found == replace(first, record=dict(first.record))
+        assert await library.trace() == a_trace(2)
+
+    async def test_of_two_traces_with_one_id_the_later_counts(self, library: Library) -> None:
+        await library.add_turn(a_turn())
+        again = a_trace(1, record={"again": True})
+        await library.put_traces([a_trace(1)], keep_since=NOW, most=10)
+        await library.put_traces([again], keep_since=NOW, most=10)
+        assert await library.trace("request-1") == again
+
+    async def test_a_trace_that_nobody_left_is_an_error(self, library: Library) -> None:
+        for request_id in (None, "request-1"):
+            with pytest.raises(NotFound, match="no trace"):
+                await library.trace(request_id)
+
+    async def test_a_deleted_conversation_takes_its_traces_and_no_others(self, library: Library) -> None:
+        other = "11111111-2222-4333-8444-555555555555"
+        await library.add_turn(a_turn())
+        await library.add_turn(a_turn(0, other))
+        await library.put_traces([a_trace(1, other), a_trace(2)], keep_since=NOW, most=10)
+        await library.delete_conversation(SESSION)
+        with pytest.raises(NotFound):
+            await library.trace("request-2")
+        assert await library.trace() == a_trace(1, other)
+
+    async def test_a_trace_that_comes_after_its_conversation_was_deleted_is_not_kept(self, library: Library) -> None:
+        other = "11111111-2222-4333-8444-555555555555"
+        await library.add_turn(a_turn(0, other))
+        await library.put_traces([a_trace(1), a_trace(2, other)], keep_since=NOW, most=10)
+        with pytest.raises(NotFound):
+            await library.trace("request-1")
+        assert await library.trace() == a_trace(2, other)
+
+    async def test_storing_traces_drops_those_that_are_too_old_or_too_many(self, library: Library) -> None:
+        await library.add_turn(a_turn())
+        await library.put_traces([a_trace(number) for number in range(6)], keep_since=NOW, most=10)
+        await library.put_traces([a_trace(9)], keep_since=NOW + timedelta(seconds=2), most=4)
+        left = []
+        for number in (*range(6), 9):
+            with suppress(NotFound):
+                left.append((await library.trace(f"request-{number}")).record["number"])
+        assert left == [3, 4, 5, 9]
 
     async def test_it_answers_a_ping(self, library: Library) -> None:
         await library.ping()

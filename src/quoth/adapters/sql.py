@@ -1,51 +1,54 @@
-"""The relational store in SQLAlchemy Core statements: books, what was ingested, jobs, conversations.
+"""The relational store in SQLAlchemy Core statements: books, what was ingested, jobs, recorded questions; conversations
+are in `sql_conversations.py`.
 
 In and out: domain values, through the `Library` port. Each method hands one function with its statements to the
-database, which runs it off the event loop in a transaction: SQLite (`sqlite.py`) now, PostgreSQL by the same two verbs
-later; the statements are written for both. The tables are in `sql_tables.py`. Nothing above knows that SQL exists.
+database (`database.py`), which runs it off the event loop in a transaction. The tables are in `sql_tables.py`.
+Nothing above knows that SQL exists.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, delete, func, select, update
+from sqlalchemy import Connection, Row, Table, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
-from quoth.adapters.database import Database
+from quoth.adapters import sql_traces
+from quoth.adapters.database import Bounded, Database, delete_from, storable, upsert
+from quoth.adapters.sql_conversations import SqlConversations
 from quoth.adapters.sql_keys import SqlKeys
-from quoth.adapters.sql_tables import (
-    ACTIVE,
-    books,
-    conversations,
-    ingestion_jobs,
-    page_records,
-    recorded_questions,
-    sessions,
-)
+from quoth.adapters.sql_tables import ACTIVE, books, ingestion_jobs, page_records, recorded_questions
 from quoth.adapters.sqlite import SqliteDatabase
-from quoth.domain import Book, Conversation, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
-from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, SessionNotFound, UnknownBook
+from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
+from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
+
+# How long a caller waits for the database.
+SECONDS = 5.0
 
 # Databases limit the number of values in one statement (SQLite 32,766, PostgreSQL 32,767).
 _VALUES_AT_ONCE = 10_000
 
-# What no text column can hold: half of a surrogate pair is not UTF-8, PostgreSQL refuses NUL.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_LARGEST_ID = 2**63 - 1
 
 
-async def open_library(url: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> SqlLibrary:
+async def open_library(
+    url: str,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    seconds: float = SECONDS,
+    pool_size: int = 5,
+) -> SqlLibrary:
     """Connect, bring the tables up to date if they are not, and hand out the store."""
-    database = database_at(url)
+    database = Bounded(database_at(url, seconds=seconds, pool_size=pool_size), seconds)
     try:
         await database.open()
     except QuothError:
@@ -54,21 +57,37 @@ async def open_library(url: str, *, now: Callable[[], datetime] = lambda: dateti
     return SqlLibrary(database, now)
 
 
-def database_at(url: str) -> Database:
-    allowed = "Use sqlite:///path/to/quoth.db."
+def database_at(url: str, *, pool_size: int = 5, seconds: float = SECONDS) -> Database:
+    """The two numbers are for a server: connections at most, and seconds for one statement."""
     try:
         parsed = make_url(url)
     except (sa.ArgumentError, ValueError) as fault:
         # The text itself may hold a password, so it is not repeated.
-        raise BadConfiguration("The database URL cannot be read.", hint=allowed) from fault
-    if parsed.get_backend_name() != "sqlite":
-        raise BadConfiguration(f"This Quoth cannot use a {parsed.get_backend_name()!r} database yet.", hint=allowed)
+        raise BadConfiguration("The database URL cannot be read.", hint=_URLS) from fault
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        return _postgres(parsed, pool_size, seconds)
+    if parsed.drivername != "sqlite":
+        raise BadConfiguration(f"Quoth cannot use a {parsed.drivername!r} database.", hint=_URLS)
     if not parsed.database or parsed.database == ":memory:":
-        raise BadConfiguration("A SQLite database without a file would forget everything.", hint=allowed)
+        raise BadConfiguration("A SQLite database without a file would forget everything.", hint=_URLS)
     return SqliteDatabase(Path(parsed.database).expanduser())
 
 
-class SqlLibrary:
+_URLS = "Use sqlite:///path/to/quoth.db or postgresql+asyncpg://user:password@host/database."
+
+
+def _postgres(url: URL, pool_size: int, seconds: float) -> Database:
+    if find_spec("asyncpg") is None or find_spec("greenlet") is None:
+        raise BadConfiguration(
+            "DATABASE_URL names a PostgreSQL server, but what talks to it is not installed.",
+            hint="Install it: pip install 'quoth[postgres]'. Without DATABASE_URL a file is used.",
+        )
+    from quoth.adapters.postgres import PostgresDatabase
+
+    return PostgresDatabase(url, pool_size=pool_size, seconds=seconds)
+
+
+class SqlLibrary(SqlConversations):
     """`ports.Library` on a relational database."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
@@ -93,14 +112,14 @@ class SqlLibrary:
         return Book(**row._mapping)
 
     async def books(self) -> list[Book]:
-        query = select(books).order_by(books.c.book_id)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Book(**row._mapping) for row in rows]
+        rows = await self._database.read(lambda connection: connection.execute(select(books)).all())
+        # Sorted here, since databases sort by the language they were made for.
+        return sorted((Book(**row._mapping) for row in rows), key=lambda book: book.book_id)
 
     async def delete_book(self, book_id: str) -> None:
         def work(connection: Connection) -> None:
             tables = (books, page_records, ingestion_jobs, recorded_questions)
-            if not sum(_delete(connection, table, table.c.book_id == book_id) for table in tables):
+            if not sum(delete_from(connection, table, table.c.book_id == book_id) for table in tables):
                 raise _no_book(book_id)
 
         await self._database.write(work)
@@ -120,7 +139,7 @@ class SqlLibrary:
         def work(connection: Connection) -> None:
             for start in range(0, len(source_files), _VALUES_AT_ONCE):
                 named = page_records.c.source_file.in_(source_files[start : start + _VALUES_AT_ONCE])
-                _delete(connection, page_records, page_records.c.book_id == book_id, named)
+                delete_from(connection, page_records, page_records.c.book_id == book_id, named)
 
         if source_files:
             await self._database.write(work)
@@ -142,6 +161,8 @@ class SqlLibrary:
                 raise _no_job(job.job_id)
 
     async def job(self, job_id: int) -> IngestJob:
+        if job_id > _LARGEST_ID:  # a reader may ask for any number
+            raise _no_job(job_id)
         query = select(ingestion_jobs).where(ingestion_jobs.c.job_id == job_id)
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None:
@@ -162,7 +183,7 @@ class SqlLibrary:
             update(ingestion_jobs)
             .where(ingestion_jobs.c.book_id == book_id, ingestion_jobs.c.status.in_(ACTIVE))
             # `duration_seconds` stays empty: when the process died is not known.
-            .values(status="failed", error_message=_storable(reason), completed_at=self._now())
+            .values(status="failed", error_message=storable(reason), completed_at=self._now())
         )
         return await self._database.write(lambda connection: connection.execute(statement).rowcount)
 
@@ -179,48 +200,12 @@ class SqlLibrary:
             which = f"job {row.job_id} is {row.status}" if row else "by a job that has just ended"
             raise Conflict(f"Book {book_id!r} is being ingested: {which}.") from fault
 
-    # --- conversations ---
-
-    async def add_turn(self, turn: Turn) -> Turn:
-        session = {"session_id": turn.session_id, "created_at": turn.timestamp, "last_active": turn.timestamp}
-
-        def work(connection: Connection) -> int:
-            connection.execute(_touch_session(connection.dialect.name), session)
-            turn_id: int = connection.execute(_ADD_TURN, _turn_row(turn)).scalar_one()
-            return turn_id
-
-        return replace(turn, turn_id=await self._database.write(work))
-
-    async def conversation(self, session_id: str) -> Conversation:
-        query = select(sessions).where(sessions.c.session_id == session_id)
-        row = await self._database.read(lambda connection: connection.execute(query).first())
-        if row is None:
-            raise _no_session(session_id)
-        return Conversation(**row._mapping)
-
-    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
-        # One statement, so that the count and the turns are of the same moment on every database.
-        mine = conversations.c.session_id == session_id
-        total = select(func.count()).select_from(conversations).where(mine).scalar_subquery().label("total")
-        query = select(conversations, total).where(mine).order_by(conversations.c.id.desc()).limit(max(limit, 1))
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        if not rows:
-            raise _no_session(session_id)
-        return [_turn(row) for row in reversed(rows[:limit])], rows[0].total
-
-    async def delete_conversation(self, session_id: str) -> None:
-        # The turns go with it: ON DELETE CASCADE.
-        if not await self._database.write(
-            lambda connection: _delete(connection, sessions, sessions.c.session_id == session_id)
-        ):
-            raise _no_session(session_id)
-
     # --- questions for the author ---
 
     async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
         def work(connection: Connection) -> None:
             connection.execute(recorded_questions.insert(), _question_row(question))
-            _delete(connection, recorded_questions, recorded_questions.c.asked_at < keep_since)
+            delete_from(connection, recorded_questions, recorded_questions.c.asked_at < keep_since)
 
         await self._database.write(work)
 
@@ -236,8 +221,18 @@ class SqlLibrary:
 
     async def forget_questions(self, *, before: datetime) -> int:
         return await self._database.write(
-            lambda connection: _delete(connection, recorded_questions, recorded_questions.c.asked_at < before)
+            lambda connection: delete_from(connection, recorded_questions, recorded_questions.c.asked_at < before)
         )
+
+    # --- traces ---
+
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        await self._database.write(
+            lambda connection: sql_traces.store(connection, traces, keep_since=keep_since, most=most)
+        )
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        return await self._database.read(lambda connection: sql_traces.newest(connection, request_id))
 
     # --- the store itself ---
 
@@ -250,20 +245,10 @@ class SqlLibrary:
 
 # --- statements; built once, because building one costs more than running it ---
 
-_ADD_TURN = conversations.insert().returning(conversations.c.id)
-
-
-@cache
-def _upsert(dialect: str, table: Table) -> Insert:
-    """An INSERT that can say ON CONFLICT. Each database has its own class for the same words."""
-    if dialect == "sqlite":
-        return Insert(table)
-    raise BadConfiguration(f"Quoth cannot use a {dialect!r} database.")
-
 
 @cache
 def _replace_all(dialect: str, table: Table) -> Insert:
-    statement = _upsert(dialect, table)
+    statement = upsert(dialect, table)
     keys = [column.name for column in table.primary_key]
     rest = {column.name: statement.excluded[column.name] for column in table.c if column.name not in keys}
     return statement.on_conflict_do_update(index_elements=keys, set_=rest)
@@ -274,26 +259,7 @@ def _put(connection: Connection, table: Table) -> Insert:
     return _replace_all(connection.dialect.name, table)
 
 
-@cache
-def _touch_session(dialect: str) -> Insert:
-    """Open the session, or note that it was active; clocks of two processes may differ, so it never goes back."""
-    statement = _upsert(dialect, sessions)
-    return statement.on_conflict_do_update(
-        index_elements=[sessions.c.session_id],
-        set_={"last_active": statement.excluded.last_active},
-        where=statement.excluded.last_active > sessions.c.last_active,
-    )
-
-
-def _delete(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
-    return connection.execute(delete(table).where(*conditions)).rowcount
-
-
 # --- rows ---
-
-
-def _storable(text: str) -> str:
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def _page_record_row(record: PageRecord) -> dict[str, Any]:
@@ -308,7 +274,7 @@ def _job_row(job: IngestJob) -> dict[str, Any]:
     row = _values(job)
     del row["job_id"]
     row["notices"] = [asdict(notice) for notice in job.notices]
-    row["error_message"] = None if job.error_message is None else _storable(job.error_message)
+    row["error_message"] = None if job.error_message is None else storable(job.error_message)
     return row
 
 
@@ -316,33 +282,10 @@ def _job(row: Row[*tuple[Any, ...]]) -> IngestJob:
     return IngestJob(**{**row._mapping, "notices": tuple(Notice(**notice) for notice in row.notices)})
 
 
-def _turn_row(turn: Turn) -> dict[str, Any]:
-    return {
-        "session_id": turn.session_id,
-        "timestamp": turn.timestamp,
-        "query": _storable(turn.query),
-        "response": _storable(turn.response),
-        "sources": [dict(source) for source in turn.sources],
-        "metadata": dict(turn.metadata),
-    }
-
-
-def _turn(row: Row[*tuple[Any, ...]]) -> Turn:
-    return Turn(
-        session_id=row.session_id,
-        timestamp=row.timestamp,
-        query=row.query,
-        response=row.response,
-        sources=tuple(row.sources),
-        metadata=row._mapping["metadata"],
-        turn_id=row.id,
-    )
-
-
 def _question_row(question: RecordedQuestion) -> dict[str, Any]:
-    texts = {"question": _storable(question.question), "searched": _storable(question.searched)}
+    texts = {"question": storable(question.question), "searched": storable(question.searched)}
     lists = {
-        "missing_terms": [_storable(term) for term in question.missing_terms],
+        "missing_terms": [storable(term) for term in question.missing_terms],
         "nearest": list(question.nearest),
     }
     return {**_values(question), **texts, **lists}
@@ -363,7 +306,3 @@ def _no_book(book_id: str) -> UnknownBook:
 
 def _no_job(job_id: int) -> NotFound:
     return NotFound(f"There is no ingestion job {job_id}.", hint="`quoth status` lists the last ones.")
-
-
-def _no_session(session_id: str) -> SessionNotFound:
-    return SessionNotFound(f"There is no session {session_id}.", hint="Ask without session_id to start a new one.")

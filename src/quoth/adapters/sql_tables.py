@@ -1,8 +1,8 @@
 """The tables of the relational store, as SQLAlchemy metadata.
 
-`sql.py` writes its statements against these; the migrations create them. A migration never imports this module: it is
-frozen history, this is the present, and a test proves that the two agree. Names are S0's where S0 names them
-(`sessions`, `conversations`) and S3's for what was ingested.
+`sql.py` and `sql_conversations.py` write their statements against these; the migrations create them. A migration never
+imports this module: it is frozen history, this is the present, and a test proves that the two agree. Names are S0's
+where S0 names them (`sessions`, `conversations`) and S3's for what was ingested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0004"
+SCHEMA_VERSION = "0005"
 
 metadata = MetaData()
 
@@ -139,6 +139,10 @@ sessions = Table(
     Column("session_id", String(36), primary_key=True),
     Column("created_at", UtcTime, nullable=False),
     Column("last_active", UtcTime, nullable=False),
+    Column("owner", String(200), nullable=False, server_default=text("''")),  # the key that opened it
+    Column(
+        "topic_summary", Text, nullable=False, server_default=text("''")
+    ),  # by a model; empty: from the cited headings
 )
 
 conversations = Table(
@@ -197,4 +201,20 @@ key_spending = Table(
     Column("key_id", String(32), ForeignKey("access_keys.key_id", ondelete="CASCADE"), primary_key=True),
     Column("day", Date, primary_key=True),
     Column("answers", Integer, nullable=False),
+)
+
+# An id may come twice, from a client that sends its own: the newest counts.
+traces = Table(
+    "traces",
+    metadata,
+    Column("id", _RowId, primary_key=True, autoincrement=True),
+    Column("request_id", String(36), nullable=False),
+    Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
+    Column("book_id", String(200), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("record", Json, nullable=False),
+    Index("idx_traces_request", "request_id"),
+    Index("idx_traces_session", "session_id"),
+    Index("idx_traces_created", "created_at"),
+    sqlite_autoincrement=True,
 )

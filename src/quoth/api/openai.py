@@ -13,22 +13,22 @@ from dataclasses import replace
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
+from quoth.api.asking import answered, streamed
 from quoth.api.bodies import documented, read_body
 from quoth.api.books import status_of
-from quoth.api.chat import AnswerEvents, until_retrieved
 from quoth.api.openai_schemas import COMPLETION, ModelResponse, ModelsResponse, openai_answers
 from quoth.api.parts import owner_of, quoth_of
-from quoth.api.problems import log_fault, problem, request_id_of
-from quoth.api.sse import Event, EventStream
+from quoth.api.problems import request_id_of
+from quoth.api.sse import Event
 from quoth.bootstrap import Quoth
 from quoth.completions import PREFIX, Chunks, CompletionRequest, completion_view, model_view
-from quoth.domain import Book, Delta, Done, Question
-from quoth.errors import QuothError
+from quoth.domain import AnswerEvent, Book, Delta, Done, Question, Retrieved
 from quoth.views import View
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 END = b"data: [DONE]\n\n"
+UNNAMED = ""  # OpenAI names no events
 
 
 async def read_question(request: Request) -> tuple[CompletionRequest, Question]:
@@ -60,28 +60,22 @@ async def completions(request: Request) -> Response:
     asked, question = await read_question(request)
     name = f"chatcmpl-{question.request_id}"
     if not asked.stream:
-        answer = await quoth.conversations.answer(question)
+        answer = await answered(request, question)
         return JSONResponse(completion_view(answer, completion_id=name, model=asked.model))
     chunks = Chunks(completion_id=name, model=asked.model, created=quoth.clock.now(), with_usage=asked.with_usage)
-    events = quoth.conversations.ask(question)
-    await until_retrieved(events)
-
-    def explain(error: QuothError) -> View:
-        log_fault(error)
-        return problem(error, request_id=question.request_id, instance=request.url.path)
-
-    return EventStream(chunked(events, chunks), explain=explain, farewell=END)
+    return await streamed(request, question, dress=lambda events: chunked(events, chunks), found=UNNAMED, farewell=END)
 
 
-async def chunked(events: AnswerEvents, chunks: Chunks) -> AsyncGenerator[Event, None]:
+async def chunked(events: AsyncGenerator[AnswerEvent], chunks: Chunks) -> AsyncGenerator[Event]:
     async with aclosing(events):
-        yield "", chunks.opening()
         async for event in events:
-            if isinstance(event, Delta):
-                yield "", chunks.words(event.text)
+            if isinstance(event, Retrieved):
+                yield UNNAMED, chunks.opening()
+            elif isinstance(event, Delta):
+                yield UNNAMED, chunks.words(event.text)
             elif isinstance(event, Done):
                 for chunk in chunks.closing(event.answer):
-                    yield "", chunk
+                    yield UNNAMED, chunk
 
 
 @router.get("/models", responses=openai_answers(ModelsResponse, 503))

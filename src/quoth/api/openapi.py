@@ -35,10 +35,10 @@ from quoth.errors import (
     UnknownBook,
     UnsupportedMediaType,
 )
-from quoth.requests import ChatRequest, IngestRequest, SearchRequest
+from quoth.requests import ChatRequest, IngestRequest, RunRequest, SearchRequest
 
 EXAMPLES = Path(__file__).parent / "examples.json"
-OURS = (ChatRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
+OURS = (ChatRequest, RunRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
 REQUEST_ID = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
 
 # One of the errors that each status may mean.

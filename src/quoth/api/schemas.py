@@ -78,6 +78,8 @@ class ResponseMetadata(Documented):
     retrieval_count: int
     mode: AnswerMode
     low_confidence: bool
+    disclaimer: str | None = Field(description="What to tell the reader of an answer of low confidence")
+    interrupted: bool = Field(description="It broke off: the reader left, or the model did not come to an end")
     request_id: UUID
     book_id: str
     searched_query: str = Field(
@@ -216,6 +218,8 @@ class HistoryEntry(Documented):
     response: str
     sources: list[SourceCitation | SelectedTextCitation]
     unsupported: list[UnsupportedSentence] = Field(description="Sentences of the response that its sources do not say")
+    interrupted: bool = Field(description="The response broke off here")
+    disclaimer: str | None
 
 
 class HistoryResponse(Documented):
@@ -299,11 +303,23 @@ class ServiceStatus(Documented):
     error: str | None
 
 
+class Answering(Documented):
+    """Ours, over S0's: what to expect of the answers."""
+
+    mode: Literal["full", "extractive"] = Field(description="A language model writes, or the book's own sentences")
+    model: str | None
+    embedder: str
+    calibration: Literal["fitted", "unfitted"] = Field(
+        description="unfitted: nobody has measured what this embedder's scores mean, so confidence is a careful guess"
+    )
+
+
 class HealthResponse(Documented):
     status: Health
     timestamp: datetime
     services: dict[str, ServiceStatus]
     version: str
+    answering: Answering
 
 
 class ReadyResponse(Documented):
@@ -346,6 +362,14 @@ JOB_EVENTS: Responses = {
         "content": events("progress", "completed", "failed", "error"),
     },
     **problems(400, 404, 503),
+}
+
+EXPOSITION: Responses = {
+    200: {
+        "description": "Prometheus' text format",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    },
+    **problems(),
 }
 
 TEXT: Responses = {

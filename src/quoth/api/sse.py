@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -20,13 +20,16 @@ from quoth.errors import QuothError
 logger = logging.getLogger(__name__)
 
 HEARTBEAT = 15.0
+MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
 Event = tuple[str, Mapping[str, Any]]
+
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one for each event
 
 
 def frame(name: str, data: Mapping[str, Any]) -> bytes:
     """Without a name it is the plain message of protocols that name no events."""
     named = f"event: {name}\n" if name else ""
-    return f"{named}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return f"{named}data: {_encoded(data)}\n\n".encode()
 
 
 class EventStream(Response):
@@ -43,23 +46,27 @@ class EventStream(Response):
         *,
         explain: Callable[[QuothError], Mapping[str, Any]],
         heartbeat: float = HEARTBEAT,
+        opening: Sequence[Event] = (),
         farewell: bytes = b"",
     ) -> None:
-        """`farewell` is sent as it is once all events are out."""
+        """`opening`: events that were read already, sent first. `farewell` is sent as it is once all events are out."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
+        self._opening = opening
         self._explain = explain
         self._heartbeat = heartbeat
         self._farewell = farewell
         self._last_sent = 0.0
+        self._waiting = bytearray()
+        self._ready, self._room = asyncio.Event(), asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             self._last_sent = asyncio.get_running_loop().time()
             writing = asyncio.create_task(self._write(send))
-            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_disconnected(receive))]
+            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(disconnected(receive))]
             try:
                 await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -72,15 +79,40 @@ class EventStream(Response):
                 logger.info("the reader left; the answer was stopped")
 
     async def _write(self, send: Send) -> None:
+        """What is ready together leaves together: words that a model wrote in one breath cost one packet."""
+        gathering = asyncio.create_task(self._gather())
         try:
-            async for name, data in self._events:
-                await self._send(send, frame(name, data))
-        except QuothError as error:
-            await self._send(send, frame("error", self._explain(error)))
-        else:
-            if self._farewell:
-                await self._send(send, self._farewell)
+            while self._waiting or not gathering.done():
+                await self._ready.wait()
+                self._ready.clear()
+                block, self._waiting = bytes(self._waiting), bytearray()
+                self._room.set()
+                if block:
+                    await self._send(send, block)
+            gathering.result()
+        finally:
+            gathering.cancel()
+            await asyncio.wait([gathering])
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _gather(self) -> None:
+        try:
+            for event in self._opening:
+                await self._put(frame(*event))
+            async for event in self._events:
+                await self._put(frame(*event))
+            await self._put(self._farewell)
+        except QuothError as error:
+            self._waiting += frame("error", self._explain(error))
+        finally:
+            self._ready.set()
+
+    async def _put(self, block: bytes) -> None:
+        self._waiting += block
+        self._ready.set()
+        if len(self._waiting) > MOST_WAITING:
+            self._room.clear()
+            await self._room.wait()
 
     async def _beat(self, send: Send) -> None:
         """A comment after each silence, so that proxies keep the connection open. Frames are sent whole, so a beat
@@ -97,6 +129,6 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -47,8 +47,8 @@ def print_basis(answer: Answer) -> None:
     """What stands below the words of an answer: how far to trust it, its sources, or where to look instead."""
     if answer.grounding.removed:
         typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were taken out.)", dim=True))
-    if answer.verdict.level == "low" and answer.citations:
-        typer.echo(styled("\n(The book touches on this only loosely: check the sources.)", dim=True))
+    if answer.disclaimer:
+        typer.echo(styled(f"\n({answer.disclaimer})", dim=True))
     if answer.citations:
         typer.echo("\n---\n**Sources:**")
         for citation in answer.citations:

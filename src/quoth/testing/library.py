@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from quoth.domain import Book, Conversation, IngestJob, PageRecord, RecordedQuestion, Turn
+from quoth.domain import Book, Conversation, IngestJob, PageRecord, RecordedQuestion, Trace, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 from quoth.testing.keys import MemoryKeys
 
@@ -27,6 +27,7 @@ class MemoryLibrary:
         self._conversations: dict[str, Conversation] = {}
         self._turns: dict[str, list[Turn]] = {}
         self._questions: list[RecordedQuestion] = []
+        self._traces: list[Trace] = []
         self._numbered_jobs = 0
         self._numbered_turns = 0
         self._keys = MemoryKeys()
@@ -99,37 +100,52 @@ class MemoryLibrary:
         return len(dead)
 
     async def add_turn(self, turn: Turn) -> Turn:
+        known = self._conversations.get(turn.session_id)
+        if known is None:
+            known = Conversation(turn.session_id, turn.timestamp, turn.timestamp, turn.owner)
+        elif known.owner != turn.owner:
+            raise _no_session(turn.session_id)
         self._numbered_turns += 1
         turn = replace(turn, turn_id=self._numbered_turns)
-        known = self._conversations.get(turn.session_id)
-        self._conversations[turn.session_id] = (
-            replace(known, last_active=max(known.last_active, turn.timestamp))
-            if known
-            else Conversation(turn.session_id, turn.timestamp, turn.timestamp)
-        )
         as_stored = replace(
             turn,
             sources=tuple(json.loads(json.dumps([dict(source) for source in turn.sources]))),
             metadata=json.loads(json.dumps(dict(turn.metadata))),
         )
         self._turns.setdefault(turn.session_id, []).append(as_stored)
+        self._conversations[turn.session_id] = replace(
+            known, last_active=max(known.last_active, turn.timestamp), turns=len(self._turns[turn.session_id])
+        )
         return turn
 
-    async def conversation(self, session_id: str) -> Conversation:
+    async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
         if session_id not in self._conversations:
-            raise SessionNotFound(f"There is no session {session_id}.")
-        return self._conversations[session_id]
+            return []
+        return (await self.turns(session_id, owner=owner, limit=limit))[0]
 
-    async def turns(self, session_id: str, *, limit: int = 50) -> tuple[list[Turn], int]:
-        if session_id not in self._turns:
-            raise SessionNotFound(f"There is no session {session_id}.")
+    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
+        known = self._conversations.get(session_id)
+        if known is None or known.owner != owner:
+            raise _no_session(session_id)
+        return known
+
+    async def turns(
+        self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
+    ) -> tuple[list[Turn], int]:
+        await self.conversation(session_id, owner=owner)
         turns = self._turns[session_id]
-        return turns[max(0, len(turns) - limit) :], len(turns)
+        end = max(0, len(turns) - offset)
+        return turns[max(0, end - limit) : end], len(turns)
 
-    async def delete_conversation(self, session_id: str) -> None:
-        if session_id not in self._conversations:
-            raise SessionNotFound(f"There is no session {session_id}.")
+    async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
+        known = self._conversations.get(session_id)
+        if known is not None and known.owner == owner:
+            self._conversations[session_id] = replace(known, topic_summary=text)
+
+    async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
+        await self.conversation(session_id, owner=owner)
         del self._conversations[session_id], self._turns[session_id]
+        self._traces = [trace for trace in self._traces if trace.session_id != session_id]
 
     async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
         self._questions.append(question)
@@ -147,6 +163,19 @@ class MemoryLibrary:
         self._questions = kept
         return gone
 
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        for trace in traces:
+            if trace.session_id in self._conversations:
+                self._traces.append(replace(trace, record=json.loads(json.dumps(dict(trace.record)))))
+        kept = [trace for trace in self._traces if trace.created_at >= keep_since]
+        self._traces = kept[max(0, len(kept) - most) :]
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        for trace in reversed(self._traces):
+            if request_id in (None, trace.request_id):
+                return trace
+        raise NotFound(f"There is no trace of {request_id}.")
+
     async def ping(self) -> None:
         return
 
@@ -158,3 +187,7 @@ class MemoryLibrary:
             same_book = other.book_id == job.book_id and other.job_id != job.job_id
             if same_book and job.status in _ACTIVE and other.status in _ACTIVE:
                 raise Conflict(f"Book {job.book_id!r} is being ingested: job {other.job_id} is {other.status}.")
+
+
+def _no_session(session_id: str) -> SessionNotFound:
+    return SessionNotFound(f"There is no session {session_id}.")

@@ -114,9 +114,9 @@ export class Talk {
     let finished = false;
     for await (const { name, data } of this.server.stream("chat/stream", body, this.asking.signal)) {
       if (name === "error") throw data;
+      if (name === "retrieval") sessionStorage.setItem(key, data.session_id); // who stops the answer can still ask on
       if (name === "done") {
         finished = true;
-        sessionStorage.setItem(key, data.session_id);
         this.spoken.textContent = data.answer ?? data.fallback_message;
       }
       turn.take(name, data);

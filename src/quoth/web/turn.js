@@ -56,12 +56,14 @@ export class Turn {
   }
 
   // An exchange of the past.
-  restore({ response, unsupported, sources }) {
+  restore({ response, unsupported, sources, interrupted, disclaimer }) {
     this.text = response;
     this.unsupported = unsupported;
     this.cite(sources);
+    if (interrupted) return this.interrupted();
     this.settle();
-    if (!sources.length) this.refuse();
+    if (!sources.length) return this.refuse();
+    if (disclaimer) this.below.replaceChildren(element("p", { className: "caution" }, disclaimer));
   }
 
   stage(stage) {
@@ -174,7 +176,8 @@ export class Turn {
     const { removed, total } = body.grounding;
     this.below.replaceChildren(
       ...[
-        body.metadata.low_confidence && element("p", { className: "caution" }, "The book touches on this only loosely. Read the sources before you rely on it."),
+        body.metadata.disclaimer && element("p", { className: "caution" }, body.metadata.disclaimer),
+        body.metadata.interrupted && element("p", { className: "caution" }, body.fallback_message),
         this.unsupported.length > 0 && this.doubts(total),
         removed > 0 && element("p", { className: "caution" }, `${removed} ${removed === 1 ? "sentence that" : "sentences that"} no source supports ${removed === 1 ? "was" : "were"} taken out.`),
         this.facts(body),

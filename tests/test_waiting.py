@@ -1,0 +1,170 @@
+"""Nothing outside can keep a reader waiting for ever: each part that hangs is said to be down in its time."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.library_contract import SESSION, a_turn
+from doors import ASKED, REFUSAL, Doors, check_problem, opened
+from quoth.adapters.database import Bounded
+from quoth.adapters.sql import SqlLibrary, open_library
+from quoth.adapters.sqlite import SqliteDatabase
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import IndexHits, IndexQuery
+from quoth.errors import IndexUnavailable, LibraryUnavailable
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+from quoth.waiting import within
+from samples import TickingClock
+
+LATE = LibraryUnavailable("late")
+
+
+async def test_what_takes_too_long_is_the_outage_and_is_stopped() -> None:
+    stopped = asyncio.Event()
+
+    async def work() -> None:
+        async with within(0.01, LATE):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+    with pytest.raises(LibraryUnavailable, match="late"):
+        await work()
+    assert stopped.is_set()
+
+
+async def test_a_time_limit_of_somebody_else_stays_his() -> None:
+    with pytest.raises(TimeoutError):
+        async with within(60, LATE):
+            raise TimeoutError
+
+
+async def test_a_caller_who_is_cancelled_is_cancelled_and_not_told_of_an_outage() -> None:
+    async def wait() -> None:
+        async with within(60, LATE):
+            await asyncio.Event().wait()
+
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> SqliteDatabase:
+    database = SqliteDatabase(tmp_path / "quoth.db")
+    await database.open()
+    return database
+
+
+async def test_a_database_that_hangs_is_an_outage_in_its_time_and_heals(database: SqliteDatabase) -> None:
+    library = SqlLibrary(Bounded(database, 0.05), TickingClock().now)
+    begun, let_go = threading.Event(), threading.Event()
+
+    def hang(connection: object) -> None:
+        begun.set()
+        let_go.wait(30)
+
+    hanging = asyncio.create_task(database.write(hang))
+    await asyncio.to_thread(begun.wait, 10)
+    with pytest.raises(LibraryUnavailable, match=r"did not answer within 0\.05 seconds") as told:
+        await library.add_turn(a_turn())
+    assert told.value.retryable
+    let_go.set()
+    await hanging
+    await library.add_turn(a_turn(1))
+    turns, _ = await library.turns(SESSION)
+    assert [turn.query for turn in turns] == ["question 1"]  # what was given up was never begun
+    await library.close()
+
+
+async def test_a_read_that_hangs_is_an_outage_too(database: SqliteDatabase) -> None:
+    bounded = Bounded(database, 0.05)
+    let_go = threading.Event()
+    with pytest.raises(LibraryUnavailable, match="did not answer"):
+        await bounded.read(lambda connection: let_go.wait(30))
+    let_go.set()
+    await bounded.close()
+
+
+async def test_a_reader_is_told_of_a_database_that_is_locked_for_long(tmp_path: Path) -> None:
+    path = tmp_path / "quoth.db"
+    library = await open_library(f"sqlite:///{path}", seconds=0.2)
+    async with opened(tmp_path, library=library) as doors:
+        blocker = sqlite3.connect(path, isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        problem = check_problem(await doors.client.post("/chat", json={"query": ASKED}), 503, "SERVICE_UNAVAILABLE")
+        assert REFUSAL not in str(problem)
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        await asyncio.to_thread(_until_free, path)
+        assert (await doors.ask())["should_answer"]
+
+
+def _until_free(path: Path) -> None:
+    """The write that was given up may still hold the file for a moment."""
+    with sqlite3.connect(path, isolation_level=None, timeout=20) as file:
+        file.execute("BEGIN IMMEDIATE")
+        file.execute("ROLLBACK")
+    file.close()
+
+
+class Hanging(MemoryIndex):
+    def __init__(self, call: str) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self._call = call
+        self.hangs = False
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        await self._hang("search")
+        return await super().search(query)
+
+    async def chunks(self, book_id: str, ids: Any) -> Any:
+        await self._hang("chunks")
+        return await super().chunks(book_id, ids)
+
+    async def idf(self, book_id: str, term_ids: Any) -> Any:
+        await self._hang("idf")
+        return await super().idf(book_id, term_ids)
+
+    async def _hang(self, call: str) -> None:
+        if self.hangs and call == self._call:
+            await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("call", ["search", "chunks", "idf"])
+@pytest.mark.parametrize("door", ["/chat", "/chat/stream", "/search"])
+async def test_an_index_that_hangs_is_an_outage_in_its_time(tmp_path: Path, call: str, door: str) -> None:
+    index = Hanging(call)
+    async with opened(tmp_path, index=index, settings={"index_timeout": 0.1}) as doors:
+        await doors.ask(session_id=SESSION)
+        index.hangs = True
+        body = {"query": ASKED} if door == "/search" else {"query": "and what about volatile?", "session_id": SESSION}
+        response = await doors.client.post(door, json=body)
+        check_problem(response, 503, "QDRANT_UNAVAILABLE")
+        index.hangs = False
+        assert (await doors.ask(session_id=SESSION))["should_answer"]
+
+
+async def test_pointing_at_a_source_in_an_index_that_hangs_is_an_outage(tmp_path: Path) -> None:
+    index = Hanging("chunks")
+    async with opened(tmp_path, index=index, settings={"index_timeout": 0.1}) as doors:
+        await doors.ask(session_id=SESSION)
+        index.hangs = True
+        with pytest.raises(IndexUnavailable):
+            await _pointing(doors)
+
+
+async def _pointing(doors: Doors) -> None:
+    from samples import question
+
+    await doors.quoth.conversations.answer(question("Tell me more about the first source", session_id=SESSION))
