@@ -19,7 +19,7 @@ hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, 
 hypothesis.settings.register_profile("explore", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
-OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL")
+OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
 
 
 @pytest.hookimpl(wrapper=True)

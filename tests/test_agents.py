@@ -23,11 +23,10 @@ from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, 
 from quoth.agents import LISTED, address, place_of
 from quoth.api.schemas import ChatResponse, Problem
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery, PageRecord, Turn
+from quoth.domain import IndexHits, IndexQuery, PageRecord
 from quoth.errors import IndexUnavailable, QuothError, WrongUsage
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
-from quoth.testing.library import MemoryLibrary
 
 MODES = ["legacy", "2026-07-28"]  # with the handshake of older clients, and without
 HERE = {"host": "localhost"}
@@ -308,31 +307,31 @@ async def test_where_keys_are_needed_any_name_will_do(tmp_path: Path) -> None:
         assert (await rpc(doors, PING, host="books.example.com")).status_code == 401
 
 
-class SlowLibrary(MemoryLibrary):
-    """Remembering never ends by itself; tells when it was begun and when it was given up."""
+class SlowIndex(MemoryIndex):
+    """Searching never ends by itself; tells when it was begun and when it was given up."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(fingerprint_of(FakeEmbedder()))
         self.begun = asyncio.Event()
         self.given_up = asyncio.Event()
 
-    async def add_turn(self, turn: Turn) -> Turn:
+    async def search(self, query: IndexQuery) -> IndexHits:
         self.begun.set()
         try:
             await asyncio.Event().wait()
         finally:
             self.given_up.set()
-        return turn
+        return IndexHits((), (), 0)
 
 
 async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
-    library = SlowLibrary()
+    index = SlowIndex()
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
-    async with opened(tmp_path, library=library) as doors, served(doors.quoth) as at, httpx2.AsyncClient() as client:
+    async with opened(tmp_path, index=index) as doors, served(doors.quoth) as at, httpx2.AsyncClient() as client:
         asking = asyncio.create_task(client.post(f"{at}/mcp", json=call, headers={"accept": ACCEPT["accept"]}))
-        await asyncio.wait_for(library.begun.wait(), timeout=10)
+        await asyncio.wait_for(index.begun.wait(), timeout=10)
         asking.cancel()
-        await asyncio.wait_for(library.given_up.wait(), timeout=2)
+        await asyncio.wait_for(index.given_up.wait(), timeout=2)
 
 
 # --- over standard input and output -----------------------------------------------------------------------------------

@@ -170,6 +170,7 @@ BOOK_DOORS: list[tuple[str, str, dict[str, object]]] = [
     ("POST", "/chat/stream", {"query": ASKED}),
     ("POST", "/search", {"text": ASKED}),
 ]
+READING_DOORS = ["/context/any", "/lesson/any", "/llms.txt", "/llms-full.txt"]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), BOOK_DOORS)
@@ -186,7 +187,8 @@ async def test_a_key_of_one_book_sees_no_other(two_books: Doors, method: str, pa
 
 async def test_a_key_of_one_book_reads_no_chunk_and_no_page_of_another(two_books: Doors) -> None:
     bound = await a_key(two_books, book_id="book-2")
-    for path in ("/context/any?book_id=book", "/lesson/any?book_id=book"):
+    others = [*(f"{path}?book_id=book" for path in READING_DOORS), "/books/book/llms.txt", "/v1/models/quoth/book"]
+    for path in others:
         check_problem(await two_books.client.get(path, headers=bound), 404, "UNKNOWN_BOOK")
 
 
@@ -218,6 +220,33 @@ async def test_an_ingest_key_of_one_book_sees_and_starts_jobs_of_no_other(two_bo
     check_problem(await client.get("/ingestion/changes?book_id=book", headers=bound), 404, "UNKNOWN_BOOK")
     for body in ({"book_id": "book"}, {"book_id": "book", "path": "docs"}, {"book_id": "new", "path": "docs"}):
         check_problem(await client.post("/ingestion/jobs", json=body, headers=bound), 404, "UNKNOWN_BOOK")
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+SESSION_DOORS = [
+    ("GET", f"/history/{SESSION}"),
+    ("GET", f"/session/{SESSION}"),
+    ("GET", f"/session/{SESSION}/history"),
+    ("DELETE", f"/session/{SESSION}"),
+]
+TALKING = ["/chat", "/chat/stream", "/chat/run"]
+
+
+async def test_a_session_belongs_to_the_key_that_opened_it_and_is_not_there_for_others(doors: Doors) -> None:
+    mine, other, admin = await a_key(doors), await a_key(doors), await a_key(doors, "admin")
+    said = {"query": ASKED, "session_id": SESSION}
+    assert (await doors.client.post("/chat", json=said, headers=mine)).status_code == 200
+    for stranger in (other, admin):
+        for method, path in SESSION_DOORS:
+            response = await doors.client.request(method, path, headers=stranger)
+            check_problem(response, 404, "SESSION_NOT_FOUND")
+        for path in TALKING:
+            response = await doors.client.post(path, json=said, headers=stranger)
+            check_problem(response, 404, "SESSION_NOT_FOUND")
+    told = (await doors.client.get(f"/history/{SESSION}", headers=mine)).json()
+    assert told["total_entries"] == 1
+    assert (await doors.client.delete(f"/session/{SESSION}", headers=mine)).status_code == 204
 
 
 # --- public keys -----------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "POST /ingestion/webhook/github",
         "GET /health",
         "GET /healthz",
+        "GET /metrics",
         "GET /readyz",
     }
 

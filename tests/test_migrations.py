@@ -39,7 +39,7 @@ def test_the_version_in_the_code_is_the_head_of_the_migrations() -> None:
 
 def test_versions_are_numbered_one_after_the_other() -> None:
     known = migrations.known_versions()
-    assert known == sorted(known)
+    assert known == [f"{number:04}" for number in range(1, len(known) + 1)]
 
 
 def test_the_migrated_schema_is_exactly_that_of_the_tables(connection: Connection) -> None:

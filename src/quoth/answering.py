@@ -23,6 +23,7 @@ from quoth.domain import (
     Message,
     ModelText,
     ModelTurn,
+    ModelWork,
     Passage,
     Question,
     Tool,
@@ -34,6 +35,7 @@ from quoth.grounding import GroundingPolicy, Writing
 from quoth.payload import passes
 from quoth.ports import ChatModel, ChunkIndex, Library
 from quoth.retrieval import Retriever
+from quoth.spans import SILENT, Spans
 from quoth.tools import SearchBook
 
 
@@ -55,6 +57,7 @@ class Written:
     tokens: int
     searches: tuple[str, ...] = ()  # the queries it made itself
     complete: bool = True  # it came to an end of its own
+    work: ModelWork = ModelWork()
 
 
 class Answering:
@@ -65,12 +68,14 @@ class Answering:
         index: ChunkIndex,
         library: Library,
         options: AnsweringOptions = AnsweringOptions(),
+        spans: Spans = SILENT,
     ) -> None:
         self._model = model
         self._retriever = retriever
         self._index = index
         self._library = library
         self._options = options
+        self._spans = spans
 
     @property
     def model(self) -> ChatModel:
@@ -105,6 +110,10 @@ class Answering:
         yield work.written(self._model.name)
 
     async def _done(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
+        with self._spans.tool(call.name, call.id):
+            return await self._called(at, call, question, work)
+
+    async def _called(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
         try:
             if at >= self._options.calls:
                 raise WrongUsage(f"At most {self._options.calls} calls at once.")
@@ -156,11 +165,16 @@ class Work:
     cut_off: bool = False
     tokens: int = 0
     searches: list[str] = field(default_factory=list)
+    work: ModelWork = ModelWork()
 
     def take(self, event: ModelText | ModelTurn) -> str:
         if isinstance(event, ModelTurn):
             self.turn = event
             self.tokens += event.tokens
+            done = self.work
+            self.work = ModelWork(
+                done.rounds + 1, done.tools + event.tool_calls, done.prompt_tokens + event.prompt_tokens
+            )
             return ""
         self.said.append(event.text)
         return self._give(self.writing.feed(event.text))
@@ -203,6 +217,7 @@ class Work:
             tokens=self.tokens,
             searches=tuple(self.searches),
             complete=not (self.cut_off or self.turn.truncated),
+            work=self.work,
         )
 
 

@@ -7,6 +7,7 @@ model comes with the first embedding, the index with the first search.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -20,10 +21,12 @@ from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
+from quoth.observing import Observers, TraceOptions, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
 from quoth.replying import ReplyOptions
 from quoth.retrieval import RetrievalOptions, Retriever
 from quoth.settings import Settings
+from quoth.spans import SILENT, Spans
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from quoth.ingest import Ingest
     from quoth.sources import Documents, Web
     from quoth.sources.visiting import Tell
+
+
+logger = logging.getLogger(__name__)
 
 
 class SystemClock:
@@ -50,6 +56,8 @@ class Quoth:
     embedder: Embedder
     conversations: Conversations
     calibrations: CalibrationFiles
+    observers: Observers  # see every answer; the doors add their own
+    spans: Spans
     model: ChatModel | None = None  # without one the book answers in its own sentences
     only_book: str = ""  # that whoever asks may know of; empty: all
 
@@ -114,14 +122,18 @@ async def bootstrap(
     index: ChunkIndex | None = None,
     library: Library | None = None,
     model: ChatModel | None = None,
+    spans: Spans | None = None,
 ) -> AsyncIterator[Quoth]:
     clock = clock or SystemClock()
     embedder = embedder or _embedder(settings)
     model = model or _model(settings)
+    spans = spans or _spans(settings)
     async with AsyncExitStack() as closing:
+        closing.push_async_callback(spans.close)
         closing.push_async_callback(embedder.close)
         if model is not None:
             closing.push_async_callback(model.close)
+            model = spans.model(model)
         # When a question is about to come, the model is read while index and database are opened.
         loading = asyncio.create_task(embedder.load()) if warm else None
         index = index or await _index(settings, fingerprint_of(embedder))
@@ -131,9 +143,14 @@ async def bootstrap(
         if loading is not None:
             await loading
         calibrations = _calibrations(settings, fingerprint_of(embedder))
-        options = _answer_options(settings, embedder, calibrations)
-        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout))
-        answering = _answering(settings, model, retriever, index, store)
+        observers = Observers(spans, log_answer)
+        if settings.traces:
+            traces = Traces(store, clock, TraceOptions(keep=timedelta(days=settings.trace_days)))
+            closing.push_async_callback(traces.close)
+            observers.watchers.append(traces)
+        options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
+        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout), spans)
+        answering = _answering(settings, model, retriever, index, store, spans)
         conversations = Conversations(retriever, index, store, clock, options, answering)
         closing.push_async_callback(conversations.close)
         yield Quoth(
@@ -144,6 +161,8 @@ async def bootstrap(
             embedder=embedder,
             conversations=conversations,
             calibrations=calibrations,
+            observers=observers,
+            spans=spans,
             model=model,
         )
 
@@ -159,11 +178,29 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
 
 
 def _answering(
-    settings: Settings, model: ChatModel | None, retriever: Retriever, index: ChunkIndex, library: Library
+    settings: Settings,
+    model: ChatModel | None,
+    retriever: Retriever,
+    index: ChunkIndex,
+    library: Library,
+    spans: Spans,
 ) -> Answering | None:
     if model is None:
         return None
-    return Answering(model, retriever, index, library, AnsweringOptions(grounding=settings.grounding))
+    return Answering(model, retriever, index, library, AnsweringOptions(grounding=settings.grounding), spans)
+
+
+def _spans(settings: Settings) -> Spans:
+    """Told to a collector, where one is named and the extra is installed. The variable that names it is that of every
+    program of a machine, so that it alone is no reason to fail."""
+    if not settings.otel_endpoint:
+        return SILENT
+    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+        logger.warning("spans are not sent: pip install 'quoth[telemetry]'")
+        return SILENT
+    from quoth.adapters.telemetry import exporting_to
+
+    return exporting_to(settings.otel_endpoint)
 
 
 def documents() -> Documents | None:

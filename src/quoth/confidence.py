@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quoth.calibration import Calibration, Logistic, calibration_for
-from quoth.domain import ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
+from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.sentences import sentences
 from quoth.terms import ContentTerm, names_something, query_terms, term_ids
 
@@ -57,9 +57,17 @@ def judge(
         return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
     searched = any(passage.dense_score is not None for passage in evidence.passages)
     calibration = (options.own or calibration_for(options.embedder) if searched else None) or UNFITTED
-    confidence = calibration.judge.probability(features(evidence))
-    level = _level(confidence, calibration, calibration.threshold if threshold is None else threshold)
-    return Verdict(confidence=confidence, level=level, should_answer=level != "insufficient", metrics=metrics)
+    judge = calibration.judge
+    basis = Basis(
+        features=features(evidence),
+        weights=judge.weights,
+        bias=judge.bias,
+        threshold=calibration.threshold if threshold is None else threshold,
+        fitted=calibration is not UNFITTED,
+    )
+    confidence = judge.probability(basis.features)
+    level = _level(confidence, calibration, basis.threshold)
+    return Verdict(confidence, level, should_answer=level != "insufficient", metrics=metrics, basis=basis)
 
 
 def measured(evidence: Evidence) -> ConfidenceMetrics:

@@ -49,6 +49,14 @@ from quoth.waiting import within
 SUGGESTIONS = 3
 
 
+AnswerEvents = AsyncGenerator[AnswerEvent]
+Observed = Callable[[Question, AnswerEvents], AnswerEvents]
+
+
+def unobserved(question: Question, events: AnswerEvents) -> AnswerEvents:
+    return events
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
@@ -57,6 +65,7 @@ class AnswerOptions:
     follow_ups: FollowUpOptions = FollowUpOptions()
     index_seconds: float = 10.0  # how long the index is waited for
     keep_unanswered: timedelta | None = None  # how long their author may read them; None: they are not recorded
+    observed: Observed = unobserved  # lets somebody look on as an answer passes by
     topics: bool = True  # may a model be asked what a long conversation is about?
 
 
@@ -108,7 +117,7 @@ class Conversations:
 
     def unrecorded(self) -> Conversations:
         """The same pipeline for questions that no reader asked."""
-        options = replace(self._options, keep_unanswered=None, topics=False)
+        options = replace(self._options, keep_unanswered=None, topics=False, observed=unobserved)
         return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
 
     def within(self, may_use_model: MayUseModel) -> Conversations:
@@ -133,8 +142,11 @@ class Conversations:
                     return event.answer
         raise AssertionError("the stream of an answer ends with Done")
 
-    async def ask(self, question: Question, *, whole: bool = False) -> AsyncGenerator[AnswerEvent]:
+    def ask(self, question: Question, *, whole: bool = False) -> AnswerEvents:
         """Close it when you leave early: what was given out until then is stored as an interrupted turn."""
+        return self._options.observed(question, self._ask(question, whole=whole))
+
+    async def _ask(self, question: Question, *, whole: bool) -> AnswerEvents:
         yield Status("retrieving")
         async with self._order.turn(question.owner, question.session_id), self._memory.turn(question) as turn:
             watch = Stopwatch(self._clock)
@@ -187,7 +199,7 @@ class Conversations:
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
-        return replace(found, told=query.told)
+        return replace(found, told=query.told, rules=query.rules, carried=query.carried)
 
     async def _query(self, question: Question, history: Sequence[Exchange]) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""
@@ -246,6 +258,7 @@ class Conversations:
             model=reply.model or None,
             tokens_used=reply.tokens,
             stage_ms=dict(watch.stages),
+            work=reply.work,
             interrupted=not reply.complete,
         )
 

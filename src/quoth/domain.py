@@ -409,6 +409,19 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk near the top of either rank list, whether it became a passage or not: what a trace shows of a search."""
+
+    chunk_id: str
+    place: str  # its breadcrumb; empty where the chunk was not read
+    score: float  # fused, as far as it was looked at
+    dense_score: float | None
+    dense_rank: int | None
+    sparse_score: float | None
+    sparse_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTerm:
     """A content word of the question, and how rare it is in the book."""
 
@@ -428,6 +441,9 @@ class Evidence:
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
     told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
+    rules: tuple[str, ...] = ()  # why the query differs from the question's words
+    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -446,6 +462,17 @@ class ConfidenceMetrics:
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What a confidence was computed from: sigmoid(bias + sum of weight * feature), compared with the threshold."""
+
+    features: Mapping[str, float]
+    weights: Mapping[str, float]
+    bias: float
+    threshold: float
+    fitted: bool  # on measured data, or only a rule of thumb
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """May this evidence be answered from? "I don't know" is a verdict; an outage is an error and never gets here."""
 
@@ -453,6 +480,7 @@ class Verdict:
     level: ConfidenceLevel
     should_answer: bool
     metrics: ConfidenceMetrics
+    basis: Basis | None = None  # None where nothing was weighed: a table decided, or there was nothing to judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,6 +599,15 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelWork:
+    """What a model did for an answer, for its trace."""
+
+    rounds: int = 0  # calls of the model
+    tools: tuple[ToolCall, ...] = ()  # what it wanted done, as it wrote it
+    prompt_tokens: int = 0  # of the answer's tokens, those that it read
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The one answer that every door shows."""
 
@@ -591,6 +628,7 @@ class Answer:
     tokens_used: int = 0
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False  # the reader left, or the model broke off, before it was whole
+    work: ModelWork = ModelWork()
 
     @property
     def disclaimer(self) -> str | None:
@@ -676,6 +714,7 @@ class ModelTurn:
 
     tool_calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
+    prompt_tokens: int = 0  # of them, those that were read rather than written
     truncated: bool = False  # it ran into its own limit of words
     model: str = ""  # as the server names it
 
@@ -726,6 +765,17 @@ class RecordedQuestion:
     missing_terms: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()  # the breadcrumb of the nearest section
     nearest_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How one answer came about, for `quoth explain`. Belongs to its conversation and is deleted with it."""
+
+    request_id: str
+    session_id: str
+    book_id: str
+    created_at: datetime
+    record: Mapping[str, Any]  # JSON; `quoth.tracing` writes it
 
 
 # --- who may ask -----------------------------------------------------------------------------------------------------

@@ -32,9 +32,11 @@ from quoth.domain import (
     RecordedQuestion,
     StoredChunk,
     Tool,
+    Trace,
     Turn,
     Vector,
 )
+from quoth.errors import ModelUnavailable
 
 
 class Clock(Protocol):
@@ -173,6 +175,10 @@ class ChatModel(Protocol):
     async def check(self) -> str:
         """One shortest call; a sentence that says what answered. Fails as `reply` does."""
 
+    async def fault(self) -> ModelUnavailable | None:
+        """What is known to be wrong with it, without asking it for a word; None: nothing. For /health: it answers
+        within a second and costs nothing."""
+
     async def close(self) -> None: ...
 
 
@@ -289,6 +295,13 @@ class Library(Protocol):
 
     async def forget_questions(self, *, before: datetime) -> int:
         """Of all books; how many there were."""
+
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        """Store them, except those whose conversation has been deleted meanwhile, and drop all that are older than
+        `keep_since` or not among the newest `most`, in one go. They go with their conversation."""
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        """The newest with this id, or of all; `NotFound` when there is none."""
 
     async def ping(self) -> None:
         """`LibraryUnavailable` when it cannot be reached."""

@@ -15,7 +15,18 @@ from dataclasses import dataclass, field, replace
 
 from quoth import extractive, grounding
 from quoth.answering import Answering, Written
-from quoth.domain import REFUSAL_SENTENCE, AnswerMode, Citation, Draft, Evidence, Grounding, Question, Turn, Verdict
+from quoth.domain import (
+    REFUSAL_SENTENCE,
+    AnswerMode,
+    Citation,
+    Draft,
+    Evidence,
+    Grounding,
+    ModelWork,
+    Question,
+    Turn,
+    Verdict,
+)
 from quoth.errors import ModelUnavailable
 from quoth.extractive import ExtractiveOptions
 from quoth.grounding import GroundingPolicy
@@ -51,6 +62,7 @@ class Reply:
     tokens: int = 0
     refused: bool = False  # by the model, after reading
     complete: bool = True
+    work: ModelWork = ModelWork()
 
 
 @dataclass(slots=True)
@@ -159,6 +171,7 @@ class Replying:
             fallback_message="" if written.complete else MODEL_STOPPED,
             model=written.model,
             tokens=written.tokens,
+            work=written.work,
             refused=refused,
             complete=written.complete,
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.domain import (
+    Candidate,
     Chunk,
     Evidence,
     Filters,
@@ -37,10 +38,12 @@ from quoth.fusion import (
     with_pairs,
 )
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.spans import SILENT, Spans
 from quoth.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 from quoth.waiting import within
 
 ATTEMPTS = 3  # where a book is published between finding and reading
+HEADS = 10  # of each rank list that a trace shows
 LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
 
@@ -81,14 +84,26 @@ class _Vanished(Exception):
 
 
 class Retriever:
-    def __init__(self, index: ChunkIndex, embedder: Embedder, options: RetrievalOptions = RetrievalOptions()) -> None:
+    def __init__(
+        self,
+        index: ChunkIndex,
+        embedder: Embedder,
+        options: RetrievalOptions = RetrievalOptions(),
+        spans: Spans = SILENT,
+    ) -> None:
         self._index = index
         self._embedder = embedder
         self._options = options
+        self._spans = spans
 
     async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
+        with self._spans.retrieval(book_id, limit):
+            return await self._find(query, book_id=book_id, filters=filters, limit=limit)
+
+    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int) -> Evidence:
         asked = await self._prepared(query)
-        vector = await self._embedder.embed_query(asked.readable)
+        with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
+            vector = await self._embedder.embed_query(asked.readable)
         slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
         for _ in range(ATTEMPTS):
             try:
@@ -119,13 +134,15 @@ class Retriever:
         near = with_pairs(unique(scored, chunks), pairs, lambda key: chunks[key].shown, options)
         near = near[: max(options.compared, limit)]
         vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
-        best = with_agreement(near, vector, vectors, scale, options)[:limit]
+        ranked = with_agreement(near, vector, vectors, scale, options)
+        best = ranked[:limit]
         return Evidence(
             query=query,
             passages=tuple(_passage(one, chunks[one.key], calibration) for one in best),
             total_found=hits.total_found,
             terms=tuple(query_term(word, rarity, full) for word in asked.words),
             diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
+            candidates=candidates(ranked, scored, chunks),
         )
 
     async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
@@ -177,6 +194,30 @@ def unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored
 
 def _place(chunk: Chunk) -> tuple[str, int]:
     return chunk.source_file, chunk.chunk_index
+
+
+def candidates(
+    ranked: Sequence[Scored], scored: Sequence[Scored], chunks: Mapping[str, Chunk]
+) -> tuple[Candidate, ...]:
+    """The heads of both lists: those that were looked at twice as they came out, the others behind them."""
+    seen = {one.key for one in ranked}
+    heads = [one for one in (*ranked, *(one for one in scored if one.key not in seen)) if _heads(one)]
+    return tuple(
+        Candidate(
+            chunk_id=one.key,
+            place=" › ".join(chunks[one.key].breadcrumb) if one.key in chunks else "",
+            score=one.score,
+            dense_score=one.dense,
+            dense_rank=one.dense_rank,
+            sparse_score=one.sparse,
+            sparse_rank=one.sparse_rank,
+        )
+        for one in heads
+    )
+
+
+def _heads(one: Scored) -> bool:
+    return min(one.dense_rank or HEADS + 1, one.sparse_rank or HEADS + 1) <= HEADS
 
 
 def diversity(vectors: Sequence[Vector]) -> float:

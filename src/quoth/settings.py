@@ -53,6 +53,7 @@ SPECIFICATION_NAMES = {
     "qdrant_url": "QDRANT_URL",
     "qdrant_api_key": "QDRANT_API_KEY",
     "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
+    "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",  # OpenTelemetry's own name for it
     "redis_url": "REDIS_URL",
 }
 _LOG_LEVELS = Literal["debug", "info", "warning", "error"]
@@ -141,6 +142,8 @@ class Settings(BaseModel):
         default=False, description="Should refused and low-confidence questions be kept, redacted, for the author?"
     )
     record_days: int = Field(default=90, ge=1, le=3650, description="Days after which a kept question is deleted.")
+    traces: bool = Field(default=True, description="Should each answer leave a trace for `quoth explain`?")
+    trace_days: int = Field(default=14, ge=1, le=3650, description="Days after which a trace is deleted.")
     max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="Pages that a crawl reads at most.")
     max_page_mb: float = Field(default=5.0, ge=0.001, le=1_000, description="Size of a crawled page at most, in MB.")
     max_crawl_mb: float = Field(default=500.0, ge=0.001, le=1e6, description="All that a crawl downloads, in MB.")
@@ -157,6 +160,11 @@ class Settings(BaseModel):
     )
     log_format: Annotated[Literal["text", "json"], BeforeValidator(lower)] = Field(
         default="text", description="Log lines for people, or one JSON object a line."
+    )
+    otel_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="A collector of OpenTelemetry (OTLP over HTTP) that spans are sent to; needs quoth[telemetry].",
     )
     log_questions: bool = Field(default=False, description="May log lines hold what readers asked?")
 

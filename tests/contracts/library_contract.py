@@ -4,13 +4,14 @@ clock stands at `NOW`."""
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
 
 import pytest
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Turn
+from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 from quoth.ports import Library
 
@@ -44,6 +45,11 @@ def a_question(number: int = 0, book_id: str = "robots", **changes: object) -> R
     asked_at = NOW + timedelta(seconds=number)
     question = RecordedQuestion(book_id, asked_at, f"question {number}", f"searched {number}", "low", 0.25)
     return replace(question, **changes)  # type: ignore[arg-type]  # the names are those of RecordedQuestion
+
+
+def a_trace(number: int = 0, session_id: str = SESSION, **changes: object) -> Trace:
+    trace = Trace(f"request-{number}", session_id, "robots", NOW + timedelta(seconds=number), {"number": number})
+    return replace(trace, **changes)  # type: ignore[arg-type]  # the names are those of Trace
 
 
 class LibraryContract:
@@ -394,6 +400,56 @@ class LibraryContract:
             await library.record_question(a_question(1, book_id), keep_since=NOW)
         await library.delete_book("robots")
         assert await library.recorded_questions(since=NOW) == [a_question(1, "birds")]
+
+    # --- traces ---
+
+    async def test_a_trace_comes_back_whole_by_its_id_or_as_the_newest(self, library: Library) -> None:
+        await library.add_turn(a_turn())
+        first = a_trace(1, record=MappingProxyType({"question": {"text": "¿Qué? 🤖"}, "ranks": [1, None, 0.5]}))
+        await library.put_traces([first, a_trace(2)], keep_since=NOW, most=10)
+        found = await library.trace("request-1")
+        assert found == replace(first, record=dict(first.record))
+        assert await library.trace() == a_trace(2)
+
+    async def test_of_two_traces_with_one_id_the_later_counts(self, library: Library) -> None:
+        await library.add_turn(a_turn())
+        again = a_trace(1, record={"again": True})
+        await library.put_traces([a_trace(1)], keep_since=NOW, most=10)
+        await library.put_traces([again], keep_since=NOW, most=10)
+        assert await library.trace("request-1") == again
+
+    async def test_a_trace_that_nobody_left_is_an_error(self, library: Library) -> None:
+        for request_id in (None, "request-1"):
+            with pytest.raises(NotFound, match="no trace"):
+                await library.trace(request_id)
+
+    async def test_a_deleted_conversation_takes_its_traces_and_no_others(self, library: Library) -> None:
+        other = "11111111-2222-4333-8444-555555555555"
+        await library.add_turn(a_turn())
+        await library.add_turn(a_turn(0, other))
+        await library.put_traces([a_trace(1, other), a_trace(2)], keep_since=NOW, most=10)
+        await library.delete_conversation(SESSION)
+        with pytest.raises(NotFound):
+            await library.trace("request-2")
+        assert await library.trace() == a_trace(1, other)
+
+    async def test_a_trace_that_comes_after_its_conversation_was_deleted_is_not_kept(self, library: Library) -> None:
+        other = "11111111-2222-4333-8444-555555555555"
+        await library.add_turn(a_turn(0, other))
+        await library.put_traces([a_trace(1), a_trace(2, other)], keep_since=NOW, most=10)
+        with pytest.raises(NotFound):
+            await library.trace("request-1")
+        assert await library.trace() == a_trace(2, other)
+
+    async def test_storing_traces_drops_those_that_are_too_old_or_too_many(self, library: Library) -> None:
+        await library.add_turn(a_turn())
+        await library.put_traces([a_trace(number) for number in range(6)], keep_since=NOW, most=10)
+        await library.put_traces([a_trace(9)], keep_since=NOW + timedelta(seconds=2), most=4)
+        left = []
+        for number in (*range(6), 9):
+            with suppress(NotFound):
+                left.append((await library.trace(f"request-{number}")).record["number"])
+        assert left == [3, 4, 5, 9]
 
     async def test_it_answers_a_ping(self, library: Library) -> None:
         await library.ping()

@@ -32,6 +32,14 @@ class Breaker:
         self._trying = True
         return 0.0
 
+    def trouble(self) -> tuple[int, float]:
+        """For whoever only wants to know: how many failures in a row there were just now, and for how many seconds
+        calls are refused because of them."""
+        left = self._opened + self.pause - self.now()
+        if not self._row or left <= 0:
+            return 0, 0.0
+        return self._row, left if self._row >= self.failures else 0.0
+
     def succeeded(self) -> None:
         self._row, self._trying = 0, False
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -35,6 +36,8 @@ _REFUSED = frozenset((400, 422, 500, 501))
 
 LATER = "Try again in a moment."
 NOBODY_THERE = "Is the server running? Check OPENAI_BASE_URL."
+
+PATIENCE = 1.0  # seconds to find out whether somebody listens
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -113,6 +116,27 @@ class OpenAIChat:
             )
         return f"{model or self._options.model} at {self._options.base_url} answers."
 
+    async def fault(self) -> ModelUnavailable | None:
+        """The last calls failed, or nobody listens there. (Where a proxy stands in between, only calls can tell.)"""
+        row, left = self._breaker.trouble()
+        if left:
+            return ModelUnavailable(
+                f"It failed {row} times in a row.", hint=f"It is asked again in {left:.0f} seconds."
+            )
+        if row:
+            return ModelUnavailable("The last call of the language model failed.", hint="See the log.")
+        if self._transport is not None or _proxied():
+            return None
+        address = httpx2.URL(self._options.base_url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                _, writer = await asyncio.open_connection(address.host, port)
+            writer.close()
+        except (OSError, TimeoutError):
+            return ModelUnavailable(f"Nothing answers at {self._options.base_url}.", hint="Start the model's server.")
+        return None
+
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
@@ -160,7 +184,7 @@ class OpenAIChat:
             late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
             raise _Passing(f"no {late} within {getattr(self._options, limit):g} seconds") from None
         except (Malformed, ReportedFault) as error:
-            raise _Passing(str(error)) from error
+            raise _Passing(_unechoed(str(error), messages)) from error
         except httpx2.TransportError as error:
             hint = NOBODY_THERE if isinstance(error, httpx2.ConnectError) else LATER
             raise _Passing(
@@ -187,7 +211,7 @@ class OpenAIChat:
                 fault = _said(await response.aread())
                 refused = self._refused(response.status_code, fault, body)
                 if refused is None:
-                    raise self._failure(response, fault)
+                    raise self._failure(response, fault, messages)
                 self._left_out.add(refused)
 
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
@@ -200,9 +224,10 @@ class OpenAIChat:
             return None
         return next((name for name, said in _OPTIONAL.items() if name in body and said.search(fault)), None)
 
-    def _failure(self, response: httpx2.Response, fault: str) -> Exception:
+    def _failure(self, response: httpx2.Response, fault: str, messages: Sequence[Message]) -> Exception:
         status = response.status_code
-        said = f"{self._options.base_url} answered {status}" + (f": {fault[:300]}" if fault else "")
+        said = f"{self._options.base_url} answered {status}"
+        said += f": {_unechoed(fault[:300], messages)}" if fault else ""
         if status in _PASSING and "insufficient_quota" not in fault:
             return _Passing(said, _retry_after(response))
         hints = {
@@ -236,6 +261,22 @@ class _Passing(Exception):
 
     def __str__(self) -> str:
         return self.reason
+
+
+def _proxied() -> bool:
+    return any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"))
+
+
+ECHO = 16  # characters in a row that are no coincidence
+
+
+def _unechoed(fault: str, messages: Sequence[Message]) -> str:
+    """What the server says, unless it repeats what it was asked: its words go into errors and logs, a reader's not."""
+    sent = "\n".join(message.content for message in messages)
+    starts = range(max(1, len(fault) - ECHO + 1))
+    if fault and any(fault[start : start + ECHO] in sent for start in starts):
+        return "it repeats the request, which is not shown"
+    return fault
 
 
 def _said(body: bytes) -> str:

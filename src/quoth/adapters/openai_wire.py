@@ -107,6 +107,7 @@ class Completion:
     finished: bool = False
     truncated: bool = False
     tokens: int = 0
+    prompt_tokens: int = 0
     model: str = ""
     _calls: list[_Call] = field(default_factory=list)
 
@@ -138,7 +139,13 @@ class Completion:
             ToolCall(id=call.id or f"call_{position}", name=call.name, arguments=call.arguments)
             for position, call in enumerate(self._calls)
         )
-        return ModelTurn(tool_calls=calls, tokens=self.tokens, truncated=self.truncated, model=self.model)
+        return ModelTurn(
+            tool_calls=calls,
+            tokens=self.tokens,
+            prompt_tokens=self.prompt_tokens,
+            truncated=self.truncated,
+            model=self.model,
+        )
 
     def _account(self, chunk: Mapping[str, Any]) -> None:
         self.model = chunk.get("model") or self.model
@@ -147,6 +154,8 @@ class Completion:
             total = usage.get("total_tokens")
             parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
             self.tokens = total if isinstance(total, int) else parts
+            read = usage.get("prompt_tokens")
+            self.prompt_tokens = read if isinstance(read, int) else 0
 
     def _take_call(self, delta: Any) -> None:
         if not isinstance(delta, dict):
@@ -202,7 +211,9 @@ def _object(data: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except ValueError as error:
-        raise Malformed(f"{data[:80]!r} is not JSON") from error
+        # Half of an event may hold half of an answer, and errors are logged; a page of a proxy tells what is wrong.
+        shown = "an event" if '"choices"' in data else repr(data[:80])
+        raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):
         raise Malformed(f"{data[:80]!r} is not an object")
     return found

@@ -15,6 +15,8 @@ from limits.aio.storage import RedisStorage
 from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from quoth.domain import Allowance
 from quoth.errors import LimiterUnavailable
@@ -29,6 +31,8 @@ class RedisLimiter:
             wrap_exceptions=True,
             implementation="redispy",
             key_prefix="quoth",
+            # A connection that went stale is opened again, once; the client's own default tries for seconds.
+            retry=Retry(NoBackoff(), 1),  # type: ignore[arg-type]  # handed on to the client as it is
         )
         self._limiter = MovingWindowRateLimiter(self._storage)
         self._item = RateLimitItemPerSecond(limit, window)

@@ -22,12 +22,13 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
+from quoth.adapters import sql_traces
 from quoth.adapters.database import Bounded, Database, delete_from, storable, upsert
 from quoth.adapters.sql_conversations import SqlConversations
 from quoth.adapters.sql_keys import SqlKeys
 from quoth.adapters.sql_tables import ACTIVE, books, ingestion_jobs, page_records, recorded_questions
 from quoth.adapters.sqlite import SqliteDatabase
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion
+from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 
 # How long a caller waits for the database.
@@ -222,6 +223,16 @@ class SqlLibrary(SqlConversations):
         return await self._database.write(
             lambda connection: delete_from(connection, recorded_questions, recorded_questions.c.asked_at < before)
         )
+
+    # --- traces ---
+
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        await self._database.write(
+            lambda connection: sql_traces.store(connection, traces, keep_since=keep_since, most=most)
+        )
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        return await self._database.read(lambda connection: sql_traces.newest(connection, request_id))
 
     # --- the store itself ---
 

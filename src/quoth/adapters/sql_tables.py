@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0004"
+SCHEMA_VERSION = "0005"
 
 metadata = MetaData()
 
@@ -201,4 +201,20 @@ key_spending = Table(
     Column("key_id", String(32), ForeignKey("access_keys.key_id", ondelete="CASCADE"), primary_key=True),
     Column("day", Date, primary_key=True),
     Column("answers", Integer, nullable=False),
+)
+
+# An id may come twice, from a client that sends its own: the newest counts.
+traces = Table(
+    "traces",
+    metadata,
+    Column("id", _RowId, primary_key=True, autoincrement=True),
+    Column("request_id", String(36), nullable=False),
+    Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
+    Column("book_id", String(200), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("record", Json, nullable=False),
+    Index("idx_traces_request", "request_id"),
+    Index("idx_traces_session", "session_id"),
+    Index("idx_traces_created", "created_at"),
+    sqlite_autoincrement=True,
 )

@@ -46,6 +46,7 @@ class SqliteDatabase:
             # The driver must begin nothing by itself: every transaction is opened by `_begin`.
             connect_args={"isolation_level": None, "timeout": busy_seconds},
             json_serializer=_to_json,
+            hide_parameters=True,  # what readers asked does not belong into an error
             pool_size=_READERS + 1,
         )
         event.listen(self._engine, "connect", self._set_up)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quoth import domain, keys
 from quoth.api import cors, limits
 from quoth.api.callers import Networks, address_of, block_of
-from quoth.api.problems import log_fault, problem_response
+from quoth.api.problems import log_fault, path_of, problem_response
 from quoth.bootstrap import Quoth, login_tokens
 from quoth.domain import Key
 from quoth.errors import Forbidden, QuothError, Unauthorized
@@ -38,11 +38,6 @@ ANSWERING = frozenset({"/chat", "/chat/stream", "/chat/run", "/v1/chat/completio
 LOOK = 1.0  # seconds between two looks at which keys there are
 LONGEST_SUBJECT = 100
 SEND_ONE = "Send the header `Authorization: Bearer KEY`; `quoth keys create` makes a key."
-
-
-def path_of(request: Request) -> str:
-    """What the router goes by; `request.url` is put together from the Host header too."""
-    return str(request.scope["path"])
 
 
 def scope_needed(path: str) -> domain.Scope | None:

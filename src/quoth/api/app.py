@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from typing_extensions import Unpack
 
 from quoth import __version__
-from quoth.api import books, chat, child, health, ingestion, llms, mcp, openai, run, search, sessions, webhook
+from quoth.api import books, chat, child, health, ingestion, llms, mcp, metrics, openai, run, search, sessions, webhook
 from quoth.api.access import Access, open_guard
 from quoth.api.bodies import LimitedBody
 from quoth.api.doorway import Doorway
@@ -48,26 +48,36 @@ def create_app(
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
         async with joined as app.state.quoth, open_guard(app.state.quoth) as app.state.guard:
             app.state.jobs = Jobs(app.state.quoth, launch)
+            app.state.checks = health.Checks(app.state.quoth)
+            app.state.quoth.observers.watchers.append(app.state.metrics.answered)
             app.state.agents = mcp.AgentSessions()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await settle(app.state.jobs)
             warming = asyncio.create_task(warm(app.state.quoth))
             yield
             await app.state.jobs.close()
+            app.state.quoth.observers.watchers.remove(app.state.metrics.answered)
             await app.state.agents.close()
             warming.cancel()
             await asyncio.wait([warming])
 
     # The framework's own documentation pages load scripts from elsewhere; /openapi.json is ours.
     app = FastAPI(
-        title="Quoth", version=__version__, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
+        title="Quoth",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # to an address that the Host header would choose
     )
     # The last one added is passed first.
     app.add_middleware(LimitedBody, more={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
     app.add_middleware(Access)
     app.add_middleware(Doorway)
+    metrics.install_metrics(app)
     install_problems(app)
-    for door in (chat, run, sessions, search, books, llms, openai, mcp, ingestion, webhook, health):
+    for door in (chat, run, sessions, search, books, llms, openai, mcp, ingestion, webhook, health, metrics):
         app.include_router(door.router)
     install_pages(app)
     document(app)

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from quoth.api.bodies import read_body
 from quoth.api.parts import owner_of, quoth_of
-from quoth.api.problems import log_fault, problem, request_id_of
+from quoth.api.problems import path_of, problem, request_id_of, take_note
 from quoth.api.sse import Event, EventStream, disconnected
 from quoth.domain import Answer, AnswerEvent, Question
 from quoth.errors import QuothError
@@ -56,8 +56,8 @@ async def streamed(
     opening = await while_there(request, until(found, events))
 
     def explain(error: QuothError) -> View:
-        log_fault(error)
-        return problem(error, request_id=request_id_of(request), instance=request.url.path)
+        take_note(error, request)
+        return problem(error, request_id=request_id_of(request), instance=path_of(request))
 
     return EventStream(events, explain=explain, opening=opening, farewell=farewell)
 

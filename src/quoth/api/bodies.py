@@ -47,10 +47,6 @@ def _too_large(most: int) -> BodyTooLarge:
     return BodyTooLarge(f"The body is larger than {most:,} bytes.", hint="Send a shorter question or selection.")
 
 
-async def read_bytes(request: Request) -> bytes:
-    return await request.body()
-
-
 class LimitedBody:
     """No door reads more than it should, whether the length was announced or not."""
 

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth import logs
-from quoth.api.problems import problem, problem_response
+from quoth.api.problems import path_of, problem, problem_response
 from quoth.api.sse import frame
 from quoth.errors import InternalError, Outage, QuothError
 
@@ -98,7 +98,7 @@ class Doorway:
         if outgoing.status is None:
             await problem_response(fault, request)(request.scope, request.receive, outgoing.send)
         elif outgoing.streams_events:
-            told = problem(fault, request_id=request.state.request_id, instance=request.url.path)
+            told = problem(fault, request_id=request.state.request_id, instance=path_of(request))
             await outgoing.send({"type": "http.response.body", "body": frame("error", told), "more_body": False})
         else:
             raise fault  # half a body is out: only closing the connection tells the client so

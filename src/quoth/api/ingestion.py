@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from quoth.api.bodies import documented, read_body
 from quoth.api.jobs import ACTIVE, Jobs
 from quoth.api.orders import order_of, reopen
 from quoth.api.parts import jobs_of, quoth_of
-from quoth.api.problems import log_fault, problem, request_id_of
+from quoth.api.problems import path_of, problem, request_id_of, take_note
 from quoth.api.schemas import JOB_EVENTS, ChangesResponse, JobResponse, JobsResponse, answers, problems
 from quoth.api.sse import Event, EventStream
 from quoth.domain import IngestJob
@@ -34,6 +34,7 @@ QUIET = 20.0  # seconds without progress after which we ask whether anybody is s
 BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
 OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
 Limit = Annotated[int, Query(ge=1, le=100, description="The newest")]
+JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
 
 
 @router.post(
@@ -69,20 +70,20 @@ async def job_of(request: Request, job_id: int) -> IngestJob:
 
 
 @router.get("/jobs/{job_id}", responses=answers(JobResponse, 400, 404, 503))
-async def job(request: Request, job_id: int) -> JSONResponse:
+async def job(request: Request, job_id: JobId) -> JSONResponse:
     """One job, with its warnings."""
     return JSONResponse(job_view(await job_of(request, job_id)))
 
 
 @router.get("/jobs/{job_id}/events", responses=JOB_EVENTS)
-async def events(request: Request, job_id: int) -> EventStream:
+async def events(request: Request, job_id: JobId) -> EventStream:
     """The progress of a job as server-sent events, whichever process runs it."""
     library = quoth_of(request).library
     await job_of(request, job_id)  # an unknown one is a 404, not a stream
 
     def explain(error: QuothError) -> View:
-        log_fault(error)
-        return problem(error, request_id=request_id_of(request), instance=request.url.path)
+        take_note(error, request)
+        return problem(error, request_id=request_id_of(request), instance=path_of(request))
 
     return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explain)
 

@@ -51,7 +51,7 @@ async def table_of_contents(request: Request, book_id: str | None) -> PlainTextR
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
     entries = await contents(quoth.index, await pages_of(quoth.library, book.book_id))
-    full = request.url_for("llms_full_of", book_id=book.book_id).path
+    full = str(request.app.url_path_for("llms_full_of", book_id=book.book_id))
     return PlainTextResponse(llms_txt(book, entries, whole_text=full))
 
 

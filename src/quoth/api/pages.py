@@ -24,6 +24,8 @@ class PageFiles(StaticFiles):
     them, because they hold nothing of anybody; what they ask the doors for is another matter."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
+        # They are small and sent whole; to a wrong range the framework would answer in a shape of its own.
+        scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
         response.headers["content-security-policy"] = PAGE_POLICY

@@ -36,6 +36,12 @@ def request_id_of(request: Request) -> str:
     return str(request.state.request_id)  # set by the doorway, before anything else
 
 
+def path_of(request: Request) -> str:
+    """What the router goes by; `request.url` is put together from the query and the Host header too, which may be no
+    text at all."""
+    return str(request.scope["path"])
+
+
 def title(code: str) -> str:
     return code.replace("_", " ").capitalize()
 
@@ -89,12 +95,19 @@ def advice(error: QuothError) -> Mapping[str, str]:
 
 
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    request.state.error = error  # for the figures
     return JSONResponse(
-        problem(error, request_id=request_id_of(request), instance=request.url.path),
+        problem(error, request_id=request_id_of(request), instance=path_of(request)),
         status_code=error.status,
         headers={**advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
+
+
+def take_note(error: QuothError, request: Request) -> None:
+    """Of an error that is told in the middle of a stream."""
+    request.state.error = error
+    log_fault(error)
 
 
 def log_fault(error: QuothError) -> None:
@@ -118,11 +131,11 @@ async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
 
 def _of_http(request: Request, error: HTTPException) -> QuothError:
     if error.status_code == 404:
-        return UnknownPath(f"There is nothing at {request.url.path}.")
+        return UnknownPath(f"There is nothing at {path_of(request)}.")
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another method")
         return MethodNotAllowed(
-            f"{request.method} is not possible at {request.url.path}.", hint=f"It answers to {allowed}."
+            f"{request.method} is not possible at {path_of(request)}.", hint=f"It answers to {allowed}."
         )
     if error.status_code < 500:
         return WrongUsage(str(error.detail))
@@ -150,7 +163,7 @@ async def explain_error(code: str, request: Request) -> JSONResponse:
     """What the `type` of a problem points at."""
     kind = next((kind for kind in known_errors() if kind.code == code), None)
     if kind is None:
-        raise UnknownPath(f"There is nothing at {request.url.path}.")
+        raise UnknownPath(f"There is nothing at {path_of(request)}.")
     return JSONResponse(
         {
             "error_code": code,

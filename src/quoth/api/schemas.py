@@ -10,7 +10,6 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from quoth.domain import AnswerMode, ConfidenceLevel, IngestMode, JobStatus, Layer, ProficiencyLevel
-from quoth.threads import ThreadState
 
 Responses = dict[int | str, dict[str, Any]]
 Score = Field(ge=0, le=1)
@@ -229,64 +228,6 @@ class HistoryResponse(Documented):
     total_entries: int
 
 
-class RunSource(Documented):
-    """S4 Source."""
-
-    chunk_text: str = Field(max_length=500)
-    similarity_score: float = Score
-    chapter: str = Field(description="Title of the page")
-    section: str = Field(description="Nearest heading")
-    url: str
-    chunk_index: int
-
-
-class RunResponse(Documented):
-    """S4 ChatResponse and ConfidenceMetrics: the same answer as that of /chat."""
-
-    response: str
-    confidence: float = Score
-    sources: list[RunSource]
-    session_id: UUID
-    timestamp: datetime
-    confidence_level: ConfidenceLevel
-    should_answer: bool
-    metrics: ConfidenceMetrics
-    metadata: ResponseMetadata
-
-
-class ThreadMessage(Documented):
-    role: Literal["user", "assistant"]
-    content: str
-    timestamp: datetime
-    confidence: float | None = Field(None, ge=0, le=1, description="Of an assistant's message")
-    interrupted: bool = Field(False, description="The assistant's message broke off")
-
-
-class ThreadMetadata(Documented):
-    state: ThreadState = Field(description="Archived after an hour without a question; the next one resumes it")
-    total_messages: int
-    archived_messages: int = Field(description="Older than the live ones: /session/{session_id}/history reads them")
-    book_ids: list[str] = Field(description="The books that the live messages are about")
-    user_id: str | None = Field(description="The key that opened the session")
-
-
-class ThreadResponse(Documented):
-    """S4 ConversationThread."""
-
-    thread_id: UUID
-    messages: list[ThreadMessage] = Field(max_length=50, description="The live ones, oldest first")
-    created_at: datetime
-    updated_at: datetime
-    topic_summary: str | None = Field(max_length=200, description="From the fifth exchange on")
-    metadata: ThreadMetadata
-
-
-class ThreadHistoryResponse(Documented):
-    thread_id: UUID
-    messages: list[ThreadMessage]
-    total_messages: int
-
-
 class BookFields(Documented):
     book_id: str
     title: str
@@ -362,11 +303,23 @@ class ServiceStatus(Documented):
     error: str | None
 
 
+class Answering(Documented):
+    """Ours, over S0's: what to expect of the answers."""
+
+    mode: Literal["full", "extractive"] = Field(description="A language model writes, or the book's own sentences")
+    model: str | None
+    embedder: str
+    calibration: Literal["fitted", "unfitted"] = Field(
+        description="unfitted: nobody has measured what this embedder's scores mean, so confidence is a careful guess"
+    )
+
+
 class HealthResponse(Documented):
     status: Health
     timestamp: datetime
     services: dict[str, ServiceStatus]
     version: str
+    answering: Answering
 
 
 class ReadyResponse(Documented):
@@ -409,6 +362,14 @@ JOB_EVENTS: Responses = {
         "content": events("progress", "completed", "failed", "error"),
     },
     **problems(400, 404, 503),
+}
+
+EXPOSITION: Responses = {
+    200: {
+        "description": "Prometheus' text format",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    },
+    **problems(),
 }
 
 TEXT: Responses = {

@@ -13,7 +13,22 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import ask, books, chat, config, demo, eval, ingest, keys, mcp, migrate, questions, serve
+from quoth.cli import (
+    ask,
+    books,
+    chat,
+    config,
+    demo,
+    eval,
+    exchange,
+    explain,
+    ingest,
+    keys,
+    mcp,
+    migrate,
+    questions,
+    serve,
+)
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
@@ -26,6 +41,8 @@ __all__ = [
     "config",
     "demo",
     "eval",
+    "exchange",
+    "explain",
     "ingest",
     "keys",
     "main",

@@ -1,9 +1,7 @@
-"""`quoth books`, `quoth status`, `quoth delete-book`, `quoth export`: what is stored."""
+"""`quoth books`, `quoth status`, `quoth delete-book`: what is stored."""
 
 from __future__ import annotations
 
-import json as jsonlib
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +10,6 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Book, IndexStatus
 from quoth.errors import UnknownBook
-from quoth.payload import to_record
 from quoth.views import book_view, job_view
 
 
@@ -103,15 +100,3 @@ def delete_book(
         print_json({"deleted": book_id})
     else:
         typer.echo(f"Deleted {book_id}.")
-
-
-@app.command(epilog="Example: quoth export --book my-docs > my-docs.jsonl")
-def export(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False) -> None:
-    """Write every chunk with all its metadata and offsets as JSON Lines."""
-
-    async def work(quoth: Quoth) -> None:
-        chosen = await quoth.choose_book(book)
-        async for chunk in quoth.index.scan(chosen.book_id):
-            sys.stdout.write(jsonlib.dumps(to_record(chunk), ensure_ascii=False) + "\n")
-
-    run(settings_for(data_dir=data_dir, verbose=verbose), work)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from quoth.domain import Book, Conversation, IngestJob, PageRecord, RecordedQuestion, Turn
+from quoth.domain import Book, Conversation, IngestJob, PageRecord, RecordedQuestion, Trace, Turn
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 from quoth.testing.keys import MemoryKeys
 
@@ -27,6 +27,7 @@ class MemoryLibrary:
         self._conversations: dict[str, Conversation] = {}
         self._turns: dict[str, list[Turn]] = {}
         self._questions: list[RecordedQuestion] = []
+        self._traces: list[Trace] = []
         self._numbered_jobs = 0
         self._numbered_turns = 0
         self._keys = MemoryKeys()
@@ -144,6 +145,7 @@ class MemoryLibrary:
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         await self.conversation(session_id, owner=owner)
         del self._conversations[session_id], self._turns[session_id]
+        self._traces = [trace for trace in self._traces if trace.session_id != session_id]
 
     async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
         self._questions.append(question)
@@ -160,6 +162,19 @@ class MemoryLibrary:
         gone = len(self._questions) - len(kept)
         self._questions = kept
         return gone
+
+    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+        for trace in traces:
+            if trace.session_id in self._conversations:
+                self._traces.append(replace(trace, record=json.loads(json.dumps(dict(trace.record)))))
+        kept = [trace for trace in self._traces if trace.created_at >= keep_since]
+        self._traces = kept[max(0, len(kept) - most) :]
+
+    async def trace(self, request_id: str | None = None) -> Trace:
+        for trace in reversed(self._traces):
+            if request_id in (None, trace.request_id):
+                return trace
+        raise NotFound(f"There is no trace of {request_id}.")
 
     async def ping(self) -> None:
         return

@@ -21,6 +21,7 @@ class ScriptedModel:
     shown: list[list[Message]] = field(default_factory=list)
     offered: list[tuple[str, ...]] = field(default_factory=list)
     closed: int = 0  # calls that the reader left
+    down: str = ""  # what is wrong with it
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         self.shown.append(list(messages))
@@ -42,6 +43,9 @@ class ScriptedModel:
 
     async def check(self) -> str:
         return f"{self.name} answers."
+
+    async def fault(self) -> ModelUnavailable | None:
+        return ModelUnavailable(self.down) if self.down else None
 
     async def close(self) -> None:
         return

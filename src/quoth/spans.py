@@ -1,0 +1,74 @@
+"""Where the pipelines say which work begins and ends, for whoever wants to follow an answer through the system.
+
+In our own words, because nothing here may know a tracing library: `adapters/telemetry.py` turns them into OpenTelemetry
+spans where the operator wants that, and `SILENT`, the default, does nothing and costs nothing. What a span is about is
+said (a book, a model, a tool), what was asked or answered never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from quoth.domain import AnswerEvent, Question
+from quoth.ports import ChatModel
+
+
+class RequestSpan(Protocol):
+    def end(self, door: str, status: int) -> None:
+        """What is known when it is over: the template of its route, and how it went."""
+
+
+class Spans(Protocol):
+    """A part of the work lasts as long as its context is open; parts within parts belong to them."""
+
+    def request(self, method: str, parent: str) -> AbstractContextManager[RequestSpan]:
+        """A request to one of the doors. `parent` is its `traceparent` header, or empty."""
+
+    def answer(self, question: Question, events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[AnswerEvent]:
+        """The events of one answer, as they pass by."""
+
+    def model(self, model: ChatModel) -> ChatModel:
+        """The same model, whose calls are told."""
+
+    def retrieval(self, book_id: str, limit: int) -> AbstractContextManager[None]: ...
+
+    def embedding(self, embedder: str, dimensions: int) -> AbstractContextManager[None]: ...
+
+    def tool(self, name: str, call_id: str) -> AbstractContextManager[None]: ...
+
+    async def close(self) -> None:
+        """What is told so far is sent, if that is possible in a moment."""
+
+
+class _Unseen:
+    def end(self, door: str, status: int) -> None:
+        return
+
+
+class NoSpans:
+    def request(self, method: str, parent: str) -> AbstractContextManager[RequestSpan]:
+        return nullcontext(_Unseen())
+
+    def answer(self, question: Question, events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[AnswerEvent]:
+        return events
+
+    def model(self, model: ChatModel) -> ChatModel:
+        return model
+
+    def retrieval(self, book_id: str, limit: int) -> AbstractContextManager[None]:
+        return _NOTHING
+
+    def embedding(self, embedder: str, dimensions: int) -> AbstractContextManager[None]:
+        return _NOTHING
+
+    def tool(self, name: str, call_id: str) -> AbstractContextManager[None]:
+        return _NOTHING
+
+    async def close(self) -> None:
+        return
+
+
+_NOTHING: AbstractContextManager[None] = nullcontext()  # it has no state, so one is enough
+SILENT = NoSpans()
