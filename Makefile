@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion size clean
+.PHONY: help setup demo test test-fast check format lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-answering size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -48,7 +48,7 @@ lock: ## resolve requirements/*.lock anew (needs uv on the PATH)
 wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
 	$(BIN)/python scripts/build_wheels.py
 
-bench: bench-embedding bench-start bench-index ## all benchmarks that need no data; writes docs/benchmarks/
+bench: bench-embedding bench-start bench-index bench-answering ## all benchmarks that need no data; writes docs/benchmarks/
 
 bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an environment of its own
 	$(BIN)/python benchmarks/embedding.py
@@ -58,6 +58,9 @@ bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, ins
 
 bench-index: $(STAMP) ## search, open and edit at 1,000 to 100,000 chunks; with real texts: make bench-index BENCH_ARGS="--data FOLDER"
 	$(BIN)/python benchmarks/index.py $(BENCH_ARGS)
+
+bench-answering: $(STAMP) ## a turn against its model alone, the tool-first flow and the bare openai client
+	$(BIN)/python benchmarks/answering.py $(BENCH_ARGS)
 
 bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
 	$(BIN)/python benchmarks/reading.py $(BOOKS)
