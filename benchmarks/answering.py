@@ -258,10 +258,10 @@ Written by `make bench-answering`. {figures["cores"]} cores, load {figures["load
 questions. The model is scripted: it writes {TOKENS} tokens, at once or at 20 ms each, in a process of its own. A turn
 is `POST /chat/stream` to `quoth serve`: the question is embedded, the book searched, the evidence judged, the model
 asked, each sentence checked, the turn stored. "Added" is its time to the first word minus that of asking the model
-directly with the very same request ({figures["prompt_bytes"]:,} bytes), taken in turns. In the call-the-tool-first flow the
-model first writes a call of {CALL_TOKENS} tokens, the book is searched, and the model is asked again; it runs without
-a server in between, which favours it. The bare `openai` client only reads the same completion; our CPU is that of the
-whole server process, embedding, search and storing included.
+directly with the very same request ({figures["prompt_bytes"]:,} bytes), taken in turns. In the call-the-tool-first flow
+the model first writes a call of {CALL_TOKENS} tokens, the book is searched, and the model is asked again; it runs
+without a server in between, which favours it. The bare `openai` client only reads the same completion; our CPU is
+that of the whole server process, embedding, search and storing included.
 
 | | measured | wanted |
 |---|---|---|
