@@ -1,5 +1,8 @@
 # What compose.yaml runs: Quoth with the embedding model and the client for Qdrant, without torch, not as root.
-FROM python:3.11-slim AS build
+# To pin the image to the very bytes: docker build --build-arg PYTHON=python@sha256:… .
+ARG PYTHON=python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS build
 WORKDIR /build
 RUN python -m venv /opt/quoth
 COPY requirements/cluster.lock requirements/
@@ -10,13 +13,16 @@ COPY src src
 COPY examples examples
 RUN /opt/quoth/bin/pip install --no-cache-dir --no-deps .
 
-FROM python:3.11-slim
+FROM ${PYTHON}
 RUN useradd --uid 10001 --no-create-home quoth && install -d -o quoth /data
 COPY --from=build /opt/quoth /opt/quoth
-USER quoth
+# By number, so that a cluster that refuses root can tell.
+USER 10001
 WORKDIR /data
 ENV PATH=/opt/quoth/bin:$PATH QUOTH_DATA_DIR=/data PYTHONDONTWRITEBYTECODE=1
 VOLUME /data
 EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=6 \
+    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
 ENTRYPOINT ["quoth"]
 CMD ["--help"]

@@ -189,17 +189,20 @@ asyncio.run(main())
 """
 PARENT = """
 import os, subprocess, sys
-from quoth.api.metrics import forget_worker, share_metrics
+from pathlib import Path
+from quoth.api.metrics import SHARED, shared_metrics
 
-folder = share_metrics()
-for number in ("1", "2"):
-    place = sys.argv[1] + "/" + number
-    os.mkdir(place)
-    run = subprocess.Popen([sys.executable, "-c", sys.argv[2], place, number], stdout=subprocess.PIPE, text=True)
-    text = run.communicate()[0]
-    forget_worker(run.pid)
-assert list(folder.glob("counter_*.db")), "no worker has written its figures"
-assert not list(folder.glob("gauge_livesum_*.db")), "a worker that has ended still has requests under way"
+with shared_metrics() as forget:
+    folder = Path(os.environ[SHARED])
+    for number in ("1", "2"):
+        place = sys.argv[1] + "/" + number
+        os.mkdir(place)
+        run = subprocess.Popen([sys.executable, "-c", sys.argv[2], place, number], stdout=subprocess.PIPE, text=True)
+        text = run.communicate()[0]
+        forget(run.pid)
+    assert list(folder.glob("counter_*.db")), "no worker has written its figures"
+    assert not list(folder.glob("gauge_livesum_*.db")), "a worker that has ended still has requests under way"
+assert not folder.exists() and SHARED not in os.environ
 sys.stdout.write(text)
 """
 

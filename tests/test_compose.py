@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,70 @@ def test_every_volume_is_declared_and_used(compose: dict[str, Any]) -> None:
     assert {name for name in used if not name.startswith(".")} == set(compose["volumes"])
 
 
-def test_the_image_installs_the_lock_with_the_client_and_leaves_root() -> None:
-    text = (ROOT / "Dockerfile").read_text()
-    assert "--require-hashes -r requirements/cluster.lock" in text
-    assert "\nUSER quoth\n" in text
+# --- the image --------------------------------------------------------------------------------------------------------
+# `make lint-image` runs hadolint over it; these are the promises that hadolint does not know.
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions, each on one line."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+    return [(line.split()[0], " ".join(line.split()[1:])) for line in text.splitlines() if line.strip()]
+
+
+def last_stage() -> list[tuple[str, str]]:
+    told = instructions()
+    start = max(at for at, (name, _) in enumerate(told) if name == "FROM")
+    return told[start:]
+
+
+def test_the_image_installs_the_lock_with_the_client_and_nothing_else() -> None:
+    installs = [rest for name, rest in instructions() if name == "RUN" and "install" in rest and "pip" in rest]
+    assert len(installs) == 2
+    assert all("--no-cache-dir" in rest and "--no-deps" in rest for rest in installs)
+    assert installs[0].endswith("--require-hashes -r requirements/cluster.lock")
     lock = (ROOT / "requirements" / "cluster.lock").read_text()
     assert re.search(r"^qdrant-client==", lock, re.MULTILINE)
     assert not re.search(r"^(torch|sentence-transformers|nvidia-\S+)==", lock, re.MULTILINE)
+
+
+def test_the_image_leaves_root_for_good_and_by_number() -> None:
+    users = [rest for name, rest in last_stage() if name == "USER"]
+    assert users == ["10001"]
+    names = [name for name, _ in last_stage()]
+    assert names.index("USER") < names.index("ENTRYPOINT")
+    assert not [rest for name, rest in instructions() if name == "RUN" and re.search(r"\b(sudo|chmod)\b", rest)]
+
+
+def test_the_image_is_built_on_a_named_slim_release() -> None:
+    [base] = [rest for name, rest in instructions() if name == "ARG"]
+    assert re.fullmatch(r"PYTHON=python:3\.11-slim-[a-z]+", base)
+    assert {rest.split()[0] for name, rest in instructions() if name == "FROM"} == {"${PYTHON}"}
+
+
+def test_the_image_looks_after_itself_without_a_shell(compose: dict[str, Any]) -> None:
+    told = dict(last_stage())
+    for name in ("ENTRYPOINT", "CMD"):
+        assert json.loads(told[name])
+    _, _, check = told["HEALTHCHECK"].partition("CMD ")
+    assert json.loads(check) == compose["services"]["api-1"]["healthcheck"]["test"][1:]
+
+
+def test_the_image_holds_no_secret_and_takes_only_what_it_needs() -> None:
+    for name, rest in instructions():
+        assert name != "ADD"
+        assert name not in ("ENV", "ARG") or not re.search("KEY|SECRET|PASSWORD|TOKEN", rest), rest
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    assert ignored[0] == "*"
+    copied = {
+        part.split("/")[0]
+        for name, rest in instructions()
+        if name == "COPY" and "--from" not in rest
+        for part in rest.split()[:-1]
+    }
+    assert copied == {name[1:] for name in ignored if name.startswith("!")}
+
+
+def test_no_image_is_the_latest_of_anything(compose: dict[str, Any]) -> None:
+    images = [service["image"] for service in compose["services"].values() if "build" not in service]
+    assert len(images) >= 3
+    assert all(re.search(r":v?\d[\w.-]*$", image) for image in images)

@@ -12,9 +12,8 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -62,21 +61,23 @@ PARTS: tuple[tuple[type[QuothError], str], ...] = (
 )
 
 
-def share_metrics() -> Path:
-    """For the parent of several workers, before it starts them: a folder of their own for this run, which they find in
-    the environment. (The library looks there when it is imported, so a worker must not be forked from a process that
-    has imported it.) The caller removes it at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="quoth-metrics-"))
-    os.environ[SHARED] = str(folder)
-    return folder
+@contextmanager
+def shared_metrics() -> Iterator[Callable[[int], None]]:
+    """For the parent of several workers, around all of their lives: a folder of their own, which they find in the
+    environment. (The library looks there when it is imported, so workers are spawned, not forked.) It gives what is to
+    be called with the id of a worker that has ended: what that had under way is no longer under way."""
+    with tempfile.TemporaryDirectory(prefix="quoth-metrics-") as folder:
+        os.environ[SHARED] = folder
+        try:
+            yield _forget_worker
+        finally:
+            del os.environ[SHARED]
 
 
-def forget_worker(pid: int) -> None:
-    """For the same parent, when a worker has ended: what it had under way is no longer under way."""
+def _forget_worker(pid: int) -> None:
     from prometheus_client.multiprocess import mark_process_dead
 
-    if os.environ.get(SHARED):
-        mark_process_dead(pid)  # type: ignore[no-untyped-call]  # the library leaves it untyped
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]  # the library leaves it untyped
 
 
 class Metrics:
