@@ -130,6 +130,7 @@ def calls(chunk_id: str, page_id: str) -> list[Call]:
         Call("GET /health"),
         Call("GET /healthz"),
         Call("GET /readyz"),
+        Call("GET /metrics"),
         Call("DELETE /session/{session_id}", values={"session_id": SESSION}),
     ]
 
@@ -151,6 +152,8 @@ async def answered(client: httpx2.AsyncClient, call: Call) -> dict[str, Any]:
         example["parameters"] = {**call.values, **call.query}
     if response.content:
         body = response.json() if media_type == "application/json" else response.text
+        if call.door == "GET /metrics":  # three hundred lines, and the times in them differ from run to run
+            body = "".join(line for line in body.splitlines(keepends=True) if "quoth_answers_total" in line)
         example["response"] = {"type": media_type, "body": body}
     return example
 
