@@ -9,7 +9,7 @@ DATA ?= ../shared/data
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion size clean
+.PHONY: help setup demo test test-fast check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -52,7 +52,7 @@ lock: ## resolve requirements/*.lock anew (needs uv on the PATH)
 wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
 	$(BIN)/python scripts/build_wheels.py
 
-bench: bench-embedding bench-start bench-index ## all benchmarks that need no data; writes docs/benchmarks/
+bench: bench-embedding bench-start bench-index bench-load ## all benchmarks that need no data; writes docs/benchmarks/
 
 bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an environment of its own
 	$(BIN)/python benchmarks/embedding.py
@@ -80,6 +80,9 @@ bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make benc
 
 bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: make bench-ingestion BOOK=path/to/book
 	$(BIN)/python benchmarks/ingestion.py $(BOOK) $(BENCH_ARGS)
+
+bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
+	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
 
 clean: ## remove what was built, installed and ingested here
 	rm -rf $(VENV) .venv-bench .venv-lint dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

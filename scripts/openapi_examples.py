@@ -152,8 +152,8 @@ async def answered(client: httpx2.AsyncClient, call: Call) -> dict[str, Any]:
         example["parameters"] = {**call.values, **call.query}
     if response.content:
         body = response.json() if media_type == "application/json" else response.text
-        if call.door == "GET /metrics":  # three hundred lines, and the times in them differ from run to run
-            body = "".join(line for line in body.splitlines(keepends=True) if "quoth_answers_total" in line)
+        if call.door == "GET /metrics":  # the beginning will do
+            body = "".join(line for line in body.splitlines(keepends=True)[:3])
         example["response"] = {"type": media_type, "body": body}
     return example
 

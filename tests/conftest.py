@@ -10,6 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from postgres_server import PostgresServer, binaries
+
 # The same examples each time, so that a failure is of the change that was made; `--hypothesis-profile=explore` looks
 # for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -48,3 +50,36 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(dir=memory, prefix="quoth-test-") as folder:
         yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    found = binaries()
+    if found is None:
+        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
+    server = PostgresServer(found)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """An empty database on a real server."""
+    return postgres.new_database()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """A server that a test may stop and start."""
+    found = binaries()
+    if found is None:
+        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
+    server = PostgresServer(found)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()

@@ -14,13 +14,14 @@ import pytest
 
 from doors import PAGE, Doors, frames, opened
 from quoth.api import ingestion
+from quoth.api import jobs as jobs_module
 from quoth.api.ingestion import follow
 from quoth.api.jobs import STOPPED, Jobs, Order
 from quoth.api.schemas import ChangesResponse, JobResponse, JobsResponse, Problem, WebhookResponse
 from quoth.api.webhook import Deliveries, check_signature
 from quoth.bootstrap import Quoth
 from quoth.domain import IngestJob
-from quoth.errors import Outage, Unauthorized
+from quoth.errors import Conflict, Outage, Unauthorized
 from quoth.ports import ABANDONED
 from quoth.sources import open_source
 from quoth.testing.library import MemoryLibrary
@@ -496,10 +497,75 @@ async def test_pushes_while_a_job_is_at_work_are_followed_by_one_more(doors: Doo
     assert len(foreman.begun) == 2
 
 
-async def test_a_push_that_could_not_start_may_be_delivered_again(doors: Doors) -> None:
-    async with doors.quoth.index.writer("book"):
-        check_problem(await deliver(doors), 409, "JOB_CONFLICT")
+async def test_a_push_that_could_not_start_may_be_delivered_again(doors: Doors, tmp_path: Path) -> None:
+    (tmp_path / "docs").rename(tmp_path / "away")
+    check_problem(await deliver(doors), 400, "UNREADABLE_SOURCE")
+    (tmp_path / "away").rename(tmp_path / "docs")
     assert (await deliver(doors)).status_code == 202
+
+
+async def test_a_push_while_another_process_writes_is_taken_up_when_it_is_done(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_module, "LOOK", 0.001)
+    last = (await doors.quoth.library.jobs())[0].job_id
+    async with doors.quoth.index.writer("book"):
+        for delivery in ("d-1", "d-2"):
+            response = await deliver(doors, delivery=delivery)
+            assert (response.status_code, response.json()["job_id"]) == (202, None)
+    jobs: Jobs = doors.app.state.jobs
+    while jobs._tasks:
+        await asyncio.wait(list(jobs._tasks))
+    [job] = [job for job in await doors.quoth.library.jobs() if job.job_id > last]
+    assert job.status == "completed"
+
+
+# --- several workers on one data directory ---
+
+
+async def test_a_job_that_another_worker_has_queued_is_neither_buried_nor_doubled(
+    doors: Doors, foreman: Foreman
+) -> None:
+    other = Jobs(doors.quoth, foreman.launch)
+    foreman.go.clear()
+    job = await start(doors)
+    with pytest.raises(Conflict, match=f"job {job['job_id']} is queued"):
+        await other.start(Order("book", "anywhere"))
+    await other.bury_the_dead()
+    assert (await doors.quoth.library.job(job["job_id"])).status == "queued"
+    foreman.go.set()
+    assert (await ended(doors, job["job_id"]))["status"] == "completed"
+    await other.close()
+
+
+async def test_jobs_of_two_workers_take_turns(doors: Doors, foreman: Foreman, tmp_path: Path) -> None:
+    write(tmp_path / "books" / "other", "a.md", PAGE)
+    other = Jobs(doors.quoth, foreman.launch)
+    foreman.go.clear()
+    first = await start(doors)
+    await foreman.at_work.wait()
+    second = await other.start(Order("other", str(tmp_path / "books" / "other")))
+    await asyncio.sleep(0.3)
+    assert [order.book_id for order in foreman.begun] == ["book"]
+    foreman.go.set()
+    assert (await ended(doors, second.job_id))["status"] == "completed"
+    assert (await ended(doors, first["job_id"]))["status"] == "completed"
+    await other.close()
+
+
+async def test_a_worker_that_stops_gives_up_waiting_for_its_turn(
+    doors: Doors, foreman: Foreman, tmp_path: Path
+) -> None:
+    write(tmp_path / "books" / "other", "a.md", PAGE)
+    other = Jobs(doors.quoth, foreman.launch)
+    foreman.go.clear()
+    await start(doors)
+    await foreman.at_work.wait()
+    waiting = await other.start(Order("other", str(tmp_path / "books" / "other")))
+    await other.close()
+    stored = await doors.quoth.library.job(waiting.job_id)
+    assert (stored.status, stored.error_message) == ("failed", STOPPED)
+    foreman.go.set()
 
 
 async def test_a_push_names_its_book_in_the_address_only(doors: Doors) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from openai.types.chat import ChatCompletionChunk
 from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
 from quoth.api.openai_schemas import Completion, ModelResponse, ModelsResponse, OpenAIProblem
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery, Turn
-from quoth.errors import Forbidden, IndexUnavailable, LibraryUnavailable, QuothError, Unauthorized
+from quoth.domain import IndexHits, IndexQuery, Message, ModelEvent, ModelText, ModelTurn, Tool, Turn
+from quoth.errors import Forbidden, IndexUnavailable, LibraryUnavailable, ModelUnavailable, QuothError, Unauthorized
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -212,6 +212,91 @@ async def test_what_steers_a_sampler_is_accepted_and_changes_nothing(doors: Door
     }  # fmt: skip
     body = (await post(doors, **idle)).json()
     assert body["choices"][0]["message"]["content"] == (await doors.ask())["answer"]
+
+
+# --- with a model behind the book -------------------------------------------------------------------------------------
+
+
+class Parrot:
+    """A model that quotes the first passage, breaks off in the middle of it, or does not answer at all."""
+
+    name = "parrot"
+
+    def __init__(self, *, truncated: bool = False, down: bool = False) -> None:
+        self._truncated = truncated
+        self._down = down
+        self.seen: list[Message] = []
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+        self.seen = list(messages)
+        if self._down:
+            raise ModelUnavailable("It sleeps.")
+        yield ModelText("Transient local durability keeps the last message for late subscribers [1].")
+        yield ModelTurn(tokens=107, prompt_tokens=100, truncated=self._truncated, model="parrot")
+
+    async def check(self) -> str:
+        return "here"
+
+    async def close(self) -> None:
+        return
+
+
+async def test_the_tokens_of_a_model_are_told_apart(tmp_path: Path) -> None:
+    async with opened(tmp_path, model=Parrot()) as doors:
+        usage = (await post(doors)).json()["usage"]
+        assert usage == {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
+
+
+async def test_a_model_is_shown_the_conversation_of_the_request(tmp_path: Path) -> None:
+    parrot = Parrot()
+    async with opened(tmp_path, model=parrot) as doors:
+        before = [
+            {"role": "user", "content": "What is a topic?"},
+            {"role": "assistant", "content": "It carries messages."},
+        ]
+        await post(doors, messages=[{"role": "system", "content": "Be a pirate."}, *before, ASK])
+        shown = [(message.role, message.content) for message in parrot.seen]
+        assert shown[1:3] == [("user", "What is a topic?"), ("assistant", "It carries messages.")]
+        assert not any("pirate" in content for _, content in shown)
+
+
+async def test_a_model_that_breaks_off_ends_with_length_as_openai_says_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, model=Parrot(truncated=True)) as doors:
+        chunks = await streamed(client_of(doors))
+        assert chunks[-1].choices[0].finish_reason == "length"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_model_that_fails_leaves_a_sentence_and_the_passages(tmp_path: Path, stream: bool) -> None:
+    async with opened(tmp_path, model=Parrot(down=True)) as doors:
+        client = client_of(doors)
+        if stream:
+            chunks = await streamed(client)
+            text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+            extra = (chunks[-1].model_extra or {})["quoth"]
+        else:
+            completion = await client.chat.completions.create(
+                model="quoth", messages=[{"role": "user", "content": ASKED}]
+            )
+            text = completion.choices[0].message.content or ""
+            extra = (completion.model_extra or {})["quoth"]
+        assert text == extra["fallback_message"]
+        assert (extra["metadata"]["mode"], bool(extra["sources"])) == ("retrieval_only", True)
+
+
+async def test_the_example_of_the_documentation_works_as_it_stands(
+    doors: Doors, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).resolve().parent.parent / "docs" / "agents.md").read_text()
+    code = text.split("```python\n")[1].split("```")[0]
+    async with served(doors.quoth) as address:
+        code = (
+            code.replace("http://127.0.0.1:8000", address)
+            .replace("quoth/my-book", "quoth/book")
+            .replace('"ros2"', "None")
+        )
+        await asyncio.to_thread(exec, code, {})
+    assert "Transient local durability" in capsys.readouterr().out
 
 
 # --- errors: ours and OpenAI's in one body ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, check_problem, frames, opened
 from quoth import confidence
-from quoth.api.schemas import RunResponse
+from quoth.api.thread_schemas import RunResponse
 from quoth.cli.live import answered_live
 from quoth.cli.output import print_answer
 from quoth.domain import DISCLAIMER, Answer, Turn, Verdict

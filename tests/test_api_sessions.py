@@ -11,7 +11,8 @@ import pytest
 
 from contracts.library_contract import a_turn
 from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_problem, closed, opened
-from quoth.api.schemas import HistoryResponse, ThreadHistoryResponse, ThreadResponse
+from quoth.api.schemas import HistoryResponse
+from quoth.api.thread_schemas import ThreadHistoryResponse, ThreadResponse
 from quoth.domain import Message
 from quoth.errors import ModelUnavailable
 from quoth.testing.model import ScriptedModel

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quoth.api.sse import Event, EventStream, frame
+from quoth.api.sse import MOST_WAITING, Event, EventStream, frame
 from quoth.errors import IndexUnavailable, QuothError
 
 SCOPE: dict[str, Any] = {"type": "http", "method": "POST", "path": "/chat/stream", "headers": []}
@@ -153,3 +153,53 @@ async def test_no_comment_is_sent_before_its_time() -> None:
     reader = Reader()
     await stream(quick())(SCOPE, reader.receive, reader.send)
     assert b": still here" not in reader.body
+
+
+async def test_events_that_are_ready_together_leave_together_and_no_word_waits_for_the_next() -> None:
+    go_on = asyncio.Event()
+
+    async def in_two_breaths() -> AsyncGenerator[Event, None]:
+        for word in "one two three".split():
+            yield "delta", {"delta": word}
+        await go_on.wait()
+        yield "done", {"done": True}
+
+    class Counting(Reader):
+        sent: list[bytes]
+
+        async def send(self, message: MutableMapping[str, Any]) -> None:
+            self.sent.append(message.get("body", b""))
+            await super().send(message)
+
+    reader = Counting()
+    reader.sent = []
+    running = asyncio.create_task(stream(in_two_breaths())(SCOPE, reader.receive, reader.send))
+    await reader.got.wait()
+    assert reader.body == b"".join(frame("delta", {"delta": word}) for word in ("one", "two", "three"))
+    go_on.set()
+    await running
+    assert [bool(block) for block in reader.sent] == [False, True, True, False]  # the head, two breaths, the end
+
+
+async def test_a_slow_reader_holds_up_the_answer_instead_of_filling_the_memory() -> None:
+    made = 0
+
+    async def long() -> AsyncGenerator[Event, None]:
+        nonlocal made
+        for _ in range(100):
+            made += 1
+            yield "delta", {"delta": "x" * 10_000}
+
+    class Slow(Reader):
+        most = 0
+
+        async def send(self, message: MutableMapping[str, Any]) -> None:
+            await asyncio.sleep(0)
+            self.most = max(self.most, len(message.get("body", b"")))
+            await super().send(message)
+
+    reader = Slow()
+    await stream(long())(SCOPE, reader.receive, reader.send)
+    assert made == 100
+    assert len(reader.body) > 1_000_000
+    assert reader.most < 2 * MOST_WAITING

@@ -20,6 +20,7 @@ import httpx2
 import pytest
 
 from doors import ASKED, SESSION, UNKNOWN, Doors, frames, opened, served
+from quoth import remembering
 from quoth.adapters.sql import open_library
 from quoth.api.server import listen
 from quoth.domain import AnswerEvent, Delta, Done, Message, ModelEvent, ModelText, ModelTurn, Tool, Turn
@@ -457,3 +458,16 @@ async def started(*arguments: str, cwd: Path, env: dict[str, str]) -> asyncio.su
 async def run_to_its_end(*arguments: str, cwd: Path, env: dict[str, str]) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "quoth", *arguments, cwd=cwd, env=env)
     assert await process.wait() == 0
+
+
+async def test_a_store_that_never_answers_cannot_keep_a_server_from_ending(
+    tmp_path: Path, model: Thinking, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    async with opened(tmp_path, model=model, library=Slow()) as doors:
+        events = doors.quoth.conversations.ask(question(ASKED))
+        await until_it_thinks(events)
+        await doors.quoth.conversations.close()
+        assert "turns could not be stored before the end" in caplog.text
+        with contextlib.suppress(asyncio.CancelledError):
+            await events.aclose()

@@ -2,4 +2,5 @@
 
 from quoth.cli import main
 
-main()
+if __name__ == "__main__":  # a worker of `quoth serve` imports this once more
+    main()

@@ -256,8 +256,9 @@ def finish_reason(answer: Answer) -> str:
 
 
 def usage_view(answer: Answer) -> View:
-    """Models tell the sum over all calls of one answer; where there is no model nothing is spent."""
-    return {"prompt_tokens": answer.tokens_used, "completion_tokens": 0, "total_tokens": answer.tokens_used}
+    """Over all calls of a model for this answer; where there is no model nothing is spent."""
+    read = answer.work.prompt_tokens
+    return {"prompt_tokens": read, "completion_tokens": answer.tokens_used - read, "total_tokens": answer.tokens_used}
 
 
 def extra_view(answer: Answer) -> View:

@@ -21,7 +21,7 @@ from quoth.markers import Renumbering, renumbered, without_unfinished
 from quoth.places import end_in_file, start_in_file
 from quoth.sentences import sentences
 from quoth.support import Source, code_lines, locate, locate_code, read, support, verbatim
-from quoth.terms import content_terms, term_ids
+from quoth.terms import ContentTerm, content_terms, term_ids
 
 GroundingPolicy = Literal["mark", "strict"]
 MOST_ATTRIBUTED = 3  # passages that one sentence without a marker may rest on
@@ -155,8 +155,10 @@ def settled(
     uncited = [at for at in range(1, len(passages) + 1) if at not in order]
     shown = {**order, **{at: len(order) + extra for extra, at in enumerate(uncited, 1)}}
     by_number = {shown[at]: passages[at - 1] for at in sorted(shown, key=lambda at: shown[at])}
-    sources = {number: read(passage.chunk) for number, passage in by_number.items()}
     of = [claim for claim in claims(text) if is_claim(claim)]
+    # What a sentence without a marker rests on may stand in any of them; otherwise only those that are named count.
+    wanted = by_number if any(not claim.numbers for claim in of) else set(order.values())
+    sources = {number: read(passage.chunk) for number, passage in by_number.items() if number in wanted}
     grounding = _checked(of, sources, question)
     # Passages that the text does not name, but that hold sentences of it, come after those that it names.
     named = set(order.values())
@@ -196,17 +198,20 @@ def _quote(source: Source, resting: Sequence[Claim]) -> tuple[int, int]:
     chunk = source.chunk
     units = sentences(chunk.text, lead=chunk.lead, markup=chunk.markup)
     quotable = [unit for unit in units if unit.kind != "heading"] or units
+    held = [_held(terms, term_ids(chunk.text[unit.start : unit.end])) for unit in quotable]
     best, most = (0, len(chunk.text)), -1.0
-    for one, other in zip(quotable, [*quotable[1:], None], strict=True):
-        for last in (one, other):
-            if last is None:
-                continue
-            held = term_ids(chunk.text[one.start : last.end])
+    for at, one in enumerate(quotable):
+        for last in range(at, min(at + 2, len(quotable))):
             # A longer quote must earn its length.
-            worth = sum(term.found_in(held) for term in terms) - (0.5 if last is other else 0.0)
+            worth = len(held[at] | held[last]) - (0.5 if last > at else 0.0)
             if worth > most:
-                best, most = (one.start, last.end), worth
+                best, most = (one.start, quotable[last].end), worth
     return best
+
+
+def _held(terms: Sequence[ContentTerm], ids: frozenset[int]) -> frozenset[int]:
+    """Which of the words stand there, by their places in the list."""
+    return frozenset(at for at, term in enumerate(terms) if term.found_in(ids))
 
 
 # --- an answer that arrives in pieces --------------------------------------------------------------------------------
@@ -233,7 +238,8 @@ class Writing:
         """More passages that the model was given; their numbers go on from the last."""
         first = len(self._passages) + 1
         self._passages += passages
-        self._sources.update((number, read(passage.chunk)) for number, passage in enumerate(passages, first))
+        if self._sieve:  # else they are read when the text is complete, and nobody waits for it
+            self._sources.update((number, read(passage.chunk)) for number, passage in enumerate(passages, first))
         self._numbering.know(range(first, len(self._passages) + 1))
 
     def feed(self, piece: str) -> str:

@@ -23,6 +23,8 @@ _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 WIDEST_RANGE = 20  # [1-300] is no list of sources
 # A bracket at the end of a text may become a marker, and one that is closed may become the label of a link.
 _UNFINISHED = re.compile(r"[\[【][^\]】\n]{0,39}[\]】]?\Z")
+# Where nothing is held back, text without any of these is only text, whatever comes before and after it.
+_MEANINGFUL = re.compile(r"[\[【`~\n]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
@@ -85,7 +87,7 @@ class Renumbering:
 
     def __init__(self, known: Collection[int]) -> None:
         self._known = set(known)
-        self._text = ""  # the current paragraph, or more
+        self._text = ""  # as much of the current paragraph as still matters
         self._done = 0  # how much of it was passed on
         self.order: dict[int, int] = {}  # the number as written → the number as shown
 
@@ -94,16 +96,28 @@ class Renumbering:
         self._known.update(numbers)
 
     def feed(self, piece: str) -> str:
+        if self._done == len(self._text) and not _MEANINGFUL.search(piece):  # most words of an answer
+            self._text += piece
+            self._forget()
+            return piece
         self._text += piece
         code = code_spans(self._text)
         ready = self._passed_on(max(self._done, _settled(self._text, code)))
         breaks = [gap.end() for gap in _BLANK_LINE.finditer(self._text, 0, self._done) if not _in(gap.start(), code)]
         if breaks:  # nothing of the next paragraph depends on the one before
             self._text, self._done = self._text[breaks[-1] :], self._done - breaks[-1]
+        if self._done == len(self._text):
+            self._forget()
         return ready
 
     def close(self) -> str:
         return self._passed_on(len(self._text))
+
+    def _forget(self) -> None:
+        """Where nothing is held back, only this can matter to what follows: does a line begin here, and after what?"""
+        line = self._text[self._text.rfind("\n") + 1 :]
+        self._text = f"x{line[-1]}" if line.strip(" \t>") else line
+        self._done = len(self._text)
 
     def _passed_on(self, end: int) -> str:
         out, at = [], self._done

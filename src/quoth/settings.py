@@ -76,6 +76,9 @@ class Settings(BaseModel):
         repr=False,  # it may hold a password
         description="The relational store; default: the file quoth.db in data_dir.",
     )
+    database_pool_size: int = Field(
+        default=5, ge=1, le=1000, description="Connections of each worker to a PostgreSQL server, at most."
+    )
     database_timeout: float = Field(default=5.0, ge=0.1, le=600, description="Seconds to wait for the database.")
     index_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds to wait for the index.")
     model_dir: Folder | None = Field(default=None, description="Folder of the embedding model's weights.")

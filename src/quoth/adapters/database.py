@@ -1,7 +1,7 @@
 """Where the statements of the relational store run, and the words that all of them share.
 
-`sql.py` and `sql_conversations.py` hand functions with their statements to a `Database`: SQLite (`sqlite.py`) now,
-PostgreSQL by the same two verbs; the statements are written for both.
+`sql.py` and `sql_conversations.py` hand functions with their statements to a `Database`: SQLite (`sqlite.py`) or
+PostgreSQL (`postgres.py`); the statements are written for both.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Table, delete
 from sqlalchemy.dialects.sqlite import Insert
 
-from quoth.errors import BadConfiguration, LibraryUnavailable
+from quoth.errors import LibraryUnavailable
 from quoth.waiting import within
 
 T = TypeVar("T")
@@ -24,14 +24,15 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Database(Protocol):
-    """Where the statements run. Both verbs run off the event loop and raise the errors of `quoth.errors`; only an
-    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken."""
+    """Where the statements run. Both verbs leave the event loop free and raise the errors of `quoth.errors`; only an
+    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken. Writes of the
+    same `order` happen one after the other, as they were called."""
 
     async def open(self) -> None: ...
 
     async def read(self, work: Callable[[Connection], T]) -> T: ...
 
-    async def write(self, work: Callable[[Connection], T]) -> T: ...
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T: ...
 
     async def close(self) -> None: ...
 
@@ -51,9 +52,9 @@ class Bounded:
         async with within(self._seconds, self._late()):
             return await self._database.read(work)
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
         async with within(self._seconds, self._late()):
-            return await self._database.write(work)
+            return await self._database.write(work, order=order)
 
     async def close(self) -> None:
         await self._database.close()
@@ -69,7 +70,9 @@ def upsert(dialect: str, table: Table) -> Insert:
     """An INSERT that can say ON CONFLICT. Each database has its own class for the same words."""
     if dialect == "sqlite":
         return Insert(table)
-    raise BadConfiguration(f"Quoth cannot use a {dialect!r} database.")
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert  # imported only where it is used
+
+    return cast(Insert, PostgresInsert(table))
 
 
 def delete_from(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:

@@ -13,13 +13,14 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from quoth.adapters import sql_traces
 from quoth.adapters.database import Bounded, Database, delete_from, storable, upsert
@@ -36,12 +37,18 @@ SECONDS = 5.0
 # Databases limit the number of values in one statement (SQLite 32,766, PostgreSQL 32,767).
 _VALUES_AT_ONCE = 10_000
 
+_LARGEST_ID = 2**63 - 1
+
 
 async def open_library(
-    url: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC), seconds: float = SECONDS
+    url: str,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    seconds: float = SECONDS,
+    pool_size: int = 5,
 ) -> SqlLibrary:
     """Connect, bring the tables up to date if they are not, and hand out the store."""
-    database = Bounded(database_at(url), seconds)
+    database = Bounded(database_at(url, seconds=seconds, pool_size=pool_size), seconds)
     try:
         await database.open()
     except QuothError:
@@ -50,18 +57,34 @@ async def open_library(
     return SqlLibrary(database, now)
 
 
-def database_at(url: str) -> Database:
-    allowed = "Use sqlite:///path/to/quoth.db."
+def database_at(url: str, *, pool_size: int = 5, seconds: float = SECONDS) -> Database:
+    """The two numbers are for a server: connections at most, and seconds for one statement."""
     try:
         parsed = make_url(url)
     except (sa.ArgumentError, ValueError) as fault:
         # The text itself may hold a password, so it is not repeated.
-        raise BadConfiguration("The database URL cannot be read.", hint=allowed) from fault
-    if parsed.get_backend_name() != "sqlite":
-        raise BadConfiguration(f"This Quoth cannot use a {parsed.get_backend_name()!r} database yet.", hint=allowed)
+        raise BadConfiguration("The database URL cannot be read.", hint=_URLS) from fault
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        return _postgres(parsed, pool_size, seconds)
+    if parsed.drivername != "sqlite":
+        raise BadConfiguration(f"Quoth cannot use a {parsed.drivername!r} database.", hint=_URLS)
     if not parsed.database or parsed.database == ":memory:":
-        raise BadConfiguration("A SQLite database without a file would forget everything.", hint=allowed)
+        raise BadConfiguration("A SQLite database without a file would forget everything.", hint=_URLS)
     return SqliteDatabase(Path(parsed.database).expanduser())
+
+
+_URLS = "Use sqlite:///path/to/quoth.db or postgresql+asyncpg://user:password@host/database."
+
+
+def _postgres(url: URL, pool_size: int, seconds: float) -> Database:
+    if find_spec("asyncpg") is None or find_spec("greenlet") is None:
+        raise BadConfiguration(
+            "DATABASE_URL names a PostgreSQL server, but what talks to it is not installed.",
+            hint="Install it: pip install 'quoth[postgres]'. Without DATABASE_URL a file is used.",
+        )
+    from quoth.adapters.postgres import PostgresDatabase
+
+    return PostgresDatabase(url, pool_size=pool_size, seconds=seconds)
 
 
 class SqlLibrary(SqlConversations):
@@ -89,9 +112,9 @@ class SqlLibrary(SqlConversations):
         return Book(**row._mapping)
 
     async def books(self) -> list[Book]:
-        query = select(books).order_by(books.c.book_id)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [Book(**row._mapping) for row in rows]
+        rows = await self._database.read(lambda connection: connection.execute(select(books)).all())
+        # Sorted here, since databases sort by the language they were made for.
+        return sorted((Book(**row._mapping) for row in rows), key=lambda book: book.book_id)
 
     async def delete_book(self, book_id: str) -> None:
         def work(connection: Connection) -> None:
@@ -138,6 +161,8 @@ class SqlLibrary(SqlConversations):
                 raise _no_job(job.job_id)
 
     async def job(self, job_id: int) -> IngestJob:
+        if job_id > _LARGEST_ID:  # a reader may ask for any number
+            raise _no_job(job_id)
         query = select(ingestion_jobs).where(ingestion_jobs.c.job_id == job_id)
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None:

@@ -38,7 +38,7 @@ class SqlConversations:
             turn_id: int = connection.execute(_ADD_TURN, _turn_row(turn)).scalar_one()
             return turn_id
 
-        return replace(turn, turn_id=await self._database.write(work))
+        return replace(turn, turn_id=await self._database.write(work, order=turn.session_id))
 
     async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
         asked = {"session": session_id, "asking": owner, "most": max(limit, 1)}

@@ -25,7 +25,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.engine import URL
 
 from quoth.adapters.sql_tables import SCHEMA_VERSION
-from quoth.errors import BadConfiguration, DiskFull, InternalError, LibraryUnavailable, QuothError
+from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
 
 T = TypeVar("T")
 
@@ -64,8 +64,8 @@ class SqliteDatabase:
         """Run `work`, which makes one statement and so sees one moment."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a transaction: all of it or, on any error, nothing. Calls are served in order.
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
+        """Run `work` in a transaction: all of it or, on any error, nothing. All calls are served in order.
 
         A caller who is cancelled while it runs does not stop it half-way."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, work)
@@ -94,16 +94,9 @@ class SqliteDatabase:
         version = _stored_version(connection)
         if version == SCHEMA_VERSION:
             return
-        # Alembic is heavy, and needed once in the life of a database.
-        from quoth import migrations
+        from quoth import migrations  # Alembic is heavy, and needed once in the life of a database
 
-        if version is not None and version not in migrations.known_versions():
-            raise BadConfiguration(
-                f"The database {self._path} was written by a newer Quoth (its version is {version}, "
-                f"this Quoth knows {SCHEMA_VERSION}).",
-                hint="Upgrade Quoth: `pip install --upgrade quoth`, or name another database.",
-            )
-        migrations.upgrade(connection)
+        migrations.bring_up_to_date(connection, version, name=f"The database {self._path}")
 
     def _close(self) -> None:
         self._writer.shutdown()

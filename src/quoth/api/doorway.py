@@ -6,6 +6,7 @@ answer. Plain ASGI rather than the framework's middleware, so that streams pass 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import uuid
@@ -18,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quoth import logs
 from quoth.api.problems import path_of, problem, problem_response
 from quoth.api.sse import frame
-from quoth.errors import InternalError
+from quoth.errors import InternalError, Outage, QuothError
 
 logger = logging.getLogger(__name__)
 
@@ -78,9 +79,14 @@ class Doorway:
             await self._app(scope, receive, outgoing.send)
         except ClientDisconnect:
             logger.info("the client left before its request was read")
+        except asyncio.CancelledError:
+            # Only a server that was told to stop, and has waited as long as it may, cancels a request.
+            logger.warning("cut off, since the server stops: %s", scope["path"])
+            await self._fail(Request(scope, receive), outgoing, Outage("The server is stopping.", hint="Ask again."))
         except Exception as error:
             logger.exception("unhandled %s at %s", type(error).__name__, scope["path"])
-            await self._fail(Request(scope, receive), outgoing)
+            # The public face of a fault of ours says no more than that.
+            await self._fail(Request(scope, receive), outgoing, InternalError("unhandled"))
         finally:
             spent = round((time.perf_counter() - started) * 1000, 2)
             line = {"method": scope["method"], "path": scope["path"], "status": outgoing.status, "ms": spent}
@@ -88,8 +94,7 @@ class Doorway:
             logs.request_id.reset(token)
 
     @staticmethod
-    async def _fail(request: Request, outgoing: Outgoing) -> None:
-        fault = InternalError("unhandled")  # its public face says no more than that
+    async def _fail(request: Request, outgoing: Outgoing, fault: QuothError) -> None:
         if outgoing.status is None:
             await problem_response(fault, request)(request.scope, request.receive, outgoing.send)
         elif outgoing.streams_events:

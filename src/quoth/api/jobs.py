@@ -2,18 +2,19 @@
 
 In: an `Order`. Out: a queued `IngestJob`, whose progress and end any process reads in the library. The work is not done
 here because an update of the index holds the interpreter's lock, which readers would feel; the server notices what was
-published as it notices any other ingest. A data directory has one writer, so children run one after the other.
-Nothing here knows HTTP.
+published as it notices any other ingest. A data directory has one writer, so children run one after the other, also
+those of several workers (`turns`). Nothing here knows HTTP.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from quoth.api.turns import Turns
 from quoth.bootstrap import Quoth
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Conflict, Outage
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 8.0  # seconds that a child gets to leave in good order when the server stops
 ACTIVE = ("queued", "running")
+LOOK = 1.0  # seconds between two looks whether somebody else's job has ended
 STOPPED = "interrupted: the server was stopped"
 
 
@@ -58,7 +60,7 @@ class Jobs:
         self._quoth = quoth
         self._launch = launch
         self._door = asyncio.Lock()  # one at a time is let in
-        self._turn = asyncio.Lock()  # one at a time is at work, in the order they came
+        self._turns = Turns(quoth.settings.data_dir)
         self._child: Child | None = None
         self._tasks: dict[asyncio.Task[None], str] = {}  # with the book they work on
         self._again: dict[str, Order] = {}  # by book: asked for while one was under way
@@ -69,23 +71,25 @@ class Jobs:
         async with self._door:
             if self._closing:
                 raise Outage("The server is stopping and starts nothing any more.", hint="Try again in a moment.")
-            if not self._tasks:
-                await self._bury(order.book_id, recreate=order.mode == "recreate")
-            job = await self._queue(order)
-            task = asyncio.create_task(self._work(order, job.job_id), name=f"ingest of {order.book_id}")
-            self._tasks[task] = order.book_id
-            task.add_done_callback(_tell_fault)
+            await self._bury(order.book_id, recreate=order.mode == "recreate")
+            await self._turns.take()
+            try:
+                job = await self._queue(order)
+            except BaseException:
+                self._turns.give_back()
+                raise
+            self._begin(self._work(order, job.job_id), order.book_id)
             return job
 
     async def start_or_follow(self, order: Order) -> IngestJob | None:
-        """As `start`; but when a job of ours is at work on the book, another one follows it (None): what changed
-        meanwhile may have come too late for the first."""
+        """As `start`; but when somebody is at work on the book, another job follows (None): what changed meanwhile may
+        have come too late for the first."""
         try:
             return await self.start(order)
         except Conflict:
-            if order.book_id not in self._tasks.values():
-                return await self.start(order)  # it has just ended, or it is not ours
-        self._again[order.book_id] = order
+            self._again[order.book_id] = order
+        if order.book_id not in self._tasks.values():  # it is another process that is at work
+            self._begin(self._later(order.book_id), order.book_id)
         return None
 
     async def bury_the_dead(self) -> None:
@@ -114,10 +118,25 @@ class Jobs:
                 self._child.kill()
             await asyncio.wait(self._tasks)
 
+    def _begin(self, work: Coroutine[None, None, None], book_id: str) -> None:
+        task = asyncio.create_task(work, name=f"ingest of {book_id}")
+        self._tasks[task] = book_id
+        task.add_done_callback(self._ended)
+        task.add_done_callback(_tell_fault)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        book_id = self._tasks.pop(task)
+        # Asked for in the very moment in which it ended.
+        if book_id in self._again and book_id not in self._tasks.values() and not self._closing:
+            self._begin(self._later(book_id), book_id)
+
     async def _bury(self, book_id: str, *, recreate: bool) -> None:
-        # Opening the book for writing and leaving it unchanged is how one learns that nobody else writes.
-        async with self._quoth.index.writer(book_id, recreate=recreate):
-            await self._quoth.library.fail_running_jobs(book_id, ABANDONED)
+        with self._turns.alone() as alone:
+            if not alone:  # what is queued may be about to start, in this process or in another worker
+                return
+            # Opening the book for writing and leaving it unchanged is how one learns that nobody else writes.
+            async with self._quoth.index.writer(book_id, recreate=recreate):
+                await self._quoth.library.fail_running_jobs(book_id, ABANDONED)
 
     async def _queue(self, order: Order) -> IngestJob:
         job = IngestJob(book_id=order.book_id, mode=order.mode, dry_run=order.dry_run, status="queued")
@@ -129,12 +148,19 @@ class Jobs:
             while not self._closing and (following := self._again.pop(order.book_id, None)) is not None:
                 await self._one(following, (await self._queue(following)).job_id)
         finally:
-            task = asyncio.current_task()
-            assert task is not None
-            self._tasks.pop(task, None)
+            self._turns.give_back()
+
+    async def _later(self, book_id: str) -> None:
+        """Start what was asked for as soon as the book is free."""
+        while not self._closing and (order := self._again.pop(book_id, None)) is not None:
+            try:
+                await self.start(order)
+            except Conflict:
+                self._again.setdefault(book_id, order)
+                await asyncio.sleep(LOOK)
 
     async def _one(self, order: Order, job_id: int) -> None:
-        async with self._turn:
+        async with self._turns.turn(unless=lambda: self._closing):
             words = "" if self._closing else await self._run(order, job_id)
         # A child that could, has said itself how its job ended.
         job = await self._quoth.library.job(job_id)

@@ -9,7 +9,8 @@ from fastapi.responses import JSONResponse
 
 from quoth.api.asking import answered, read_question, streamed
 from quoth.api.bodies import documented
-from quoth.api.schemas import STREAM, RunResponse, answers
+from quoth.api.schemas import STREAM, answers
+from quoth.api.thread_schemas import RunResponse
 from quoth.requests import RunRequest
 from quoth.views import run_view
 

@@ -1,37 +1,46 @@
-"""Runs the application under uvicorn; what `quoth serve` calls.
+"""Runs the application under uvicorn; what `quoth serve` calls: here, or in processes that `workers` looks after.
 
-In: settings (host and port). The port is taken and everything is joined before the server starts, so that a failure to
-start is one of our errors with its hint, not a traceback of the server.
+In: settings (host, port, workers). The port is taken and everything is joined before the server starts, so that a
+failure to start is one of our errors with its hint, not a traceback of the server.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import logging
+import multiprocessing
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
 
 import uvicorn
 from fastapi import FastAPI
 
 from quoth.api.app import create_app
 from quoth.api.jobs import Jobs
-from quoth.bootstrap import Quoth, bootstrap
+from quoth.api.metrics import shared_metrics
+from quoth.api.workers import Supervisor, tell
+from quoth.bootstrap import Quoth, bootstrap, workers_embedder
 from quoth.errors import BadConfiguration
+from quoth.logs import set_up_logging
 from quoth.settings import Settings
 
 GRACE = 10  # seconds for open answers to end once the server was told to stop
+LAST_WORDS = 2  # seconds for answers that were cut off to store what there is of them
 
 
 class Server(uvicorn.Server):
     """uvicorn raises a captured signal again once it is done, which would end the process before the index and the
     database are closed. Here the signal only asks it to stop."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
         self._app = app
+        self._ready = ready
         config = uvicorn.Config(
             app,
             log_config=None,  # quoth.logs has set it up
@@ -58,12 +67,20 @@ class Server(uvicorn.Server):
         if jobs is not None:
             await jobs.close()
         await super().shutdown(sockets)
+        if cut_off := set(self.server_state.tasks):
+            await asyncio.wait(cut_off, timeout=LAST_WORDS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for listener in sockets or ():
-            sys.stderr.write(f"Quoth is at {address_of(listener)} (Ctrl-C stops it)\n")
-            sys.stderr.flush()
+        self._ready()
+
+    def stop_soon(self) -> None:
+        self.should_exit = True
+
+
+def announce(listener: socket.socket) -> None:
+    sys.stderr.write(f"Quoth is at {address_of(listener)} (Ctrl-C stops it)\n")
+    sys.stderr.flush()
 
 
 def address_of(listener: socket.socket) -> str:
@@ -94,15 +111,40 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     return uvloop.new_event_loop
 
 
-def server_for(quoth: Quoth) -> Server:
-    return Server(create_app(quoth.settings, quoth=quoth))
+def server_for(quoth: Quoth, *, ready: Callable[[], None] = lambda: None) -> Server:
+    return Server(create_app(quoth.settings, quoth=quoth), ready)
 
 
-async def serve(settings: Settings, listener: socket.socket) -> None:
-    async with bootstrap(settings) as quoth:
-        await server_for(quoth).serve(sockets=[listener])
+async def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+    parent = multiprocessing.parent_process()
+    async with bootstrap(settings, embedder=workers_embedder(settings) if parent else None) as quoth:
+        server = server_for(quoth, ready=ready)
+        if parent is not None:
+            # A parent that was killed can stop nobody: without it the port would stay taken.
+            asyncio.get_running_loop().add_reader(parent.sentinel, server.stop_soon)
+        await server.serve(sockets=[listener])
+        if parent is not None:
+            asyncio.get_running_loop().remove_reader(parent.sentinel)
+
+
+def serve_here(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(serve(settings, listener, ready))
+
+
+def work(settings: Settings, listener: socket.socket, log_level: str, telling: Connection) -> None:
+    """What a worker does, from its first line on."""
+    set_up_logging(log_level, format=settings.log_format, log_questions=settings.log_questions)
+    with listener:
+        serve_here(settings, listener, partial(tell, telling, None))
 
 
 def serve_forever(settings: Settings) -> None:
-    with listen(settings.host, settings.port) as listener, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(serve(settings, listener))
+    with listen(settings.host, settings.port) as listener:
+        if settings.workers == 1:
+            serve_here(settings, listener, partial(announce, listener))
+        else:
+            level = logging.getLevelName(logging.getLogger("quoth").level)
+            doing = partial(work, settings, listener, level)
+            with shared_metrics() as forget:
+                Supervisor(doing, settings.workers, ready=partial(announce, listener), gone=forget).run()

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from quoth.api.parts import owner_of, quoth_of
-from quoth.api.schemas import ThreadHistoryResponse, ThreadResponse, answers
+from quoth.api.schemas import answers
+from quoth.api.thread_schemas import ThreadHistoryResponse, ThreadResponse
 from quoth.requests import SessionId
 from quoth.threads import LIVE_TURNS
 from quoth.threadviews import thread_history_view, thread_view

@@ -20,13 +20,16 @@ from quoth.errors import QuothError
 logger = logging.getLogger(__name__)
 
 HEARTBEAT = 15.0
+MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
 Event = tuple[str, Mapping[str, Any]]
+
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one for each event
 
 
 def frame(name: str, data: Mapping[str, Any]) -> bytes:
     """Without a name it is the plain message of protocols that name no events."""
     named = f"event: {name}\n" if name else ""
-    return f"{named}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return f"{named}data: {_encoded(data)}\n\n".encode()
 
 
 class EventStream(Response):
@@ -55,6 +58,8 @@ class EventStream(Response):
         self._heartbeat = heartbeat
         self._farewell = farewell
         self._last_sent = 0.0
+        self._waiting = bytearray()
+        self._ready, self._room = asyncio.Event(), asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):
@@ -74,17 +79,40 @@ class EventStream(Response):
                 logger.info("the reader left; the answer was stopped")
 
     async def _write(self, send: Send) -> None:
+        """What is ready together leaves together: words that a model wrote in one breath cost one packet."""
+        gathering = asyncio.create_task(self._gather())
         try:
-            for name, data in self._opening:
-                await self._send(send, frame(name, data))
-            async for name, data in self._events:
-                await self._send(send, frame(name, data))
-        except QuothError as error:
-            await self._send(send, frame("error", self._explain(error)))
-        else:
-            if self._farewell:
-                await self._send(send, self._farewell)
+            while self._waiting or not gathering.done():
+                await self._ready.wait()
+                self._ready.clear()
+                block, self._waiting = bytes(self._waiting), bytearray()
+                self._room.set()
+                if block:
+                    await self._send(send, block)
+            gathering.result()
+        finally:
+            gathering.cancel()
+            await asyncio.wait([gathering])
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _gather(self) -> None:
+        try:
+            for event in self._opening:
+                await self._put(frame(*event))
+            async for event in self._events:
+                await self._put(frame(*event))
+            await self._put(self._farewell)
+        except QuothError as error:
+            self._waiting += frame("error", self._explain(error))
+        finally:
+            self._ready.set()
+
+    async def _put(self, block: bytes) -> None:
+        self._waiting += block
+        self._ready.set()
+        if len(self._waiting) > MOST_WAITING:
+            self._room.clear()
+            await self._room.wait()
 
     async def _beat(self, send: Send) -> None:
         """A comment after each silence, so that proxies keep the connection open. Frames are sent whole, so a beat

@@ -13,6 +13,7 @@ from quoth.settings import Settings
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.", show_default="8000")]
+Workers = Annotated[int | None, typer.Option(help="Processes that answer.", show_default="1")]
 
 
 async def has_keys(quoth: Quoth) -> bool:
@@ -26,10 +27,11 @@ def is_closed(settings: Settings) -> bool:
     return settings.jwt_jwks_url is not None or run(settings, has_keys)
 
 
-@app.command(epilog="Example: quoth serve --port 8000")
+@app.command(epilog="Example: quoth serve --port 8000 --workers 2")
 def serve(
     host: Host = None,
     port: Port = None,
+    workers: Workers = None,
     allow_open: Annotated[
         bool, typer.Option("--allow-open", help="Listen beyond this machine although nobody needs a key.")
     ] = False,
@@ -37,7 +39,7 @@ def serve(
     verbose: Verbose = False,
 ) -> None:
     """Start the page and the API."""
-    settings = settings_for(data_dir=data_dir, verbose=verbose, host=host, port=port)
+    settings = settings_for(data_dir=data_dir, verbose=verbose, host=host, port=port, workers=workers)
     if not settings.is_local and not allow_open and not is_closed(settings):
         raise BadConfiguration(
             f"{settings.host} can be reached from other machines and no key is required.",

@@ -1,7 +1,7 @@
 """How a database grows from one version of Quoth to the next: readable, ordered, shipped in the package.
 
-`sql.py` calls `upgrade` inside one transaction that it has already opened and that shuts everyone else out, so a
-migration is applied once and whole, or not at all, however many processes start together. There is no alembic.ini.
+`sqlite.py` and `postgres.py` call it inside one transaction that they have opened and that shuts everyone else out, so
+a migration is applied once and whole, or not at all, however many processes start together. There is no alembic.ini.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
+
+from quoth.errors import BadConfiguration
 
 
 def _config() -> Config:
@@ -25,6 +27,17 @@ def _config() -> Config:
 def known_versions() -> list[str]:
     """Every version this code knows, oldest first."""
     return [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()][::-1]
+
+
+def bring_up_to_date(connection: Connection, version: str | None, *, name: str) -> None:
+    """From `version`, None for an empty database, to the newest; `name` is what an error calls the database."""
+    known = known_versions()
+    if version is not None and version not in known:
+        raise BadConfiguration(
+            f"{name} was written by a newer Quoth (its version is {version}, this Quoth knows {known[-1]}).",
+            hint="Upgrade Quoth: `pip install --upgrade quoth`, or name another database.",
+        )
+    upgrade(connection)
 
 
 def upgrade(connection: Connection, version: str = "head") -> None:

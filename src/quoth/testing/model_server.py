@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 
@@ -51,15 +52,18 @@ def says(*words: str, pace: float = 0.0, tokens: tuple[int, int] = (100, 20)) ->
     return Reply((*steps, chunk({}, finish="stop"), usage(*tokens), DONE))
 
 
-def calls(name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "call_a") -> Reply:
-    """A model that wants a tool called, its arguments split over three frames as real servers split them."""
+def calls(
+    name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "call_a", pieces: int = 3, pace: float = 0.0
+) -> Reply:
+    """A model that wants a tool called, its arguments split over several frames as real servers split them."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    third = max(1, len(text) // 3)
-    pieces = [text[:third], text[third : 2 * third], text[2 * third :]]
+    cuts = [len(text) * at // pieces for at in range(pieces + 1)]
     first = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
-    frames = [chunk({"role": "assistant", "content": None, "tool_calls": [first]})]
-    frames += [chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
-    return Reply((*frames, chunk({}, finish="tool_calls"), usage(80, 10), DONE))
+    steps: list[Step] = [chunk({"role": "assistant", "content": None, "tool_calls": [first]})]
+    for start, end in pairwise(cuts):
+        frame = chunk({"tool_calls": [{"index": 0, "function": {"arguments": text[start:end]}}]})
+        steps += [pace, frame] if pace else [frame]
+    return Reply((*steps, chunk({}, finish="tool_calls"), usage(80, 10), DONE))
 
 
 def fails(status: int, message: str = "no", **headers: str) -> Reply:
@@ -91,6 +95,10 @@ class ModelServer:
 
     def then(self, replies: Iterable[Reply]) -> None:
         self._replies = list(replies)
+
+    def reply_to(self, body: Mapping[str, Any]) -> Reply:
+        """What is said to this request: the next of the script. One that listens can be made by overriding it."""
+        return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -126,7 +134,7 @@ class ModelServer:
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             self.bodies.append(json.loads(body or b"{}"))
             self.headers.append(headers)
-            reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+            reply = self.reply_to(self.bodies[-1])
             # The first letter of the next request, or nothing: then the reader has left.
             first = asyncio.ensure_future(reader.read(1))
             sending = asyncio.ensure_future(_send(writer, reply))
