@@ -23,6 +23,7 @@ from fastapi import FastAPI
 
 from quoth.api.app import create_app
 from quoth.api.jobs import Jobs
+from quoth.api.metrics import shared_metrics
 from quoth.api.workers import Supervisor, tell
 from quoth.bootstrap import Quoth, bootstrap, workers_embedder
 from quoth.errors import BadConfiguration
@@ -145,4 +146,5 @@ def serve_forever(settings: Settings) -> None:
         else:
             level = logging.getLevelName(logging.getLogger("quoth").level)
             doing = partial(work, settings, listener, level)
-            Supervisor(doing, settings.workers, ready=partial(announce, listener)).run()
+            with shared_metrics() as forget:
+                Supervisor(doing, settings.workers, ready=partial(announce, listener), gone=forget).run()
