@@ -16,7 +16,9 @@ import httpx2
 import pytest
 
 from doors import ASKED, PAGE, frames
+from quoth.api.server import listen
 from quoth.bootstrap import bootstrap
+from quoth.errors import BadConfiguration
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from serving import Served, command_of, serving
@@ -108,6 +110,12 @@ async def test_workers_that_keep_dying_end_the_server_with_one_clear_line(served
     assert served.process.returncode == 1
     await until(lambda: served.said[-1].startswith("quoth: Workers ended 6 times within a minute"))
     assert not any("Traceback" in line for line in served.said)
+
+
+async def test_a_port_that_other_workers_have_is_taken(served: Served) -> None:
+    port = int(served.address.rsplit(":", 1)[1])
+    with pytest.raises(BadConfiguration, match="already taken"):
+        listen("127.0.0.1", port)
 
 
 async def test_workers_leave_when_their_parent_was_killed(served: Served) -> None:

@@ -2,8 +2,7 @@
 
 In: how many, and what a worker does with the pipe to its parent (a picklable function: a worker is a fresh interpreter,
 never a fork, which would hang in the engine). Out: nothing before a signal says stop. It answers no request itself and
-knows neither HTTP nor a book: all workers accept from one listening socket, which lives on while any of them dies, so
-no connection is lost with it. Why not uvicorn's own supervisor: docs/decisions/0021-postgres-and-workers.md.
+knows neither HTTP nor a book. Why not uvicorn's own supervisor: docs/decisions/0021-postgres-and-workers.md.
 """
 
 from __future__ import annotations
