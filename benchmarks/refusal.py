@@ -45,6 +45,11 @@ TARGET = Path(__file__).parent.parent / "src" / "quoth" / "calibration.json"
 # In the other two sets a passage that is not labelled may answer all the same, so that taking the labelled ones out
 # does not always take the answer out.
 TRUST = {"squad2_dev_half": 3.0}
+# Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
+# weight they are not told apart at all. More than this would cost the other settings more than it gains here.
+LOOK_ALIKES = 3.0
+# The room between the questions fitted on and those to come, about two standard errors of that share.
+ROOM = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +118,9 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
                 yield await case("stranger", put_to=other)
 
 
-async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher, most: int) -> AsyncIterator[Case]:
+async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher) -> AsyncIterator[Case]:
     for source, answerable in ((of, True), (alike, False)):
-        for at in np.random.default_rng(11).permutation(len(source.questions))[:most]:
-            asked = source.questions[at]
+        for at, asked in enumerate(source.questions):
             evidence = await searcher.find(of.corpus, asked.text, source.question_vectors[at], 5)
             yield Case(of.name, "look-alike", answerable, held_out(whole(asked.group)), evidence)
 
@@ -153,6 +157,7 @@ def fit_judge(known: list[Case]) -> Logistic:
     labels = np.array([case.answerable for case in train])
     weights = balanced([(case.set_name, case.setting, case.answerable) for case in train])
     weights *= np.array([TRUST.get(case.set_name, 1.0) for case in train])
+    weights *= np.array([LOOK_ALIKES if case.setting == "look-alike" else 1.0 for case in train])
     return recalibrated(fit_logistic(list(FITTED), rows, labels, weights), train)
 
 
@@ -264,7 +269,8 @@ def write(similarity: Logistic, judged: Logistic, levels: dict[str, float], of: 
             "script": "benchmarks/refusal.py --fit",
             "terms": terms.TERMS_VERSION,
             "sets": [f"{one.name}, half of its articles, chapters or claims" for one in of],
-            "threshold": f"at most {ANSWERABLE_REFUSED:.0%} of the answerable questions fitted on are refused",
+            "threshold": f"{ANSWERABLE_REFUSED - ROOM:.0%} of the answerable questions fitted on are refused, "
+            f"so that at most {ANSWERABLE_REFUSED:.0%} of those to come are",
         },
         "similarity": {"bias": similarity.bias, "weights": similarity.weights},
         "judge": {"bias": judged.bias, "weights": judged.weights},
@@ -292,12 +298,12 @@ async def main() -> None:
         for of in sets
         async for case in cases(of, [other for other in sets if other is not of], searcher, arguments.most)
     ]
-    known += [case async for case in look_alikes(sets[0], alike, searcher, arguments.most)]
+    known += [case async for case in look_alikes(sets[0], alike, searcher)]
     if arguments.fit:
         similarity = await fit_similarity(searcher, sets, arguments.most)
         judged = fit_judge(known)
         sure = [sigmoid(judged.logit(features(c.evidence))) for c in known if c.answerable and not c.held_out]
-        levels = {"low": round(float(np.quantile(sure, ANSWERABLE_REFUSED)), 3), "medium": 0.5, "high": 0.8}
+        levels = {"low": round(float(np.quantile(sure, ANSWERABLE_REFUSED - ROOM)), 3), "medium": 0.5, "high": 0.8}
         write(similarity, judged, levels, [*sets, alike])
         print("written; run again without --fit to measure it as it ships")
         return

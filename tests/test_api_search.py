@@ -33,6 +33,28 @@ async def test_a_search_gives_passages_best_first_with_their_confidence(doors: D
     assert "explain" not in body["results"][0]
 
 
+def by_the_table(similarities: list[float]) -> str:
+    """S4, as it is written."""
+    average = sum(similarities) / len(similarities)
+    for level, least, passages in (("high", 0.85, 5), ("medium", 0.75, 3), ("low", 0.60, 2)):
+        if average >= least and len(similarities) >= passages:
+            return level
+    return "insufficient"
+
+
+@pytest.mark.parametrize("text", ["durability of late subscribers", "durability", "football in Vienna"])
+async def test_under_the_policy_of_the_spec_the_table_decides_over_the_similarities(tmp_path: Path, text: str) -> None:
+    async with opened(tmp_path, settings={"confidence": "spec"}) as doors:
+        body = await search(doors, text=text)
+        similarities = [result["similarity_score"] for result in body["results"]]
+        metrics = body["metrics"]
+        assert metrics["confidence"] == metrics["average_similarity"]
+        assert metrics["confidence"] == pytest.approx(sum(similarities) / len(similarities), abs=1e-3)
+        assert metrics["confidence_level"] == by_the_table(similarities)
+        assert metrics["should_answer"] == (metrics["confidence_level"] != "insufficient")
+        assert metrics["has_sufficient_context"] == (metrics["confidence"] >= 0.75 and len(similarities) >= 3)
+
+
 @pytest.mark.parametrize(("path", "fields"), [("/search?explain=true", {}), ("/search", {"explain": True})])
 async def test_raw_scores_are_given_when_asked_for_in_either_way(
     doors: Doors, path: str, fields: dict[str, object]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ def evidence(
 ) -> Evidence:
     terms = tuple(QueryTerm(term.text, term.id, 4.0, term.text not in absent) for term in query_terms(query))
     passages = (
-        Passage(chunk(text), score=score, similarity=score, dense_score=dense, dense_rank=1, sparse_rank=1),
+        Passage(chunk(text), score, score, dense_score=dense, dense_rank=1, sparse_rank=1, agreement=score),
         Passage(chunk("Something else."), score=second, similarity=second, dense_score=dense and dense / 2),
     )
     return Evidence(query=query, passages=passages, total_found=2, terms=terms)
@@ -54,6 +56,16 @@ def test_the_specs_table_holds_at_its_edges(similarities: tuple[float, ...], lev
     verdict = judge(with_similarities(*similarities), SPEC)
     assert verdict.level == level
     assert verdict.should_answer == (level != "insufficient")
+
+
+@pytest.mark.parametrize(
+    ("similarities", "enough"),
+    [((0.75,) * 3, True), ((0.75,) * 2, False), ((0.74,) * 9, False), ((0.95, 0.9, 0.5), True), ((), False)],
+)
+def test_context_is_sufficient_from_three_passages_and_an_average_of_075_on(
+    similarities: tuple[float, ...], enough: bool
+) -> None:
+    assert measured(with_similarities(*similarities)).has_sufficient_context is enough
 
 
 def test_under_the_spec_low_answers_and_confidence_is_the_average() -> None:
@@ -92,24 +104,60 @@ def test_a_passage_that_says_what_was_asked_is_answered_and_one_that_does_not_is
     assert not judge(bad, options).should_answer
 
 
-def test_a_name_that_no_passage_holds_lowers_the_confidence() -> None:
+def test_a_name_that_is_missing_where_others_stand_lowers_the_confidence() -> None:
     question = "How fast is the lidar of Webots?"
-    without, holding = (
-        evidence(question, text, score=0.5) for text in ("The lidar is fast.", "Webots' lidar is fast.")
+    other, holding, nobody = (
+        evidence(question, text, score=0.5)
+        for text in ("The lidar of Gazebo is fast.", "Webots' lidar is as fast as Gazebo's.", "the lidar is fast.")
     )
-    assert (features(without)["missing_exact"], features(holding)["missing_exact"]) == (1.0, 0.0)
-    assert judge(without, MINILM).confidence < judge(holding, MINILM).confidence
+    assert [features(found)["another_name"] for found in (other, holding, nobody)] == [1.0, 0.0, 0.0]
+    assert judge(other, MINILM).confidence < judge(nobody, MINILM).confidence < judge(holding, MINILM).confidence
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "How fast is the lidar of Webots?",
+            "Webots has one. The lidar of Gazebo is faster.",
+        ),  # in the sentence before
+        ("Show me a lidar.", "The lidar of Gazebo is fast."),  # a capital that only opens the question
+    ],
+)
+def test_a_name_beside_the_sentence_and_the_first_word_of_a_question_are_not_missing(question: str, text: str) -> None:
+    assert features(evidence(question, text, score=0.5))["another_name"] == 0.0
+
+
+def test_a_name_in_the_heading_is_not_missing() -> None:
+    found = evidence("How fast is the lidar of Webots?", "The lidar of Gazebo is fast.", score=0.5)
+    headed = replace(found.passages[0], chunk=replace(found.passages[0].chunk, breadcrumb=("Webots",)))
+    assert features(found)["another_name"] == 1.0
+    assert features(replace(found, passages=(headed, *found.passages[1:])))["another_name"] == 0.0
+
+
+def test_words_of_one_family_count_in_part_and_strangers_not_at_all() -> None:
+    question = "How do nodes discover?"
+    told, near, far = (
+        features(evidence(question, text, score=0.5))["sentence_share"]
+        for text in ("Nodes discover.", "Nodes have a discovery.", "Nodes discard.")
+    )
+    assert told == 1.0
+    assert far < near < told
+    assert far == features(evidence(question, "Nodes.", score=0.5))["sentence_share"]
+
+
+def test_of_the_shipped_numbers_only_the_missing_name_speaks_against_answering() -> None:
     fitted = calibration_for(MINILM.embedder)
     assert fitted is not None
-    assert fitted.judge.weights["missing_exact"] < 0
+    assert [name for name, weight in fitted.judge.weights.items() if weight < 0] == ["another_name"]
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_a_better_score_never_lowers_the_confidence(one: float, other: float) -> None:
+def test_a_better_cosine_never_lowers_the_confidence(one: float, other: float) -> None:
     lower, higher = sorted((one, other))
     question, text = "What is a lidar?", "A lidar measures distance."
-    low = judge(evidence(question, text, score=lower, second=0.0), MINILM)
-    high = judge(evidence(question, text, score=higher, second=0.0), MINILM)
+    low = judge(evidence(question, text, score=0.5, dense=lower), MINILM)
+    high = judge(evidence(question, text, score=0.5, dense=higher), MINILM)
     assert low.confidence <= high.confidence
 
 

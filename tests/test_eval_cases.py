@@ -15,6 +15,7 @@ answerable:
   - {id: a, question: What is a topic, page: docs/topics.md, quote: A topic carries messages}
 unanswerable:
   - {id: no, question: Who won, why: nobody says}
+  - {id: far, question: Will it rain, subject: absent}
 filtered:
   - id: f
     question: What is volatile?
@@ -51,17 +52,19 @@ def test_every_kind_of_question_is_read(tmp_path: Path) -> None:
     assert (golden.name, golden.book_id) == ("golden.yaml", "my-book")
     cases = {case.id: case for case in golden.cases}
     assert [case.kind for case in golden.cases] == [
-        "answerable", "unanswerable", "filtered", "filtered", "selected_text", "selected_text", "follow_up",
+        "answerable", "unanswerable", "unanswerable", "filtered", "filtered", "selected_text", "selected_text",
+        "follow_up",
     ]  # fmt: skip
     assert cases["a"].label == Label("docs/topics.md", "A topic carries messages")
     assert cases["no"].label is None
     assert cases["no"].why == "nobody says"
+    assert (cases["no"].subject, cases["far"].subject) == ("", "absent")
     assert cases["f"].filters == Filters(module="ros2", proficiency_levels=("A1", "A2"))
     assert cases["out"].label is None
     assert cases["s"].label == Label("", "keeps the last")
     assert cases["t"].label is None
     assert (cases["then"].first, cases["then"].question) == ("What is a topic", "And a node")
-    assert cases["f"].line == 7
+    assert cases["f"].line == 8
 
 
 def test_an_id_that_yaml_takes_for_a_truth_value_stays_what_was_typed(tmp_path: Path) -> None:
@@ -85,6 +88,7 @@ def test_an_id_that_yaml_takes_for_a_truth_value_stays_what_was_typed(tmp_path: 
         ("filtered:\n  - {id: a, question: x, filters: {lesson: 2}}", "golden.yaml:2: `a` must have either `page` and"),
         ("filtered:\n  - {id: a, question: x, filters: {}, page: p, why: z}", "golden.yaml:2: `a` must have either"),
         ("selected_text:\n  - {id: a, question: x, selected_text: y, quote: z}", "golden.yaml:2: the quote of `a`"),
+        ("unanswerable:\n  - {id: a, question: x, subject: far}", "golden.yaml:2: `subject: far` is neither"),
         ("unanswerable: {id: a}", "golden.yaml:1: `unanswerable` must be a list"),
         ("unanswerable:\n  - just words", "golden.yaml:2: expected fields"),
         ("unanswerable:\n  - {id: a\n  - b", "golden.yaml:3: not YAML"),

@@ -189,6 +189,19 @@ def test_what_cannot_be_measured_is_none() -> None:
     assert by_kind(RESULTS)["selected_text"]["citation_precision"] is None
 
 
+def test_refusals_of_absent_subjects_and_of_near_ones_are_measured_apart_and_together() -> None:
+    asked = [
+        result("far", kind="unanswerable", subject="absent", answerable=False, answered=False),
+        result("near", kind="unanswerable", subject="near", answerable=False, answered=True),
+        result("any", kind="unanswerable", answerable=False, answered=True),
+    ]
+    values = all_values(asked)
+    assert values["absent.refusal_recall"] == 1.0
+    assert values["near.refusal_recall"] == 0.0
+    assert values["unanswerable.refusal_recall"] == pytest.approx(1 / 3)
+    assert list(by_kind(asked)) == ["unanswerable", "absent", "near"]
+
+
 def test_latencies_are_kept_by_stage() -> None:
     slow = result("x", total_ms=90.0, stage_ms={"retrieve": 80.0, "generate": 10.0})
     assert latency([*RESULTS, slow]) == {

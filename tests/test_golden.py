@@ -15,15 +15,18 @@ from test_cli import BOOK, Run, one_line, quoth
 GOLDEN = BOOK.parent / "golden.yaml"
 
 # metric: (what is wanted, what is held to today). Refusals are guarded on both sides: every decision, and every
-# question that had to be refused. Where the second number is lower, raise it as soon as the wanted one is reached;
-# a question or two of room is left for other processors.
+# question that had to be refused; of these the ones on absent subjects must be, while those near the book's subjects
+# need somebody who understands the passage (docs/evaluation.md). Where the second number is lower, raise it as soon as
+# the wanted one is reached; a question or two of room is left for other processors.
 FLOORS: dict[str, tuple[float, float]] = {
     "hit@5": (0.95, 0.95),
     "answerable.hit@5": (0.95, 0.95),
     "filtered.hit@5": (0.95, 0.95),
-    "decision_accuracy": (0.90, 0.76),
-    "refusal_recall": (0.90, 0.56),
-    "citation_precision": (0.90, 0.86),
+    "decision_accuracy": (0.90, 0.83),
+    "refusal_recall": (0.90, 0.77),
+    "absent.refusal_recall": (0.90, 0.90),
+    "near.refusal_recall": (0.90, 0.54),
+    "citation_precision": (0.90, 0.89),
     "grounding": (1.0, 1.0),
 }
 

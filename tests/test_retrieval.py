@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from quoth.adapters.minilm import MiniLMEmbedder
 from quoth.domain import Evidence, Filters, Fingerprint, IndexedChunk
 from quoth.errors import IndexUnavailable
-from quoth.retrieval import Retriever, cut_to_limit, diversity
+from quoth.fusion import Scored
+from quoth.retrieval import Retriever, cut_to_limit, diversity, unique
 from quoth.terms import TERMS_VERSION, passage_weights
 from quoth.testing.embedder import FakeEmbedder, FakeTokens
 from quoth.testing.index import MemoryIndex
@@ -118,6 +119,14 @@ async def test_equal_texts_are_found_once_where_the_book_says_it_first() -> None
     evidence = await found("lidar", texts={**TEXTS, "copy": TEXTS["lidar"]})
     assert [p.chunk.id for p in evidence.passages if p.chunk.text == TEXTS["lidar"]] == ["lidar"]
     assert evidence.total_found == len(TEXTS) + 1
+
+
+def test_of_equal_texts_the_best_one_is_kept_wherever_it_stands() -> None:
+    chunks = {name: chunk("Twice.", id=name, chunk_index=at) for at, name in enumerate(("early", "late"))}
+    scored = [
+        Scored(name, None, None, None, None, 0.0, 0.0, score=score) for name, score in (("early", 0.4), ("late", 0.6))
+    ]
+    assert [one.key for one in unique(scored, chunks)] == ["late"]
 
 
 async def test_the_limit_is_kept_after_duplicates_are_gone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -74,6 +75,18 @@ async def test_two_workers_answer_on_one_port_and_stop_together(served: Served, 
     assert await served.stop(number) == 0
     assert [command_of(pid) for pid in pids] == ["", ""]
     assert served.said == [f"Quoth is at {served.address}/ (Ctrl-C stops it)\n"]
+
+
+async def test_whichever_worker_is_asked_tells_the_figures_of_all(served: Served) -> None:
+    first, _ = served.workers()
+    await on_many_connections(served, 16, lambda client: client.post("/chat", json={"query": ASKED}))
+    os.kill(first, signal.SIGKILL)  # what it counted stays counted, what it had under way is over
+    await until(lambda: first not in served.workers() and len(served.workers()) == 2)
+    told = await on_many_connections(served, 6, lambda client: client.get("/metrics"))
+    for one in told:
+        assert re.findall(r'^quoth_answers_total\{.*mode="extractive".*\} (.+)$', one.text, re.MULTILINE) == ["16.0"]
+    alone = await on_many_connections(served, 1, lambda client: client.get("/metrics"))
+    assert "\nquoth_http_in_flight 1.0\n" in alone[0].text
 
 
 async def test_a_worker_that_is_killed_is_replaced_and_the_others_answer_meanwhile(served: Served) -> None:

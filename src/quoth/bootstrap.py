@@ -169,7 +169,7 @@ async def bootstrap(
 
 def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(embedder=embedder.name),
+        confidence=ConfidenceOptions(settings.confidence, embedder.name),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,

@@ -8,6 +8,7 @@ nowhere else; an outage never reaches this module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +16,7 @@ from typing import Literal
 from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.sentences import sentences
-from quoth.terms import ContentTerm, names_something, query_terms, term_ids
+from quoth.terms import ContentTerm, is_exact, kinship, names_something, query_terms, term_ids
 
 Policy = Literal["calibrated", "spec"]
 
@@ -30,8 +31,7 @@ UNFITTED = Calibration(
 )
 READ = 3  # passages that are read closely
 # The features that the shipped model weighs, of those computed below.
-FITTED = ("score", "dense", "margin", "top_share", "sentence_share", "missing_exact", "words")
-USUAL_MARGIN = 0.1  # taken when there is no second passage to compare with
+FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +110,26 @@ def _level(confidence: float, calibration: Calibration, threshold: float) -> Con
 
 # --- what the judge looks at -----------------------------------------------------------------------------------------
 
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"\b(?:[A-Z][\w-]+|\d[\d.,]*)")
+Weighted = Sequence[tuple[ContentTerm, QueryTerm]]
+
 
 def features(evidence: Evidence) -> dict[str, float]:
     """Every feature is defined for one passage as well as for twenty, and for a question of one word."""
-    passages = evidence.passages
     words = {word.id: word for word in query_terms(evidence.query)}
     weighted = [(words.get(term.id, ContentTerm(term.text, term.id)), term) for term in evidence.terms]
-    read = [term_ids(_readable(passage)) for passage in passages[:READ]]
-    top = passages[0]
+    top, read = evidence.passages[0], evidence.passages[:READ]
+    nearest = _nearest_sentence(read, weighted)
     return {
-        "score": top.score,
-        "dense": max((p.dense_score for p in passages if p.dense_score is not None), default=0.0),
-        "margin": top.score - passages[1].score if len(passages) > 1 else USUAL_MARGIN,
-        "top_share": max((_share(weighted, ids) for ids in read), default=0.0),
-        "sentence_share": _best_sentence(passages[:READ], weighted),
+        "cosine": top.dense_score or 0.0,
+        "agreement": top.agreement,
+        "top_share": max(_share(weighted, term_ids(_readable(passage))) for passage in read),
+        "sentence_share": nearest.share,
+        "another_name": float(_names_another(nearest, weighted, evidence.query)),
         "absent_share": _absent_share(weighted),
-        "missing_exact": _missing_exact(weighted, frozenset().union(*read)),
         "words": min(len(weighted), 12) / 12,
     }
-
-
-Weighted = Sequence[tuple[ContentTerm, QueryTerm]]
 
 
 def _readable(passage: Passage) -> str:
@@ -138,20 +137,15 @@ def _readable(passage: Passage) -> str:
     return "\n".join((*chunk.breadcrumb, chunk.shown))
 
 
-def _share(weighted: Weighted, ids: frozenset[int]) -> float:
-    """The rarity-weighted share of the question's words that stand among `ids`."""
+def _share(weighted: Weighted, ids: frozenset[int], text: str = "") -> float:
+    """The rarity-weighted share of the question's words that stand among `ids`; one of which only a kin stands in the
+    text (discover, discovery) counts for as much as the two have in common."""
     total = sum(term.idf for _, term in weighted)
-    return sum(term.idf for word, term in weighted if word.found_in(ids)) / total if total else 0.0
-
-
-def _best_sentence(passages: Sequence[Passage], weighted: Weighted) -> float:
-    best = 0.0
-    for passage in passages:
-        text = passage.chunk.text
-        for unit in sentences(text, lead=passage.chunk.lead, markup=passage.chunk.markup):
-            if unit.kind != "heading":
-                best = max(best, _share(weighted, term_ids(text[unit.start : unit.end])))
-    return best
+    if not total:
+        return 0.0
+    found = sum(term.idf for word, term in weighted if word.found_in(ids))
+    near = sum(term.idf * kinship(term.text, text) for word, term in weighted if text and not word.found_in(ids))
+    return (found + near) / total
 
 
 def _absent_share(weighted: Weighted) -> float:
@@ -159,6 +153,38 @@ def _absent_share(weighted: Weighted) -> float:
     return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
 
 
-def _missing_exact(weighted: Weighted, ids: frozenset[int]) -> float:
-    """1 when a number, a flag, an identifier or a name asked for stands in none of the passages read."""
-    return float(any(names_something(term.text) and not word.found_in(ids) for word, term in weighted))
+# --- the sentence that comes nearest to the question -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Nearest:
+    text: str = ""
+    around: frozenset[int] = frozenset()  # the terms of its headings, of its neighbours and its own
+    share: float = 0.0
+
+
+def _nearest_sentence(passages: Sequence[Passage], weighted: Weighted) -> _Nearest:
+    best = _Nearest()
+    for passage in passages:
+        text = passage.chunk.text
+        units = sentences(text, lead=passage.chunk.lead, markup=passage.chunk.markup)
+        said = [text[unit.start : unit.end] for unit in units if unit.kind != "heading"]
+        ids = [term_ids(one) for one in said]
+        above = term_ids("\n".join(passage.chunk.breadcrumb))
+        for at, one in enumerate(said):
+            share = _share(weighted, ids[at], one.lower())
+            if share > best.share:
+                best = _Nearest(one, above.union(*ids[max(0, at - 1) : at + 2]), share)
+    return best
+
+
+def _names_another(nearest: _Nearest, weighted: Weighted, query: str) -> bool:
+    """A name, a number or an identifier asked for is not there, and others are: most likely this is about those."""
+    opening = query.split(maxsplit=1)[0] if query.split() else ""
+    missing = any(
+        names_something(term.text) and not word.found_in(nearest.around)
+        for word, term in weighted
+        if term.text != opening or is_exact(opening)  # the first word has a capital whatever it is
+    )
+    asked = set(_WORD.findall(query.lower()))
+    return missing and any(name.lower() not in asked for name in _NAME.findall(nearest.text))

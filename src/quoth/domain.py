@@ -460,6 +460,11 @@ class ConfidenceMetrics:
     num_chunks: int
     chunk_diversity: float
 
+    @property
+    def has_sufficient_context(self) -> bool:
+        """S4: similar enough on average, and more than two passages say so."""
+        return self.average_similarity >= 0.75 and self.num_chunks >= 3
+
 
 @dataclass(frozen=True, slots=True)
 class Basis:

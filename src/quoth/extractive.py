@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from quoth.domain import Chunk, Citation, Draft, Evidence, Passage
 from quoth.sentences import Sentence, fold, sentences
-from quoth.terms import ContentTerm, query_terms, term_ids
+from quoth.terms import ContentTerm, kinship, query_terms, term_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class ExtractiveOptions:
     most_sentences: int = 4
     most_passages: int = 5  # later ones are read only by a language model
     most_characters: int = 1200  # of prose; a code block is never cut for length
-    companion_ratio: float = 0.8  # a further sentence must be nearly as good as the best
+    companion_ratio: float = 0.7  # a further sentence of the best one's passage must be nearly as good …
+    elsewhere_ratio: float = 0.9  # … and one of another passage, which is another thing to read, its equal
     longest_table: int = 8  # rows: a short table is clearer whole than one row of it
 
 
@@ -45,6 +46,7 @@ class _Candidate:
     passage: int  # rank
     unit: int  # position among the units of its chunk
     ids: frozenset[int]
+    text: str
 
 
 _HOW = re.compile(
@@ -74,6 +76,7 @@ _TAG = re.compile(r"</?[A-Za-z][\w.]*[\s/>]")
 _CODE_SPAN = re.compile(r"`+[^`]*`+")
 _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _QUOTABLE = ("prose", "item", "row")
+_QUOTABLE_AS_CODE = (*_QUOTABLE, "code")
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
 
 
@@ -83,7 +86,7 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
         sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
     ]
     asked = _asked(question, evidence)
-    found = [c for c in _candidates(passages, units, asked) if not _told(passages[c.passage], units, c, evidence.told)]
+    found = (c for c in _candidates(passages, units, asked) if not any(c.text in quote for quote in evidence.told))
     candidates = sorted(found, key=lambda c: (-c.score, c.passage, c.unit))
     chosen = _chosen(candidates, passages, units, options)
     if asked.code:
@@ -118,38 +121,32 @@ def _candidates(passages: Sequence[Passage], units: Sequence[list[Sentence]], as
         before: frozenset[int] = frozenset()
         prior = 0.4 * passage.similarity / best - 0.02 * rank
         for position, unit in enumerate(units[rank]):
-            if unit.kind not in _QUOTABLE:
+            if unit.kind not in (_QUOTABLE_AS_CODE if asked.code else _QUOTABLE):
                 continue
             text = chunk.text[unit.start : unit.end]
             ids = term_ids(text)
-            score = _cover(asked, ids, above | before) + prior + _fit(asked, text, unit, ids, units[rank], position)
+            cover = _cover(asked, ids, above | before, text.lower())
+            score = cover + prior + _fit(asked, text, unit, units[rank], position)
             before = ids
-            if _readable(text):
-                yield _Candidate(score, rank, position, ids)
+            if unit.kind == "code" or _readable(text):
+                yield _Candidate(score, rank, position, ids, text)
 
 
-def _told(passage: Passage, units: Sequence[list[Sentence]], candidate: _Candidate, told: Sequence[str]) -> bool:
-    unit = units[candidate.passage][candidate.unit]
-    return any(passage.chunk.text[unit.start : unit.end] in quote for quote in told)
+def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int], text: str) -> float:
+    """The share of the question's weight that stands in the sentence; kin of a word counts for as much as they share,
+    the sentence's surroundings a third."""
+    shares = (
+        (weight, 1.0 if term.found_in(own) else max(kinship(term.text, text), term.found_in(around) / 3))
+        for term, weight in asked.terms
+    )
+    return sum(weight * share for weight, share in shares) / asked.total
 
 
-def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int]) -> float:
-    """The share of the question's weight that stands in the sentence; its surroundings count a third."""
-    covered = 0.0
-    for term, weight in asked.terms:
-        if term.found_in(own):
-            covered += weight
-        elif term.found_in(around):
-            covered += weight / 3
-    return covered / asked.total
-
-
-def _fit(
-    asked: _Asked, text: str, unit: Sentence, ids: frozenset[int], units: Sequence[Sentence], position: int
-) -> float:
+def _fit(asked: _Asked, text: str, unit: Sentence, units: Sequence[Sentence], position: int) -> float:
     words = len(text.split())
     fit = -0.3 if words < 4 and unit.kind != "row" else 0.0
     fit -= 0.1 if words > 70 else 0.0
+    fit -= 0.2 if unit.kind == "code" else 0.0  # so many words hold some of the question's by chance
     fit -= 0.4 if text.endswith("?") else 0.0
     fit -= 0.05 if _LEANING.match(text) else 0.0
     beside_code = position + 1 < len(units) and units[position + 1].kind == "code"
@@ -198,10 +195,12 @@ def _chosen(
     seen: set[str] = set()
     length = 0
     for candidate in candidates:
-        if candidate.score < options.companion_ratio * candidates[0].score or len(said) >= options.most_sentences:
+        if len(said) >= options.most_sentences:
             break
-        unit = units[candidate.passage][candidate.unit]
-        words = fold(passages[candidate.passage].chunk.text[unit.start : unit.end])
+        at_home = candidate.passage == candidates[0].passage
+        if candidate.score < (options.companion_ratio if at_home else options.elsewhere_ratio) * candidates[0].score:
+            continue
+        words = fold(candidate.text)
         if words in seen or any(_alike(candidate.ids, other) for other in said):
             continue
         if said and length + len(words) > options.most_characters:

@@ -134,6 +134,10 @@ class Settings(BaseModel):
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="Said when the book does not hold the answer."
     )
+    confidence: Annotated[Literal["calibrated", "spec"], BeforeValidator(lower)] = Field(
+        default="calibrated",
+        description="What is answered: `calibrated` by measured probability, `spec` by a table of similarities.",
+    )
     grounding: Annotated[Literal["mark", "strict"], BeforeValidator(lower)] = Field(
         default="mark",
         description="Sentences that the sources do not support: `mark` them, or `strict`: take them out.",

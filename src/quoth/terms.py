@@ -31,6 +31,7 @@ AVERAGE_LENGTH = 90.0  # content tokens; a chunk of 254 word pieces of prose hol
 # The parts of an identifier in a query count half: found whole it outweighs the sum of its pieces.
 PART_WEIGHT = 0.5
 MOST_REPEATS = 3  # a word repeated in a long query says little more the fourth time
+KIN, CLOSE = 4, 0.6  # words are kin that share their first letters: so many, and that share of the longer one
 LONGEST_TERM = 96  # beyond that it is data, not a word
 
 STOP_WORDS = frozenset(
@@ -165,6 +166,23 @@ def term_ids(text: str) -> frozenset[int]:
     for token in set(_TOKEN.findall(_folded(text))):
         found.update(_ids(token))
     return frozenset(found)
+
+
+def kinship(word: str, text: str) -> float:
+    """How near a word of the text, in small letters, comes to this one by its beginning (discover, discovery): the share
+    of the longer of the two that they have in common, 0 where that is little."""
+    word = word.lower()
+    stem = word[:KIN]
+    if len(stem) < KIN or not word.isalpha() or stem not in text:
+        return 0.0
+    near = (other for other in _PIECES.findall(text) if other.startswith(stem))
+    best = max((_common(word, other) / max(len(word), len(other)) for other in near), default=0.0)
+    return best if best >= CLOSE else 0.0
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two words share from the first on."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def is_exact(text: str) -> bool:

@@ -270,6 +270,7 @@ def metrics_view(metrics: ConfidenceMetrics, verdict: Verdict) -> View:
         "max_similarity": round(metrics.max_similarity, 4),
         "num_chunks": metrics.num_chunks,
         "chunk_diversity": round(metrics.chunk_diversity, 4),
+        "has_sufficient_context": metrics.has_sufficient_context,
         "confidence": round(verdict.confidence, 4),
         "confidence_level": verdict.level,
         "should_answer": verdict.should_answer,

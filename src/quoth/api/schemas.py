@@ -178,6 +178,7 @@ class ConfidenceMetrics(Documented):
     max_similarity: float
     num_chunks: int
     chunk_diversity: float
+    has_sufficient_context: bool
     confidence: float = Score
     confidence_level: ConfidenceLevel
     should_answer: bool

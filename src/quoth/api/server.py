@@ -23,6 +23,7 @@ from fastapi import FastAPI
 
 from quoth.api.app import create_app
 from quoth.api.jobs import Jobs
+from quoth.api.metrics import shared_metrics
 from quoth.api.workers import Supervisor, tell
 from quoth.bootstrap import Quoth, bootstrap, workers_embedder
 from quoth.errors import BadConfiguration
@@ -159,7 +160,7 @@ def serve_forever(settings: Settings) -> None:
         with listener:
             serve_here(settings, listener, partial(announce, listener))
         return
-    with reserve(listener) if DEALT_OUT else listener as place:
+    with reserve(listener) if DEALT_OUT else listener as place, shared_metrics() as forget:
         level = logging.getLevelName(logging.getLogger("quoth").level)
         doing = partial(work, settings, place, level)
-        Supervisor(doing, settings.workers, ready=partial(announce, place)).run()
+        Supervisor(doing, settings.workers, ready=partial(announce, place), gone=forget).run()

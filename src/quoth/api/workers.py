@@ -39,10 +39,18 @@ class Worker:
 
 
 class Supervisor:
-    def __init__(self, work: Work, count: int, *, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        work: Work,
+        count: int,
+        *,
+        ready: Callable[[], None] = lambda: None,
+        gone: Callable[[int], None] = lambda pid: None,
+    ) -> None:
         self._work = work
         self._count = count
         self._ready = ready  # called once, when all answer
+        self._gone = gone  # called with each worker that has ended
         self._announced = False
         self._workers: list[Worker] = []
         self._deaths: list[float] = []
@@ -127,6 +135,8 @@ class Supervisor:
 
     def _forget(self, worker: Worker) -> None:
         self._workers.remove(worker)
+        if worker.process.pid is not None:
+            self._gone(worker.process.pid)
         worker.told.close()
 
 

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import yaml
 
@@ -22,6 +22,7 @@ from quoth.errors import WrongUsage
 from quoth.requests import ChatRequest, parse
 
 Kind = Literal["answerable", "unanswerable", "filtered", "selected_text", "follow_up"]
+Subject = Literal["", "absent", "near"]  # of what must be refused; "": nobody said
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Case:
     label: Label | None  # None: must be refused
     line: int
     why: str = ""
+    subject: Subject = ""
     first: str | None = None  # the turn before
     filters: Filters = Filters()
     selected_text: str | None = None
@@ -56,7 +58,7 @@ class GoldenSet:
 # Each section: the kind of its cases, the fields they must have, and those they may have.
 SECTIONS: Mapping[str, tuple[Kind, frozenset[str], frozenset[str]]] = {
     "answerable": ("answerable", frozenset({"id", "question", "page", "quote"}), frozenset()),
-    "unanswerable": ("unanswerable", frozenset({"id", "question"}), frozenset({"why"})),
+    "unanswerable": ("unanswerable", frozenset({"id", "question"}), frozenset({"why", "subject"})),
     "filtered": ("filtered", frozenset({"id", "question", "filters"}), frozenset({"page", "quote", "why"})),
     "selected_text": ("selected_text", frozenset({"id", "question", "selected_text"}), frozenset({"quote", "why"})),
     "follow_ups": ("follow_up", frozenset({"id", "first", "then", "page", "quote"}), frozenset()),
@@ -118,6 +120,7 @@ class _File:
             label=self._label(section, texts, line),
             line=line,
             why=texts.get("why", ""),
+            subject=self._subject(texts.get("subject", ""), line),
             first=texts.get("first"),
             selected_text=texts.get("selected_text"),
             filters=self._filters(fields.get("filters")),
@@ -142,6 +145,15 @@ class _File:
             line,
             f"`{texts['id']}` must have either {' and '.join(f'`{name}`' for name in sorted(needed))} or `why`.",
             hint="The quote labels what answers; `why` says that the question must be refused.",
+        )
+
+    def _subject(self, text: str, line: int) -> Subject:
+        if text in get_args(Subject):
+            return cast(Subject, text)
+        raise self._wrong(
+            line,
+            f"`subject: {text}` is neither absent nor near.",
+            hint="absent: no section is about it; near: the book speaks of it and leaves out just this.",
         )
 
     def _stands_in_selection(self, texts: Mapping[str, str], line: int) -> None:

@@ -251,8 +251,17 @@ def measure(results: Sequence[Result]) -> Values:
 
 def by_kind(results: Sequence[Result]) -> dict[str, Values]:
     """The same for each kind of question alone, as `kind.metric`."""
-    kinds = dict.fromkeys(result.kind for result in results)
-    return {kind: measure([result for result in results if result.kind == kind]) for kind in kinds}
+    return {kind: measure(part) for kind, part in parts(results).items()}
+
+
+def parts(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The results of each kind, and of the unanswerable ones those on an absent subject and those near the book's."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        for name in (result.kind, result.subject):
+            if name:
+                found.setdefault(name, []).append(result)
+    return found
 
 
 def latency(results: Sequence[Result]) -> dict[str, dict[str, float]]:

@@ -20,11 +20,11 @@ from quoth.evals.metrics import (
     Point,
     Values,
     all_values,
-    by_kind,
     curve,
     latency,
     lower_is_better,
     measure,
+    parts,
 )
 from quoth.evals.results import Result, from_record, to_record
 from quoth.evals.runner import Run
@@ -94,10 +94,7 @@ def report(golden: GoldenSet, run: Run, about: Mapping[str, Any]) -> Document:
         **about,
         "questions": len(results),
         "metrics": _rounded(measure(results)),
-        "by_kind": {
-            kind: {"questions": sum(result.kind == kind for result in results), **_rounded(values)}
-            for kind, values in by_kind(results).items()
-        },
+        "by_kind": {kind: {"questions": len(part), **_rounded(measure(part))} for kind, part in parts(results).items()},
         "latency_ms": {
             stage: {name: round(spent, 2) for name, spent in times.items()} for stage, times in latency(results).items()
         },

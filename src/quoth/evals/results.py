@@ -7,12 +7,12 @@ questions that both of them asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, get_args
 
 from quoth.domain import ConfidenceLevel
 from quoth.errors import WrongUsage
-from quoth.evals.cases import Kind
+from quoth.evals.cases import Kind, Subject
 
 HALF = 0.5  # of the label's characters make an answer right
 
@@ -43,6 +43,7 @@ class Result:
     cited: tuple[str, ...]  # file and line of each citation
     total_ms: float
     stage_ms: Mapping[str, float]
+    subject: Subject = ""
 
     @property
     def decided_right(self) -> bool:
@@ -68,11 +69,11 @@ def to_record(result: Result) -> dict[str, Any]:
 
 
 def from_record(record: Any) -> Result:
-    names = {field.name for field in fields(Result)}
-    if not isinstance(record, Mapping) or not names <= record.keys() or record["kind"] not in get_args(Kind):
+    needed = {field.name for field in fields(Result) if field.default is MISSING}
+    if not isinstance(record, Mapping) or not needed <= record.keys() or record["kind"] not in get_args(Kind):
         raise WrongUsage(
             "The results to compare with were not written by this version of `quoth eval --json`.",
             hint="Run the old version's questions again, or leave --compare out.",
         )
-    values = {name: record[name] for name in names}
+    values = {field.name: record[field.name] for field in fields(Result) if field.name in record}
     return Result(**{**values, "right_ranks": tuple(values["right_ranks"]), "cited": tuple(values["cited"])})

@@ -180,6 +180,7 @@ def result_of(case: Case, place: Place | None, answer: Answer, evidence: Evidenc
         ),
         total_ms=answer.query_time_ms,
         stage_ms=dict(answer.stage_ms),
+        subject=case.subject,
     )
 
 
