@@ -169,8 +169,8 @@ def term_ids(text: str) -> frozenset[int]:
 
 
 def kinship(word: str, text: str) -> float:
-    """How near a word of the text, in small letters, comes to this one by its beginning (discover, discovery): the share
-    of the longer of the two that they have in common, 0 where that is little."""
+    """How near a word of the text, in small letters, comes to this one by its beginning (discover, discovery): the
+    share of the longer of the two that they have in common, 0 where that is little."""
     word = word.lower()
     stem = word[:KIN]
     if len(stem) < KIN or not word.isalpha() or stem not in text:
