@@ -52,7 +52,7 @@ lock: ## resolve requirements/*.lock anew (needs uv on the PATH)
 wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
 	$(BIN)/python scripts/build_wheels.py
 
-bench: bench-embedding bench-start bench-index bench-load ## all benchmarks that need no data; writes docs/benchmarks/
+bench: bench-embedding bench-start bench-index bench-load bench-answering ## all benchmarks that need no data; writes docs/benchmarks/
 
 bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an environment of its own
 	$(BIN)/python benchmarks/embedding.py
@@ -62,6 +62,9 @@ bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, ins
 
 bench-index: $(STAMP) ## search, open and edit at 1,000 to 100,000 chunks; with real texts: make bench-index BENCH_ARGS="--data FOLDER"
 	$(BIN)/python benchmarks/index.py $(BENCH_ARGS)
+
+bench-answering: $(STAMP) ## a turn against its model alone, the tool-first flow and the bare openai client
+	$(BIN)/python benchmarks/answering.py $(BENCH_ARGS)
 
 bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
 	$(BIN)/python benchmarks/reading.py $(BOOKS)

@@ -96,7 +96,7 @@ async def main() -> None:
             for number in range(ROUNDS):
                 found.setdefault("a request, bare, CPU µs", []).append(await microseconds_a_request(bare, app))
                 found.setdefault("a request, counted, CPU µs", []).append(await microseconds_a_request(metered, app))
-                for name, quoth in joined.items():
+                for name, quoth in sorted(joined.items(), reverse=number % 2 == 0):
                     found.setdefault(f"question to Done, {name}, ms", []).extend(
                         await milliseconds_to_done(quoth, number)
                     )

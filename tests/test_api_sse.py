@@ -159,7 +159,7 @@ async def test_events_that_are_ready_together_leave_together_and_no_word_waits_f
     go_on = asyncio.Event()
 
     async def in_two_breaths() -> AsyncGenerator[Event, None]:
-        for word in "one two three".split():
+        for word in ["one", "two", "three"]:
             yield "delta", {"delta": word}
         await go_on.wait()
         yield "done", {"done": True}

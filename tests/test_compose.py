@@ -48,6 +48,13 @@ def test_every_variable_of_a_worker_is_a_setting(compose: dict[str, Any], worker
     assert (settings.qdrant_url, str(settings.data_dir)) == ("http://qdrant:6333", "/data")
 
 
+def test_the_workers_share_their_store_and_their_counters(compose: dict[str, Any]) -> None:
+    environment = filled(compose["services"]["api-1"]["environment"])
+    assert environment["DATABASE_URL"] == "postgresql+asyncpg://quoth:from-dot-env@postgres:5432/quoth"
+    assert environment["REDIS_URL"] == "redis://redis:6379/0"
+    assert set(compose["services"]["api-1"]["depends_on"]) == {"qdrant", "postgres", "redis"}
+
+
 def test_nothing_is_open_beyond_this_machine_and_no_secret_is_written_down(compose: dict[str, Any]) -> None:
     for name, service in compose["services"].items():
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
@@ -90,6 +97,8 @@ def test_the_image_installs_the_lock_with_the_client_and_nothing_else() -> None:
     assert installs[0].endswith("--require-hashes -r requirements/cluster.lock")
     lock = (ROOT / "requirements" / "cluster.lock").read_text()
     assert re.search(r"^qdrant-client==", lock, re.MULTILINE)
+    for name in ("asyncpg", "greenlet", "redis"):
+        assert re.search(rf"^{name}==", lock, re.MULTILINE), name
     assert not re.search(r"^(torch|sentence-transformers|nvidia-\S+)==", lock, re.MULTILINE)
 
 

@@ -23,9 +23,24 @@ from doors import ASKED, SESSION, UNKNOWN, Doors, frames, opened, served
 from quoth import remembering
 from quoth.adapters.sql import open_library
 from quoth.api.server import listen
-from quoth.domain import AnswerEvent, Delta, Done, Message, ModelEvent, ModelText, ModelTurn, Tool, Turn
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import (
+    AnswerEvent,
+    Delta,
+    Done,
+    IndexHits,
+    IndexQuery,
+    Message,
+    ModelEvent,
+    ModelText,
+    ModelTurn,
+    Tool,
+    Turn,
+)
 from quoth.errors import LibraryUnavailable, SessionNotFound
 from quoth.replying import MODEL_STOPPED
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
 from quoth.testing.model_server import ModelServer, Reply, chunk, stalls
 from samples import question
@@ -256,6 +271,31 @@ async def test_a_session_that_is_erased_while_it_is_answered_stays_erased(doors:
     assert [type(event).__name__ async for event in events][-1] == "Done"
     with pytest.raises(SessionNotFound):
         await doors.quoth.library.turns(SESSION)
+
+
+class Searching(MemoryIndex):
+    """Searches until it is told to find."""
+
+    def __init__(self) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self.begun, self.finds = asyncio.Event(), asyncio.Event()
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        self.begun.set()
+        await self.finds.wait()
+        return await super().search(query)
+
+
+async def test_a_session_that_is_erased_while_the_book_is_searched_stays_erased(tmp_path: Path) -> None:
+    index = Searching()
+    async with opened(tmp_path, index=index) as doors:
+        asking = asyncio.create_task(doors.quoth.conversations.answer(question(ASKED)))
+        await index.begun.wait()
+        assert (await doors.client.delete(f"/session/{SESSION}")).status_code == 204
+        index.finds.set()
+        assert (await asking).text
+        with pytest.raises(SessionNotFound):
+            await doors.quoth.library.turns(SESSION)
 
 
 async def test_a_model_that_breaks_off_leaves_an_interrupted_turn(tmp_path: Path) -> None:

@@ -253,6 +253,25 @@ async def test_readers_of_a_site_with_a_login_ask_with_their_tokens_and_may_do_n
             check_problem(await doors.client.get("/books", headers=unknown), 401, "UNAUTHORIZED")
 
 
+async def test_sessions_belong_to_the_reader_who_signed_in_and_to_no_key_of_his_name(
+    tmp_path: Path, key: SigningKey
+) -> None:
+    async with login_of(key) as login:
+        settings = {"jwt_jwks_url": login.url, "jwt_issuer": ISSUER, "jwt_audience": AUDIENCE}
+        async with opened(tmp_path, settings=settings) as doors:
+            keyed = await a_key(doors)
+            [stored] = await doors.quoth.library.keys.all()
+            ada, eve, namesake = (
+                {"authorization": f"Bearer {key.token(sub=sub)}"} for sub in ("ada", "e" * 300, stored.key_id)
+            )
+            for owner, others in ((ada, (eve, keyed)), (eve, (ada,)), (keyed, (namesake,))):
+                session = (await doors.client.post("/chat", json={"query": ASKED}, headers=owner)).json()["session_id"]
+                assert (await doors.client.get(f"/history/{session}", headers=owner)).status_code == 200
+                for other in others:
+                    hidden = await doors.client.get(f"/history/{session}", headers=other)
+                    check_problem(hidden, 404, "SESSION_NOT_FOUND")
+
+
 async def test_a_login_that_is_half_configured_is_refused_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(BadConfiguration, match="half"):
         async with opened(tmp_path, settings={"jwt_jwks_url": "https://login.example.org/jwks"}):

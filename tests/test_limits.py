@@ -88,6 +88,8 @@ import asyncio, sys
 from quoth.adapters import redis_limiter
 from quoth.adapters.redis_limiter import RedisLimiter
 
+redis_limiter.PATIENCE = 30.0
+
 async def main():
     limiter = RedisLimiter(sys.argv[1], 30, 60)
     hits = await asyncio.gather(*(limiter.hit("shared") for _ in range(25)))

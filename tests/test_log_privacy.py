@@ -71,7 +71,7 @@ MODELS: dict[str, Reply] = {
     "reports an echo in its stream": Reply((data({"error": {"message": ECHO}}),)),
     "breaks off": Reply((chunk({"content": SAID}),), cut=True),
     "sends half a frame": Reply(
-        (chunk({"content": "The"}), b'data: {"choices": [{"delta": {"content": "' + SAID.encode() + b"\n\n")
+        (chunk({"content": "The"}), b'data: {"choices": [{"delta": {"content": "' + CANARY.encode() + b"\n\n")
     ),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,18 @@ async def no_pause(seconds: float) -> None:
     return
 
 
+@asynccontextmanager
+async def desk_at(place: Path, **limits: float) -> AsyncIterator[Desk]:
+    async with ModelServer(says(TRUE)) as server:
+        model = OpenAIChat(ModelOptions(server.url, "scripted", **limits), sleep=no_pause)  # type: ignore[arg-type]
+        async with opened(place, model=model) as doors:
+            yield Desk(doors, server)
+
+
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with ModelServer(says(TRUE)) as server:
-        options = ModelOptions(server.url, "scripted", first_token=0.5, total=2.0)
-        async with opened(tmp_path, model=OpenAIChat(options, sleep=no_pause)) as doors:
-            yield Desk(doors, server)
+    async with desk_at(tmp_path) as made:
+        yield made
 
 
 def wants(*deltas: dict[str, Any]) -> Reply:
@@ -185,7 +192,6 @@ async def test_an_unusual_stream_is_read_as_what_it_says(desk: Desk, reply: Repl
 FAULTS = {
     "429": fails(429, retry_after="1"),
     "500": fails(500),
-    "a stall": stalls(),
     "a cut stream": Reply((chunk({"content": "Transient"}),), cut=True),
     "a cut stream before the first word": Reply((), cut=True),
     "a stream that just ends": Reply((chunk({"content": "Transient"}),)),
@@ -205,6 +211,18 @@ async def test_a_model_that_fails_leaves_the_passages_and_never_a_refusal(desk: 
     assert body["fallback_message"] == MODEL_FAILED
     assert body["sources"]
     assert body["should_answer"]
+
+
+async def test_a_model_that_stalls_is_given_up_and_leaves_the_passages(tmp_path: Path) -> None:
+    async with desk_at(tmp_path, first_token=0.2) as desk:
+        desk.server.then([stalls()])
+        body = await desk.doors.ask()
+    assert (body["metadata"]["mode"], body["answer"], body["fallback_message"]) == (
+        "retrieval_only",
+        None,
+        MODEL_FAILED,
+    )
+    assert body["sources"]
 
 
 async def test_a_fault_of_the_moment_costs_the_reader_nothing(desk: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -15,7 +16,9 @@ import httpx2
 import pytest
 
 from doors import ASKED, PAGE, frames
+from quoth.api.server import listen
 from quoth.bootstrap import bootstrap
+from quoth.errors import BadConfiguration
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from serving import Served, command_of, serving
@@ -74,6 +77,18 @@ async def test_two_workers_answer_on_one_port_and_stop_together(served: Served, 
     assert served.said == [f"Quoth is at {served.address}/ (Ctrl-C stops it)\n"]
 
 
+async def test_whichever_worker_is_asked_tells_the_figures_of_all(served: Served) -> None:
+    first, _ = served.workers()
+    await on_many_connections(served, 16, lambda client: client.post("/chat", json={"query": ASKED}))
+    os.kill(first, signal.SIGKILL)  # what it counted stays counted, what it had under way is over
+    await until(lambda: first not in served.workers() and len(served.workers()) == 2)
+    told = await on_many_connections(served, 6, lambda client: client.get("/metrics"))
+    for one in told:
+        assert re.findall(r'^quoth_answers_total\{.*mode="extractive".*\} (.+)$', one.text, re.MULTILINE) == ["16.0"]
+    alone = await on_many_connections(served, 1, lambda client: client.get("/metrics"))
+    assert "\nquoth_http_in_flight 1.0\n" in alone[0].text
+
+
 async def test_a_worker_that_is_killed_is_replaced_and_the_others_answer_meanwhile(served: Served) -> None:
     first, second = served.workers()
     os.kill(first, signal.SIGKILL)
@@ -95,6 +110,12 @@ async def test_workers_that_keep_dying_end_the_server_with_one_clear_line(served
     assert served.process.returncode == 1
     await until(lambda: served.said[-1].startswith("quoth: Workers ended 6 times within a minute"))
     assert not any("Traceback" in line for line in served.said)
+
+
+async def test_a_port_that_other_workers_have_is_taken(served: Served) -> None:
+    port = int(served.address.rsplit(":", 1)[1])
+    with pytest.raises(BadConfiguration, match="already taken"):
+        listen("127.0.0.1", port)
 
 
 async def test_workers_leave_when_their_parent_was_killed(served: Served) -> None:

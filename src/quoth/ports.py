@@ -298,7 +298,7 @@ class Library(Protocol):
 
     async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
         """Store them, except those whose conversation has been deleted meanwhile, and drop all that are older than
-        `keep_since` or not among the newest `most`, in one go. They go with their conversation."""
+        `keep_since` or not among the newest `most` or so, in one go. They go with their conversation."""
 
     async def trace(self, request_id: str | None = None) -> Trace:
         """The newest with this id, or of all; `NotFound` when there is none."""

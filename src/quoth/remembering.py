@@ -22,6 +22,8 @@ from quoth.ports import ChatModel, Library
 from quoth.recording import recorded
 from quoth.views import remembered_view, sources_view
 
+PATIENCE = 10.0  # seconds for turns to be stored at the end; the store itself gives up earlier
+
 logger = logging.getLogger(__name__)
 
 
@@ -37,10 +39,13 @@ class Remembered:
 
     async def store(self) -> None:
         """As it is now, and once: a second call waits for the first."""
-        if self._storing is None and self.so_far is not None and not self.forgotten:
-            self._storing = self._memory.in_background(self._memory.add(self.so_far()))
+        self.begin_to_store()
         if self._storing is not None:
             await asyncio.shield(self._storing)
+
+    def begin_to_store(self) -> None:
+        if self._storing is None and self.so_far is not None and not self.forgotten:
+            self._storing = self._memory.in_background(self._memory.add(self.so_far()))
 
     async def interrupt(self) -> None:
         """Whatever the reader has by now is all there will be. Nobody is left to tell of a fault but the operator."""
@@ -84,7 +89,7 @@ class Memory:
         turns = await self._library.recent_turns(question.session_id, owner=question.owner, limit=exchanges)
         if question.selected_text is not None:
             return []
-        if question.history is not None:
+        if question.history is not None:  # the client keeps it itself
             return list(question.history[-exchanges:])
         return [turn for turn in turns if turn.metadata.get("book_id") == question.book_id]
 
@@ -137,8 +142,16 @@ class Memory:
         """Turns that are still under way are stored as they are; topics can wait for the next time."""
         for topic in list(self._topics.values()):
             topic.cancel()
-        await asyncio.gather(*(turn.interrupt() for turn in list(self.under_way)))
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for turn in self.under_way:
+            turn.begin_to_store()
+        if not self._tasks:
+            return
+        done, hanging = await asyncio.wait(self._tasks, timeout=PATIENCE)
+        for task in hanging:
+            task.cancel()
+        lost = len(hanging) + sum(not task.cancelled() and task.exception() is not None for task in done)
+        if lost:
+            logger.warning("%d turns could not be stored before the end", lost)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -169,7 +169,7 @@ def term_ids(text: str) -> frozenset[int]:
 
 
 def kinship(word: str, text: str) -> float:
-    """How near a word of the text, in small letters, comes to this one from its beginning on (discover, discovery): the
+    """How near a word of the text, in small letters, comes to this one by its beginning (discover, discovery): the
     share of the longer of the two that they have in common, 0 where that is little."""
     word = word.lower()
     stem = word[:KIN]

@@ -17,7 +17,7 @@ from quoth.prompts import PROMPT_VERSION
 
 VERSION = 1  # of the record
 LARGEST = 20_000  # bytes
-# How long texts and lists may be; the first that makes it small enough holds.
+# How long texts and lists of a record that is too large may be; the first that makes it small enough holds.
 _ROOM = ((1_000, 40), (300, 20), (100, 12), (40, 6), (20, 3))
 
 
@@ -75,11 +75,16 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
 
 def bounded(record: dict[str, Any]) -> dict[str, Any]:
     """The record with as much of its texts and lists as there is room for."""
+    cut = record
     for width, length in _ROOM:
-        cut = _cut(record, width, length)
-        if len(json.dumps(cut, ensure_ascii=False).encode("utf-8", "replace")) <= LARGEST:
+        if _size(cut) <= LARGEST:
             break
-    return dict(cut)
+        cut = _cut(record, width, length)
+    return cut
+
+
+def _size(record: dict[str, Any]) -> int:
+    return len(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _cut(value: Any, width: int, length: int) -> Any:

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from quoth.adapters.sql_tables import sessions, traces
 from quoth.domain import Trace
 from quoth.errors import NotFound
 
+# Built once, because building one costs more than running it. The conversations are held until the end of the
+# transaction, so that one which is deleted meanwhile takes its traces along.
+_ALIVE = (
+    select(sessions.c.session_id)
+    .where(sessions.c.session_id.in_(bindparam("named", expanding=True)))
+    .with_for_update(read=True, key_share=True)
+)
+_ADD = traces.insert()
+_TOO_OLD = delete(traces).where(traces.c.created_at < bindparam("since", type_=traces.c.created_at.type))
+# By number, and not by counting them, which takes longer the more there are.
+_TOO_MANY = delete(traces).where(traces.c.id <= select(func.max(traces.c.id)).scalar_subquery() - bindparam("most"))
+
 
 def store(connection: Connection, new: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
-    named = select(sessions.c.session_id).where(sessions.c.session_id.in_({trace.session_id for trace in new}))
-    # Held until the end of the transaction, so that a conversation that is deleted meanwhile takes its traces along.
-    alive = set(connection.scalars(named.with_for_update(read=True, key_share=True)))
+    alive = set(connection.scalars(_ALIVE, {"named": list({trace.session_id for trace in new})}))
     rows = [
         {
             "request_id": trace.request_id,
@@ -28,10 +38,9 @@ def store(connection: Connection, new: Sequence[Trace], *, keep_since: datetime,
         if trace.session_id in alive
     ]
     if rows:
-        connection.execute(traces.insert(), rows)
-    connection.execute(delete(traces).where(traces.c.created_at < keep_since))
-    last = select(traces.c.id).order_by(traces.c.id.desc()).offset(most).limit(1).scalar_subquery()
-    connection.execute(delete(traces).where(traces.c.id <= last))
+        connection.execute(_ADD, rows)
+    connection.execute(_TOO_OLD, {"since": keep_since})
+    connection.execute(_TOO_MANY, {"most": most})
 
 
 def newest(connection: Connection, request_id: str | None) -> Trace:

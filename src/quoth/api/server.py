@@ -23,6 +23,7 @@ from fastapi import FastAPI
 
 from quoth.api.app import create_app
 from quoth.api.jobs import Jobs
+from quoth.api.metrics import shared_metrics
 from quoth.api.workers import Supervisor, tell
 from quoth.bootstrap import Quoth, bootstrap, workers_embedder
 from quoth.errors import BadConfiguration
@@ -30,6 +31,7 @@ from quoth.logs import set_up_logging
 from quoth.settings import Settings
 
 GRACE = 10  # seconds for open answers to end once the server was told to stop
+DEALT_OUT = sys.platform == "linux"  # SO_REUSEPORT exists elsewhere too, but deals nothing out
 LAST_WORDS = 2  # seconds for answers that were cut off to store what there is of them
 
 
@@ -87,10 +89,10 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=2048, reuse_port=beside_others)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise BadConfiguration(
@@ -100,6 +102,18 @@ def listen(host: str, port: int) -> socket.socket:
         raise BadConfiguration(
             f"Cannot listen on {host}, port {port}: {error}.", hint="See --host and --port."
         ) from None
+
+
+def reserve(listener: socket.socket) -> socket.socket:
+    """In the place of the listener, which has found the port free: the same port, kept for workers that listen beside
+    each other. Nothing arrives here."""
+    family, address = listener.family, listener.getsockname()
+    listener.close()
+    kept = socket.socket(family)
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    kept.bind(address)
+    return kept
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -131,18 +145,22 @@ def serve_here(settings: Settings, listener: socket.socket, ready: Callable[[], 
         runner.run(serve(settings, listener, ready))
 
 
-def work(settings: Settings, listener: socket.socket, log_level: str, telling: Connection) -> None:
-    """What a worker does, from its first line on."""
+def work(settings: Settings, place: socket.socket, log_level: str, telling: Connection) -> None:
+    """What a worker does, from its first line on. Linux deals connections out among sockets on one port more evenly
+    than workers take them from one; elsewhere they share the parent's."""
     set_up_logging(log_level, format=settings.log_format, log_questions=settings.log_questions)
-    with listener:
+    host, port = place.getsockname()[:2]
+    with place, listen(host, port, beside_others=True) if DEALT_OUT else place as listener:
         serve_here(settings, listener, partial(tell, telling, None))
 
 
 def serve_forever(settings: Settings) -> None:
-    with listen(settings.host, settings.port) as listener:
-        if settings.workers == 1:
+    listener = listen(settings.host, settings.port)
+    if settings.workers == 1:
+        with listener:
             serve_here(settings, listener, partial(announce, listener))
-        else:
-            level = logging.getLevelName(logging.getLogger("quoth").level)
-            doing = partial(work, settings, listener, level)
-            Supervisor(doing, settings.workers, ready=partial(announce, listener)).run()
+        return
+    with reserve(listener) if DEALT_OUT else listener as place, shared_metrics() as forget:
+        level = logging.getLevelName(logging.getLogger("quoth").level)
+        doing = partial(work, settings, place, level)
+        Supervisor(doing, settings.workers, ready=partial(announce, place), gone=forget).run()

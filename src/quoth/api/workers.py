@@ -2,8 +2,7 @@
 
 In: how many, and what a worker does with the pipe to its parent (a picklable function: a worker is a fresh interpreter,
 never a fork, which would hang in the engine). Out: nothing before a signal says stop. It answers no request itself and
-knows neither HTTP nor a book: all workers accept from one listening socket, which lives on while any of them dies, so
-no connection is lost with it. Why not uvicorn's own supervisor: docs/decisions/0021-postgres-and-workers.md.
+knows neither HTTP nor a book. Why not uvicorn's own supervisor: docs/decisions/0021-postgres-and-workers.md.
 """
 
 from __future__ import annotations
@@ -40,10 +39,18 @@ class Worker:
 
 
 class Supervisor:
-    def __init__(self, work: Work, count: int, *, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        work: Work,
+        count: int,
+        *,
+        ready: Callable[[], None] = lambda: None,
+        gone: Callable[[int], None] = lambda pid: None,
+    ) -> None:
         self._work = work
         self._count = count
         self._ready = ready  # called once, when all answer
+        self._gone = gone  # called with each worker that has ended
         self._announced = False
         self._workers: list[Worker] = []
         self._deaths: list[float] = []
@@ -128,6 +135,8 @@ class Supervisor:
 
     def _forget(self, worker: Worker) -> None:
         self._workers.remove(worker)
+        if worker.process.pid is not None:
+            self._gone(worker.process.pid)
         worker.told.close()
 
 
