@@ -71,7 +71,7 @@ MODELS: dict[str, Reply] = {
     "reports an echo in its stream": Reply((data({"error": {"message": ECHO}}),)),
     "breaks off": Reply((chunk({"content": SAID}),), cut=True),
     "sends half a frame": Reply(
-        (chunk({"content": "The"}), b'data: {"choices": [{"delta": {"content": "' + CANARY.encode() + b"\n\n")
+        (chunk({"content": "The"}), b'data: {"choices": [{"delta": {"content": "' + b"canary-of-the-answer" + b"\n\n")
     ),
 }
 
@@ -84,7 +84,7 @@ async def test_a_model_that_answers_or_fails_leaves_no_word_in_the_log(
         await use_every_door(doors)
     written = log.getvalue()
     assert written.count('"message": "answer"') >= 4  # it was listening
-    assert CANARY not in written
+    assert "canary-" not in written
 
 
 class DeafIndex(MemoryIndex):
