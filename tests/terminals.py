@@ -10,8 +10,9 @@ import select
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,21 @@ class Terminal:
         """What came until this text and with it, from where the last one ended."""
         return await asyncio.to_thread(self._read_until, text)
 
-    async def ended(self) -> int:
-        """Its exit code, once it has left."""
+    async def ended(self, pressing: str = "") -> int:
+        """Its exit code, once it has left. Line editing can miss a Ctrl-C that comes in the moment between its prompt
+        and its waiting; a person presses again."""
+        deadline = time.monotonic() + PATIENCE
+        while pressing and self.process.poll() is None and time.monotonic() < deadline:
+            self.type(pressing)
+            await asyncio.to_thread(self._wait_a_little)
         code = await asyncio.to_thread(self.process.wait, PATIENCE)
         while select.select([self._ours], [], [], 0)[0]:
             self.seen += os.read(self._ours, 65536).decode()
         return code
+
+    def _wait_a_little(self) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(2)
 
     def rest(self) -> str:
         return self.seen[self._from :]

@@ -109,8 +109,7 @@ async def test_it_is_left_with_exit_code_0(opens: Opens, goodbye: str) -> None:
     with opens("chat") as screen:
         before = screen.settings()
         await screen.until(PROMPT)
-        screen.type(goodbye)
-        assert await screen.ended() == 0
+        assert await screen.ended(goodbye) == 0
         assert screen.settings() == before
         assert "--session" not in screen.seen  # nothing was asked, so nothing can be resumed
         assert "Traceback" not in screen.seen
@@ -126,8 +125,7 @@ async def test_ctrl_c_stops_an_answer_and_the_talk_goes_on(opens: Opens, model: 
         assert "(stopped)" in plain(await screen.until(PROMPT))
         assert model.left == 1
         assert TRUE in await ask(screen)
-        screen.type(CTRL_C)
-        assert await screen.ended() == 0
+        assert await screen.ended(CTRL_C) == 0
         assert "--session" in screen.rest()
 
 

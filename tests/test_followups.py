@@ -61,7 +61,7 @@ async def test_a_question_with_a_selection_is_never_rewritten(doors: Doors) -> N
 
 
 async def test_the_source_that_is_pointed_at_comes_first_and_more_of_it_is_told(doors: Doors) -> None:
-    first = await doors.ask(session_id=SESSION)
+    first = await doors.ask("What keeps the last message for late subscribers?", session_id=SESSION)
     source = first["sources"][0]
     events = dict(await doors.stream("Tell me more about the first source", session_id=SESSION))
     assert events["retrieval"]["results"][0]["chunk_id"] == source["chunk_id"]
