@@ -113,7 +113,9 @@ def _asked(question: str, evidence: Evidence) -> _Asked:
 # --- weighing --------------------------------------------------------------------------------------------------------
 
 
-def _candidates(passages: Sequence[Passage], units: Sequence[list[Sentence]], asked: _Asked) -> Iterator[_Candidate]:
+def _candidates(
+    passages: Sequence[Passage], units: Sequence[Sequence[Sentence]], asked: _Asked
+) -> Iterator[_Candidate]:
     best = max((passage.similarity for passage in passages), default=0.0) or 1.0
     for rank, passage in enumerate(passages):
         chunk = passage.chunk
@@ -187,7 +189,7 @@ _Chosen = dict[int, set[int]]  # rank of the passage → positions of its units
 def _chosen(
     candidates: Sequence[_Candidate],
     passages: Sequence[Passage],
-    units: Sequence[list[Sentence]],
+    units: Sequence[Sequence[Sentence]],
     options: ExtractiveOptions,
 ) -> _Chosen:
     chosen: _Chosen = {}
@@ -222,7 +224,7 @@ def _add_antecedent(
     chosen: _Chosen,
     candidate: _Candidate,
     passages: Sequence[Passage],
-    units: Sequence[list[Sentence]],
+    units: Sequence[Sequence[Sentence]],
     said: list[frozenset[int]],
 ) -> int:
     """A sentence that opens with "It" or "This" leans on the one before: quote that too."""
@@ -241,7 +243,7 @@ def _add_antecedent(
     return len(words)
 
 
-def _add_code(chosen: _Chosen, units: Sequence[list[Sentence]]) -> None:
+def _add_code(chosen: _Chosen, units: Sequence[Sequence[Sentence]]) -> None:
     """The block right after a chosen sentence (or right before the last one) belongs to it."""
     for rank, positions in chosen.items():
         kinds = [unit.kind for unit in units[rank]]
@@ -256,7 +258,7 @@ def _add_code(chosen: _Chosen, units: Sequence[list[Sentence]]) -> None:
                 return
 
 
-def _nearest_block(units: Sequence[list[Sentence]]) -> _Chosen:
+def _nearest_block(units: Sequence[Sequence[Sentence]]) -> _Chosen:
     """Passages of nothing but code (or of nothing quotable at all) still answer with what they hold."""
     for kinds in (("code",), ("row", "item", "prose"), ("heading", "header")):
         for rank, listed in enumerate(units):
@@ -280,7 +282,7 @@ def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
 
 
 def _composed(
-    chosen: _Chosen, passages: Sequence[Passage], units: Sequence[list[Sentence]], options: ExtractiveOptions
+    chosen: _Chosen, passages: Sequence[Passage], units: Sequence[Sequence[Sentence]], options: ExtractiveOptions
 ) -> Draft:
     blocks: list[str] = []
     citations: list[Citation] = []
@@ -297,7 +299,7 @@ def _composed(
     return Draft(text=_joined(blocks), citations=tuple(citations))
 
 
-def _runs(text: str, units: Sequence[Sentence], positions: Sequence[int]) -> Iterator[list[Sentence]]:
+def _runs(text: str, units: Sequence[Sentence], positions: Sequence[int]) -> Iterator[Sequence[Sentence]]:
     """Neighbours with nothing but space between them are one quote."""
     run: list[Sentence] = []
     last = -2
@@ -312,7 +314,7 @@ def _runs(text: str, units: Sequence[Sentence], positions: Sequence[int]) -> Ite
         yield run
 
 
-def _with_table(run: list[Sentence], units: Sequence[Sentence], options: ExtractiveOptions) -> list[Sentence]:
+def _with_table(run: Sequence[Sentence], units: Sequence[Sentence], options: ExtractiveOptions) -> Sequence[Sentence]:
     """A row of a short table is quoted with the whole table: its header is what gives the cells a meaning."""
     if run[0].kind != "row":
         return run
@@ -320,7 +322,7 @@ def _with_table(run: list[Sentence], units: Sequence[Sentence], options: Extract
     return table if len(table) <= options.longest_table + 1 and table[0].kind == "header" else run
 
 
-def _table_around(row: Sentence, units: Sequence[Sentence]) -> list[Sentence]:
+def _table_around(row: Sentence, units: Sequence[Sentence]) -> Sequence[Sentence]:
     first = last = units.index(row)
     while first > 0 and units[first].kind == "row" and units[first - 1].kind in ("row", "header"):
         first -= 1

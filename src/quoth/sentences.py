@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from quoth.blocks import Block
@@ -81,9 +82,10 @@ _NEVER_LAST = frozenset(
 )
 
 
-def sentences(text: str, *, lead: str = "", markup: Markup = "markdown") -> list[Sentence]:
+@lru_cache(maxsize=1024)  # judged, quoted and checked are the same few passages
+def sentences(text: str, *, lead: str = "", markup: Markup = "markdown") -> tuple[Sentence, ...]:
     """`lead` is what a cut block repeats before the text: an opening fence means that the text begins inside it."""
-    return list(_rst_units(text, lead) if markup == "rst" else _units(text, lead))
+    return tuple(_rst_units(text, lead) if markup == "rst" else _units(text, lead))
 
 
 def fold(text: str) -> str:

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
@@ -142,6 +142,7 @@ def fitted() -> Fitted:
 # --- reading a passage -----------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def read(chunk: Chunk) -> Source:
     above = " / ".join((chunk.title, *chunk.heading_path))
     words, glue = content_ids(chunk.shown), _glue()

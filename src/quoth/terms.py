@@ -160,6 +160,7 @@ def side_by_side(text: str) -> bytes:
     return b" %b " % b" ".join(text.encode("utf-8").translate(_SIDE_BY_SIDE).split())
 
 
+@lru_cache(maxsize=2048)  # of passages and their sentences, which are asked for with every question near them
 def term_ids(text: str) -> frozenset[int]:
     """Every term that stands in the text, for asking what it covers."""
     found: set[int] = set()

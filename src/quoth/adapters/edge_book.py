@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from quoth.adapters.edge_shard import Ranked, Shard
 
 _MOST_COUNTS = 1024
+_MOST_CHUNKS = 2_000  # kept as they were read: questions meet at the same passages
 
 
 class EdgeBook:
@@ -24,6 +25,7 @@ class EdgeBook:
         self.base = base
         self.changes = changes
         self._counts: dict[Filters, int] = {}
+        self._chunks: dict[str, Chunk] = {}
         self._size = base.count() - len(changes.gone) + len(changes.points)
 
     def search(self, query: IndexQuery) -> IndexHits:
@@ -60,8 +62,18 @@ class EdgeBook:
         return known
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
-        changed, unchanged = self._parted(ids)
-        return {id: self.changes.chunk(id) for id in changed} | self.base.chunks(unchanged)
+        found, unread = {}, []
+        for id in ids:
+            if (known := self._chunks.get(id)) is None:
+                unread.append(id)
+            else:
+                found[id] = known
+        changed, unchanged = self._parted(unread)
+        read = {id: self.changes.chunk(id) for id in changed} | self.base.chunks(unchanged)
+        if len(self._chunks) + len(read) > _MOST_CHUNKS:
+            self._chunks = {}  # by then the passages that are asked for may be others
+        self._chunks.update(read)
+        return found | read
 
     def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
         changed, unchanged = self._parted(ids)
