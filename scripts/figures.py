@@ -20,6 +20,10 @@ def table() -> str:
     mean = retrieval["mean_ndcg@10"]
     least = min(retrieval["above_the_better_side"].values())
     start = json.loads((BENCHMARKS / "start.json").read_text())
+    index = json.loads((BENCHMARKS / "index.json").read_text())["sizes"]
+    hybrid = next(one for one in index if one["size"] == 100_000)["search"]["hybrid"]
+    turn = json.loads((BENCHMARKS / "answering.json").read_text())
+    carried = json.loads((BENCHMARKS / "load.json").read_text())["carried"]["/chat, SQLite, 2 workers"]
     rows = [
         (
             "embedding passages, against sentence-transformers on torch",
@@ -30,7 +34,11 @@ def table() -> str:
         ("model ready, against the same", f"{embedding['ready_time']['measured']:.2f} × its time", "≤ 0.15 ×"),
         ("nDCG@10 on four public sets, mean, above reciprocal ranks", f"{mean['quoth'] - mean['rrf']:+.3f}", "≥ +0.02"),
         ("the same, above the better of BM25 and vectors, at least", f"{least:+.3f}", "≥ 0"),
+        ("search in 100,000 chunks, p50 / p99", f"{hybrid['p50_ms']:.1f} / {hybrid['p99_ms']:.1f} ms", "≤ 5 / 25 ms"),
         ("embedding a query, p50", f"{retrieval['stages']['embed']['p50_ms']:.1f} ms", "≤ 12 ms"),
+        ("answers a second over HTTP, no model, two workers", f"{carried['per_second']:.0f}", "≥ 60"),
+        ("first word of a model's answer, added by us", f"{turn['0 ms']['added_ms']:.0f} ms", "≤ 25 ms"),
+        ("first word, 64 readers at once, p99", f"{turn['20 ms']['first_word_p99_ms'] / 1000:.1f} s", "< 1 s"),
         ("`quoth ask`, from a cold start to the answer", f"{start['ask_cold_start_seconds']:.2f} s", "< 1.5 s"),
         ("memory of an idle `quoth serve`", f"{start['idle_mb']:.0f} MB", "< 350 MB"),
         ("installed size", f"{start['installed_mb']:.0f} MB", "< 600 MB"),

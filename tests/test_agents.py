@@ -28,6 +28,8 @@ from quoth.errors import IndexUnavailable, QuothError, WrongUsage
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 
+pytestmark = pytest.mark.slow
+
 MODES = ["legacy", "2026-07-28"]  # with the handshake of older clients, and without
 HERE = {"host": "localhost"}
 ACCEPT = {**HERE, "accept": "application/json, text/event-stream"}

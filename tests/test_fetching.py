@@ -15,6 +15,8 @@ from quoth.domain import Fetched
 from quoth.errors import Unreadable
 from websites import Reply, Website, website
 
+pytestmark = pytest.mark.slow
+
 OURS = FetchOptions(allow_private=True, backoff=0.0)
 
 

@@ -19,6 +19,8 @@ from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
 from quoth.replying import MODEL_FAILED
 from quoth.testing.model_server import DONE, ModelServer, Reply, calls, chunk, fails, says, stalls, usage
 
+pytestmark = pytest.mark.slow
+
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 DEADLINE = json.dumps({"query": "deadline policy"})
 TOPICS = json.dumps({"query": "publishers and subscribers"})

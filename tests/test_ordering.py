@@ -15,6 +15,8 @@ from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool
 from quoth.ordering import SessionOrder
 from quoth.testing.model import ScriptedModel
 
+pytestmark = pytest.mark.slow
+
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 
 

@@ -26,6 +26,8 @@ from quoth.adapters.sql_tables import SCHEMA_VERSION, metadata
 from quoth.errors import BadConfiguration, InternalError, LibraryUnavailable
 from quoth.ports import Keys
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def url(postgres_url: str) -> str:

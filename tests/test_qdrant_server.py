@@ -18,6 +18,8 @@ from quoth.adapters.qdrant_server import QdrantOptions
 from quoth.domain import Filters
 from quoth.errors import BadConfiguration, IndexUnavailable, QuothError
 
+pytestmark = pytest.mark.slow
+
 PUBLISH = "PUT /collections/quoth-books/points"
 GARBAGE = b"<html>It works!</html>"
 

@@ -33,6 +33,8 @@ from quoth.testing.library import MemoryLibrary
 from samples import TickingClock
 from websites import Reply, Website, sitemap_of, website
 
+pytestmark = pytest.mark.slow
+
 
 async def no_waiting(seconds: float) -> None:
     """Nobody waits in a test."""

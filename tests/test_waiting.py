@@ -23,6 +23,8 @@ from quoth.testing.index import MemoryIndex
 from quoth.waiting import within
 from samples import TickingClock
 
+pytestmark = pytest.mark.slow
+
 LATE = LibraryUnavailable("late")
 
 

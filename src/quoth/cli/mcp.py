@@ -8,9 +8,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Verbose, app, run, settings_for
 
 
-@app.command(
-    epilog="Example: quoth mcp --book my-book   as an agent starts it: claude mcp add my-book -- quoth mcp --book my-book"
-)
+@app.command(epilog="Example: quoth mcp --book my-book   An agent: claude mcp add my-book -- quoth mcp --book my-book")
 def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False) -> None:
     """Serve coding agents (Model Context Protocol) on standard input and output; `quoth serve` does at /mcp."""
     settings = settings_for(data_dir=data_dir, verbose=verbose, book=book)
