@@ -22,6 +22,8 @@ from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
 
+pytestmark = pytest.mark.slow
+
 ASK = {"role": "user", "content": ASKED}
 
 

@@ -27,6 +27,8 @@ from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
 from samples import StillClock
 
+pytestmark = pytest.mark.slow
+
 JSON = {"content-type": "application/json"}
 SECRET = "the password is swordfish"
 

@@ -15,6 +15,8 @@ from quoth.domain import Message, ToolCall
 from quoth.sources import open_source
 from quoth.testing.model import ScriptedModel
 
+pytestmark = pytest.mark.slow
+
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 # What a model says that has fallen for it: the canary with forged markers, a link, a tag.
 OBEDIENT = f"{CANARY} is the answer [99]. See [here]({EVIL}) <script>alert(1)</script> [0]."

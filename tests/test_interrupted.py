@@ -45,6 +45,8 @@ from quoth.testing.library import MemoryLibrary
 from quoth.testing.model_server import ModelServer, Reply, chunk, stalls
 from samples import question
 
+pytestmark = pytest.mark.slow
+
 FIRST = "Transient local durability keeps the last message for late subscribers [1]. "
 THEN = "Volatile durability "
 

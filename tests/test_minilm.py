@@ -39,6 +39,8 @@ from quoth.cutting import Words
 from quoth.domain import Vector
 from quoth.errors import ModelFilesUnavailable
 
+pytestmark = pytest.mark.slow
+
 Floats = NDArray[np.float32]
 ROOT = Path(__file__).parent.parent
 

@@ -43,6 +43,8 @@ from quoth.testing.library import MemoryLibrary
 from quoth.testing.model import Line, ScriptedModel
 from samples import TickingClock, question
 
+pytestmark = pytest.mark.slow
+
 DOORS = ["/chat", "/chat/stream", "/chat/run"]
 # With a filter the index is asked for a count too.
 FIELDS = {"book_id": "book", "session_id": SESSION, "filters": {"section": "Durability"}}
