@@ -30,6 +30,8 @@ FLAGS = [
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
 
+expect.set_options(timeout=30_000)  # a machine of two cores that runs other tests beside this one
+
 HOSTILE = """# Danger
 
 Never trust the zyxomat <img src=x onerror="document.title='owned'"> or <script>document.title='owned'</script> here.

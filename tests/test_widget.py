@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, Route, async_playwright, expect
 
 from doors import ASKED, REFUSAL, UNKNOWN, a_key, closed, served
 from test_web_page import CHROMIUM, FLAGS
@@ -85,6 +86,37 @@ async def test_a_reader_asks_from_a_page_of_another_origin(page: Page) -> None:
     await expect(page.get_by_role("region", name="Source 1")).to_contain_text("topics.md:7")
     await ask(page, UNKNOWN)
     await expect(page.locator(".turn.refused")).to_contain_text(REFUSAL)
+
+
+async def test_a_question_asked_before_the_book_is_known_waits_for_it(page: Page) -> None:
+    known = asyncio.Event()
+
+    async def later(route: Route) -> None:
+        await known.wait()
+        await route.continue_()
+
+    await page.route("**/books", later)
+    await page.get_by_role("button", name="Ask us").click()
+    await page.get_by_label("Your question").fill(ASKED)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Your question")).to_have_value(ASKED)
+    known.set()
+    await expect(page.locator(".answer")).to_contain_text("Transient local durability keeps the last message")
+    await expect(page.get_by_label("Your question")).to_have_value("")
+    await expect(page.locator(".turn")).to_have_count(1)
+
+
+async def test_an_outage_does_not_end_the_conversation(page: Page) -> None:
+    await page.get_by_role("button", name="Ask us").click()
+    await ask(page, ASKED)
+    away = json.dumps({"status": 503, "message": "The database does not answer.", "hint": "Try again."})
+    await page.route("**/history/**", lambda route: route.fulfill(status=503, body=away))
+    await page.reload()
+    await expect(page.get_by_label("Your question")).to_be_focused()
+    await expect(page.locator(".turn")).to_have_count(0)
+    await page.unroute("**/history/**")
+    await page.reload()
+    await expect(page.locator(".answer")).to_contain_text("Transient local durability")
 
 
 async def test_a_selected_paragraph_alone_answers(page: Page) -> None:

@@ -14,6 +14,8 @@ export class Talk {
     this.server = server;
     this.changed = changed;
     this.bookId = null;
+    this.opened = false; // the book is known and its conversation shown
+    this.waiting = false; // a question was sent before that
     this.selected = null;
     this.asking = null; // the AbortController of the answer that is arriving
     this.reader = new Reader(server);
@@ -58,24 +60,31 @@ export class Talk {
   // Shows the book's conversation again; it lives on the server.
   async open(bookId) {
     this.stop();
+    this.opened = false;
     this.bookId = bookId;
     this.select(null);
     this.turns.replaceChildren();
     const session = sessionStorage.getItem(this.sessionKey);
     if (session) await this.restore(session);
+    if (this.bookId !== bookId) return; // the reader has opened another one meanwhile
+    this.opened = true;
     this.changed();
+    if (this.waiting) this.form.requestSubmit();
   }
 
   async restore(session) {
+    const { bookId, sessionKey } = this;
     try {
       const { entries } = await this.server.get(`history/${session}?limit=20`);
+      if (this.bookId !== bookId) return;
       for (const entry of entries) {
         const turn = this.begin(entry.query);
         turn.restore(entry);
       }
       this.turns.lastElementChild?.scrollIntoView({ block: "start" });
-    } catch {
-      sessionStorage.removeItem(this.sessionKey); // erased on the server: start anew
+    } catch (problem) {
+      // Erased on the server, or another reader's: start anew. After an outage the conversation is there again.
+      if ([403, 404].includes(problem.status)) sessionStorage.removeItem(sessionKey);
     }
   }
 
@@ -173,6 +182,8 @@ export class Talk {
     event.preventDefault();
     const question = this.box.value.trim();
     if (!question || this.asking) return;
+    this.waiting = !this.opened; // it stays in the box, and is asked as soon as there is a book to ask
+    if (this.waiting) return;
     this.box.value = "";
     this.grow();
     this.ask(question);

@@ -57,7 +57,7 @@
 
     async open(question) {
       const corner = await this.corner();
-      corner.open();
+      await corner.open();
       if (question) await corner.talk.ask(question);
     }
 
