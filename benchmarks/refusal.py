@@ -7,6 +7,8 @@ Nobody has to label anything: take a question whose answer is known, and take th
   article     the whole article (or chapter) of the question is gone: the book is about something else
   half        half of all passages are gone; some questions lost theirs
   tenth       a tenth of them is gone and all their neighbours stay
+  small       of the whole corpus only some forty to three hundred passages are there, the article among them or not
+  small, near the same, and where it is gone only the passage itself is
   stranger    a question of one corpus is put to another
   look-alike  questions that people wrote so that a passage seems to hold the answer and does not, against ordinary ones
 Articles, chapters and claims are split in two before anything is fitted; figures come from the half not fitted on.
@@ -17,9 +19,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import tempfile
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,12 +30,13 @@ from zlib import crc32
 
 import numpy as np
 
-from corpora import EvaluationSet, Floats, load_sets
+from corpora import Asked, EvaluationSet, Floats, load_sets
 from embedding import REPORTS
 from quoth import terms
 from quoth.adapters.minilm import NAME as EMBEDDER
-from quoth.calibration import Logistic, calibration_for, sigmoid
-from quoth.confidence import FITTED, ConfidenceOptions, features, judge
+from quoth.calibration import Calibration, Logistic, calibration_for
+from quoth.calibration import shipped as shipped_numbers
+from quoth.confidence import FITTED, features
 from quoth.domain import Evidence
 from quoth.evals.calibrate import ANSWERABLE_REFUSED
 from quoth.evals.fitting import fit_logistic
@@ -48,8 +52,7 @@ TRUST = {"squad2_dev_half": 3.0}
 # Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
 # weight they are not told apart at all. More than this would cost the other settings more than it gains here.
 LOOK_ALIKES = 3.0
-# The room between the questions fitted on and those to come, about two standard errors of that share.
-ROOM = 0.01
+SIZES = (40, 80, 160, 320)  # passages in a small book, besides the article asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,13 @@ class Case:
     setting: str
     answerable: bool
     held_out: bool
-    evidence: Evidence
+    seen: Mapping[str, float]  # the judge's features
+    cosine: float  # of the best passage, for comparison
+
+    @classmethod
+    def of(cls, set_name: str, setting: str, answerable: bool, asked: Asked, evidence: Evidence) -> Case:
+        cosine = max(passage.dense_score or 0.0 for passage in evidence.passages)
+        return cls(set_name, setting, answerable, held_out(whole(asked.group)), features(evidence), cosine)
 
 
 def held_out(group: str) -> bool:
@@ -91,7 +100,7 @@ async def make_case(
     asked, vector = of.questions[at], of.question_vectors[at]
     answerable = put_to is None and (keep is None or bool((keep & relevant_to(of, at)).any()))
     evidence = await searcher.find((put_to or of).corpus, asked.text, vector, 5, keep)
-    return Case(of.name, setting, answerable, held_out(whole(asked.group)), evidence)
+    return Case.of(of.name, setting, answerable, asked, evidence)
 
 
 async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Searcher, most: int) -> AsyncIterator[Case]:
@@ -112,17 +121,32 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
             yield await case(setting, keep)
         if at % 4 == 0:  # few lose theirs by chance
             yield await case("tenth", thinned["tenth"] & ~relevant)
+        own = (groups == whole(asked.group)) | relevant
+        async for one in small_books(case, own, relevant, int(at)):
+            yield one
         if at % 8 == 0:
             yield await case("stranger")
             for other in others:
                 yield await case("stranger", put_to=other)
 
 
+async def small_books(
+    case: Callable[[str, Mask], Awaitable[Case]], own: Mask, relevant: Mask, at: int
+) -> AsyncIterator[Case]:
+    around = np.zeros_like(own)
+    around[np.random.default_rng(at).permutation(np.flatnonzero(~own))[: SIZES[at % len(SIZES)]]] = True
+    held = await case("small", around | own)
+    yield held
+    yield replace(held, setting="small, near")
+    yield await case("small", around)
+    yield await case("small, near", (around | own) & ~relevant)
+
+
 async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher) -> AsyncIterator[Case]:
     for source, answerable in ((of, True), (alike, False)):
         for at, asked in enumerate(source.questions):
             evidence = await searcher.find(of.corpus, asked.text, source.question_vectors[at], 5)
-            yield Case(of.name, "look-alike", answerable, held_out(whole(asked.group)), evidence)
+            yield Case.of(of.name, "look-alike", answerable, asked, evidence)
 
 
 # --- fitting ---------------------------------------------------------------------------------------------------------
@@ -151,9 +175,8 @@ async def fit_similarity(searcher: Searcher, sets: list[EvaluationSet], most: in
     return fit_logistic(["score"], np.array(rows), np.array(labels), balanced(keys))
 
 
-def fit_judge(known: list[Case]) -> Logistic:
-    train = [case for case in known if not case.held_out]
-    rows = np.array([[features(case.evidence)[name] for name in FITTED] for case in train])
+def fit_judge(train: list[Case]) -> Logistic:
+    rows = np.array([[case.seen[name] for name in FITTED] for case in train])
     labels = np.array([case.answerable for case in train])
     weights = balanced([(case.set_name, case.setting, case.answerable) for case in train])
     weights *= np.array([TRUST.get(case.set_name, 1.0) for case in train])
@@ -161,11 +184,20 @@ def fit_judge(known: list[Case]) -> Logistic:
     return recalibrated(fit_logistic(list(FITTED), rows, labels, weights), train)
 
 
+def threshold_of(judged: Logistic, known: list[Case]) -> float:
+    """Two standard errors below the stated risk, over every trusted question that was fitted on and put to the whole
+    corpus: so much do other questions differ by chance."""
+    whole_corpus = [c for c in known if c.setting == "look-alike" and c.answerable and not c.held_out]
+    sure = [judged.probability(case.seen) for case in whole_corpus]
+    error = math.sqrt(ANSWERABLE_REFUSED * (1 - ANSWERABLE_REFUSED) / len(sure))
+    return round(float(np.quantile(sure, ANSWERABLE_REFUSED - 2 * error)), 3)
+
+
 def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
     """Look-alikes help to rank, but readers ask few of them: what a number means is settled without them, on the set
     whose labels can be trusted."""
     plain = [case for case in train if case.setting != "look-alike" and case.set_name in TRUST]
-    logits = np.array([[judged.logit(features(case.evidence))] for case in plain])
+    logits = np.array([[judged.logit(case.seen)] for case in plain])
     labels = np.array([case.answerable for case in plain])
     scale = fit_logistic(["logit"], logits, labels, balanced([(case.setting,) for case in plain]))
     by = scale.weights["logit"]
@@ -178,17 +210,21 @@ def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def measure(known: list[Case], threshold: float) -> dict[str, dict[str, float]]:
-    options = ConfidenceOptions(embedder=EMBEDDER)
+def measure(known: list[Case], shipped: Calibration) -> dict[str, dict[str, float]]:
     report = {}
+    threshold = shipped.threshold
+    crossed = {half: fit_judge([case for case in known if case.held_out is not half]) for half in (False, True)}
     test = [case for case in known if case.held_out]
     for name, setting in sorted({(case.set_name, case.setting) for case in test}):
         part = [case for case in test if (case.set_name, case.setting) == (name, setting)]
         labels = np.array([case.answerable for case in part])
-        scores = np.array([judge(case.evidence, options).confidence for case in part])
-        cosine = np.array([max(p.dense_score or 0.0 for p in case.evidence.passages) for case in part])
+        scores = np.array([shipped.judge.probability(case.seen) for case in part])
+        cosine = np.array([case.cosine for case in part])
+        both = [case for case in known if (case.set_name, case.setting) == (name, setting)]
+        unseen = [crossed[case.held_out].logit(case.seen) for case in both]
         report[f"{name} · {setting}"] = {
             "auroc": round(auroc(scores.tolist(), labels.tolist()) or 0.0, 4),
+            "auroc of both halves": round(auroc(unseen, [case.answerable for case in both]) or 0.0, 4),
             "auroc of the best cosine": round(auroc(cosine.tolist(), labels.tolist()) or 0.0, 4),
             "calibration error": round(calibration_error(scores.tolist(), labels.tolist()) or 0.0, 4),
             "answerable refused": round(float((scores[labels] < threshold).mean()), 4),
@@ -198,25 +234,24 @@ def measure(known: list[Case], threshold: float) -> dict[str, dict[str, float]]:
     return report
 
 
-def pooled(known: list[Case]) -> tuple[list[float], list[bool]]:
+def pooled(known: list[Case], shipped: Calibration) -> tuple[list[float], list[bool]]:
     """Confidence and truth of the held-out questions of the set whose labels can be trusted, look-alikes left out."""
-    options = ConfidenceOptions(embedder=EMBEDDER)
     test = [c for c in known if c.held_out and c.set_name in TRUST and c.setting != "look-alike"]
-    return [judge(case.evidence, options).confidence for case in test], [case.answerable for case in test]
+    return [shipped.judge.probability(case.seen) for case in test], [case.answerable for case in test]
 
 
-def publish(known: list[Case], threshold: float) -> None:
-    scores, labels = pooled(known)
+def publish(known: list[Case], shipped: Calibration) -> None:
+    scores, labels = pooled(known, shipped)
     points = risk_coverage(scores, labels)
     report = {
-        "settings": measure(known, threshold),
+        "settings": measure(known, shipped),
         "pooled": {
             "what": "the held-out SQuAD2-half questions of all settings but the look-alikes",
             "calibration error": round(calibration_error(scores, labels) or 0.0, 4),
             "auroc": round(auroc(scores, labels) or 0.0, 4),
             "cases": len(scores),
         },
-        "threshold": threshold,
+        "threshold": shipped.threshold,
         "curve": [
             {"threshold": round(p.threshold, 3), "coverage": round(p.coverage, 4), "risk": round(p.risk, 4)}
             for p in points[:: max(1, len(points) // 100)]
@@ -241,17 +276,20 @@ def as_page(report: dict[str, Any]) -> str:
         "",
         "Written by `make bench-refusal`; every number is measured on articles, chapters and claims that nothing was",
         "fitted on.",
-        "How each setting is made stands at the head of benchmarks/refusal.py.",
+        "How each setting is made stands at the head of benchmarks/refusal.py. Both halves: over all questions, each",
+        "judged by a model fitted on the half that it is not in.",
         "",
-        "| set · setting | AUROC | best cosine's | wanted | answerable refused | unanswerable refused | questions |",
-        "|---|---|---|---|---|---|---|",
+        "| set · setting | AUROC | both halves | best cosine's | wanted | answerable refused | unanswerable refused "
+        "| questions |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, row in report["settings"].items():
         of, setting = name.split(" · ")
         wanted = WANTED.get(setting, "") if of == "squad2_dev_half" else ""
         lines.append(
-            f"| {name} | {row['auroc']:.3f} | {row['auroc of the best cosine']:.3f} | {wanted} "
-            f"| {row['answerable refused']:.1%} | {row['unanswerable refused']:.1%} | {row['cases']} |"
+            f"| {name} | {row['auroc']:.3f} | {row['auroc of both halves']:.3f} "
+            f"| {row['auroc of the best cosine']:.3f} | {wanted} | {row['answerable refused']:.1%} "
+            f"| {row['unanswerable refused']:.1%} | {row['cases']} |"
         )
     lines += [
         "",
@@ -269,8 +307,8 @@ def write(similarity: Logistic, judged: Logistic, levels: dict[str, float], of: 
             "script": "benchmarks/refusal.py --fit",
             "terms": terms.TERMS_VERSION,
             "sets": [f"{one.name}, half of its articles, chapters or claims" for one in of],
-            "threshold": f"{ANSWERABLE_REFUSED - ROOM:.0%} of the answerable questions fitted on are refused, "
-            f"so that at most {ANSWERABLE_REFUSED:.0%} of those to come are",
+            "threshold": f"two standard errors below {ANSWERABLE_REFUSED:.0%} of the answerable questions fitted on, "
+            "so that no more of those to come are refused",
         },
         "similarity": {"bias": similarity.bias, "weights": similarity.weights},
         "judge": {"bias": judged.bias, "weights": judged.weights},
@@ -279,6 +317,7 @@ def write(similarity: Logistic, judged: Logistic, levels: dict[str, float], of: 
     shipped = json.loads(TARGET.read_text(encoding="utf-8"))
     shipped["embedders"][EMBEDDER] = entry
     TARGET.write_text(json.dumps(shipped, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    shipped_numbers.cache_clear()
 
 
 async def main() -> None:
@@ -290,9 +329,6 @@ async def main() -> None:
     arguments = parser.parse_args()
     *sets, alike = await load_sets((*FITTED_ON, "squad2_look_alikes"), arguments.data, arguments.cache)
     searcher = Searcher()
-    shipped = calibration_for(EMBEDDER)
-    if shipped is None and not arguments.fit:
-        parser.error("nothing is shipped for this embedder yet: run with --fit")
     known = [
         case
         for of in sets
@@ -301,14 +337,13 @@ async def main() -> None:
     known += [case async for case in look_alikes(sets[0], alike, searcher)]
     if arguments.fit:
         similarity = await fit_similarity(searcher, sets, arguments.most)
-        judged = fit_judge(known)
-        sure = [sigmoid(judged.logit(features(c.evidence))) for c in known if c.answerable and not c.held_out]
-        levels = {"low": round(float(np.quantile(sure, ANSWERABLE_REFUSED - ROOM)), 3), "medium": 0.5, "high": 0.8}
+        judged = fit_judge([case for case in known if not case.held_out])
+        levels = {"low": threshold_of(judged, known), "medium": 0.5, "high": 0.8}
         write(similarity, judged, levels, [*sets, alike])
-        print("written; run again without --fit to measure it as it ships")
-        return
-    assert shipped is not None
-    publish(known, shipped.threshold)
+    shipped = calibration_for(EMBEDDER)
+    if shipped is None:
+        parser.error("nothing is shipped for this embedder yet: run with --fit")
+    publish(known, shipped)
     print((REPORTS / "refusal.md").read_text(encoding="utf-8"))
 
 

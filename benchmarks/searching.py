@@ -17,7 +17,7 @@ import numpy.typing as npt
 import Stemmer
 
 from corpora import Corpus, Floats
-from quoth.adapters.minilm import NAME, MiniLMEmbedder
+from quoth.adapters.minilm import DIMENSIONS, NAME, MiniLMEmbedder
 from quoth.domain import Chunk, Evidence, Filters, IndexHit, IndexHits, IndexQuery, Vector
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
 from quoth.retrieval import Retriever
@@ -64,6 +64,7 @@ class KnownVectors:
     """The embedder, told the vector of the next query."""
 
     name = NAME
+    dimensions = DIMENSIONS
 
     def __init__(self) -> None:
         self.tokens: TokenCounter = MiniLMEmbedder().tokens

@@ -146,10 +146,35 @@ def test_words_of_one_family_count_in_part_and_strangers_not_at_all() -> None:
     assert far == features(evidence(question, "Nodes.", score=0.5))["sentence_share"]
 
 
-def test_of_the_shipped_numbers_only_the_missing_name_speaks_against_answering() -> None:
+def test_only_what_is_missing_and_the_size_of_the_book_speak_against_answering() -> None:
     fitted = calibration_for(MINILM.embedder)
     assert fitted is not None
-    assert [name for name, weight in fitted.judge.weights.items() if weight < 0] == ["another_name"]
+    against = {name for name, weight in fitted.judge.weights.items() if weight < 0}
+    assert against == {"another_name", "absent_share", "unmet", "size"}
+
+
+@pytest.mark.parametrize("options", [MINILM, ConfidenceOptions(embedder="unknown")])
+def test_a_number_asked_for_where_there_is_none_lowers_the_confidence(options: ConfidenceOptions) -> None:
+    question = "How many threads does the executor start?"
+    told, untold = (
+        evidence(question, f"The executor will start {many} threads.", score=0.5) for many in ("four", "its")
+    )
+    assert [features(found)["unmet"] for found in (told, untold)] == [0.0, 1.0]
+    assert judge(untold, options).confidence < judge(told, options).confidence
+
+
+def test_the_answer_may_stand_in_a_sentence_that_is_nearly_as_near() -> None:
+    question = "How many threads does the executor start?"
+    near, far = "An executor of ours starts threads. ", "Threads are good. Four is a number."
+    assert features(evidence(question, near + far, score=0.5))["unmet"] == 1.0
+    assert features(evidence(question, near + "The executor starts four of the threads.", score=0.5))["unmet"] == 0.0
+
+
+def test_the_same_find_says_less_in_a_larger_book_up_to_the_sizes_that_were_measured() -> None:
+    found = evidence("What is a lidar?", "A lidar measures distance.", score=0.5)
+    sizes = (1, 30, 300, 10_000, 1_000_000)
+    one, small, middle, large, huge = (judge(replace(found, total_found=size), MINILM).confidence for size in sizes)
+    assert one == small > middle > large == huge
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

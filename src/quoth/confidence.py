@@ -8,6 +8,7 @@ nowhere else; an outage never reaches this module.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,23 +16,37 @@ from typing import Literal
 
 from quoth.calibration import Calibration, Logistic, calibration_for
 from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
+from quoth.kinds import kind_asked
 from quoth.sentences import sentences
 from quoth.terms import ContentTerm, is_exact, kinship, names_something, query_terms, term_ids
 
 Policy = Literal["calibrated", "spec"]
 
 # For evidence without fitted numbers (another embedder, a selected text): only words are trusted. The passages must
-# hold most of the question's rare words, and one word that is nowhere in the book outweighs a good match of the rest.
+# hold most of the question's rare words; one word that is nowhere in the book outweighs a good match of the rest, and
+# so does a number asked for where there is none.
 UNFITTED = Calibration(
     similarity=Logistic(0.0),  # not used by the judge
-    judge=Logistic(-4.5, {"top_share": 4.0, "sentence_share": 4.0, "absent_share": -4.0}),
+    judge=Logistic(-4.5, {"top_share": 4.0, "sentence_share": 4.0, "absent_share": -4.0, "unmet": -2.0}),
     threshold=0.5,
     medium=0.65,
     high=0.85,
 )
 READ = 3  # passages that are read closely
+NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
+SMALLEST, LARGEST = 30, 10_000  # the sizes of books, in chunks, beyond which nothing was measured
 # The features that the shipped model weighs, of those computed below.
-FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "words")
+FITTED = (
+    "cosine",
+    "agreement",
+    "top_share",
+    "sentence_share",
+    "another_name",
+    "absent_share",
+    "unmet",
+    "words",
+    "size",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +135,8 @@ def features(evidence: Evidence) -> dict[str, float]:
     words = {word.id: word for word in query_terms(evidence.query)}
     weighted = [(words.get(term.id, ContentTerm(term.text, term.id)), term) for term in evidence.terms]
     top, read = evidence.passages[0], evidence.passages[:READ]
-    nearest = _nearest_sentence(read, weighted)
+    told = _sentences_told(read, weighted)
+    nearest = max(told, key=lambda one: one.share, default=_Told())
     return {
         "cosine": top.dense_score or 0.0,
         "agreement": top.agreement,
@@ -128,7 +144,9 @@ def features(evidence: Evidence) -> dict[str, float]:
         "sentence_share": nearest.share,
         "another_name": float(_names_another(nearest, weighted, evidence.query)),
         "absent_share": _absent_share(weighted),
+        "unmet": float(_unmet(evidence.query, told, nearest.share)),
         "words": min(len(weighted), 12) / 12,
+        "size": math.log10(max(SMALLEST, min(LARGEST, evidence.total_found))) / 4,
     }
 
 
@@ -153,36 +171,49 @@ def _absent_share(weighted: Weighted) -> float:
     return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
 
 
-# --- the sentence that comes nearest to the question -----------------------------------------------------------------
+# --- the sentences that come nearest to the question -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Nearest:
+class _Told:
+    """A sentence of a passage, and how much of the question it holds."""
+
     text: str = ""
-    around: frozenset[int] = frozenset()  # the terms of its headings, of its neighbours and its own
     share: float = 0.0
+    beside: tuple[frozenset[int], ...] = ()  # the terms of its headings, of its neighbours and its own
+
+    @property
+    def around(self) -> frozenset[int]:
+        return frozenset().union(*self.beside)
 
 
-def _nearest_sentence(passages: Sequence[Passage], weighted: Weighted) -> _Nearest:
-    best = _Nearest()
+def _sentences_told(passages: Sequence[Passage], weighted: Weighted) -> list[_Told]:
+    found = []
     for passage in passages:
         text = passage.chunk.text
         units = sentences(text, lead=passage.chunk.lead, markup=passage.chunk.markup)
         said = [text[unit.start : unit.end] for unit in units if unit.kind != "heading"]
         ids = [term_ids(one) for one in said]
         above = term_ids("\n".join(passage.chunk.breadcrumb))
-        for at, one in enumerate(said):
-            share = _share(weighted, ids[at], one.lower())
-            if share > best.share:
-                best = _Nearest(one, above.union(*ids[max(0, at - 1) : at + 2]), share)
-    return best
+        found += [
+            _Told(one, _share(weighted, ids[at], one.lower()), (above, *ids[max(0, at - 1) : at + 2]))
+            for at, one in enumerate(said)
+        ]
+    return found
 
 
-def _names_another(nearest: _Nearest, weighted: Weighted, query: str) -> bool:
+def _unmet(query: str, told: Sequence[_Told], best: float) -> bool:
+    """A price, a number, a date or a name is asked for, and no sentence near the question holds one."""
+    holds = kind_asked(query)
+    return holds is not None and not any(holds(one.text) for one in told if one.share >= NEARLY * best)
+
+
+def _names_another(nearest: _Told, weighted: Weighted, query: str) -> bool:
     """A name, a number or an identifier asked for is not there, and others are: most likely this is about those."""
     opening = query.split(maxsplit=1)[0] if query.split() else ""
+    around = nearest.around
     missing = any(
-        names_something(term.text) and not word.found_in(nearest.around)
+        names_something(term.text) and not word.found_in(around)
         for word, term in weighted
         if term.text != opening or is_exact(opening)  # the first word has a capital whatever it is
     )
