@@ -7,8 +7,6 @@ Nobody has to label anything: take a question whose answer is known, and take th
   article     the whole article (or chapter) of the question is gone: the book is about something else
   half        half of all passages are gone; some questions lost theirs
   tenth       a tenth of them is gone and all their neighbours stay
-  small       of the whole corpus only some forty to three hundred passages are there, the article among them or not
-  small, near the same, and where it is gone only the passage itself is
   stranger    a question of one corpus is put to another
   look-alike  questions that people wrote so that a passage seems to hold the answer and does not, against ordinary ones
 Articles, chapters and claims are split in two before anything is fitted; figures come from the half not fitted on.
@@ -19,10 +17,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +49,8 @@ TRUST = {"squad2_dev_half": 3.0}
 # Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
 # weight they are not told apart at all. More than this would cost the other settings more than it gains here.
 LOOK_ALIKES = 3.0
-SIZES = (40, 80, 160, 320)  # passages in a small book, besides the article asked about
+# The room between the questions fitted on and those to come, about two standard errors of that share.
+ROOM = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +119,10 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
             yield await case(setting, keep)
         if at % 4 == 0:  # few lose theirs by chance
             yield await case("tenth", thinned["tenth"] & ~relevant)
-        own = (groups == whole(asked.group)) | relevant
-        async for one in small_books(case, own, relevant, int(at)):
-            yield one
         if at % 8 == 0:
             yield await case("stranger")
             for other in others:
                 yield await case("stranger", put_to=other)
-
-
-async def small_books(
-    case: Callable[[str, Mask], Awaitable[Case]], own: Mask, relevant: Mask, at: int
-) -> AsyncIterator[Case]:
-    around = np.zeros_like(own)
-    around[np.random.default_rng(at).permutation(np.flatnonzero(~own))[: SIZES[at % len(SIZES)]]] = True
-    held = await case("small", around | own)
-    yield held
-    yield replace(held, setting="small, near")
-    yield await case("small", around)
-    yield await case("small, near", (around | own) & ~relevant)
 
 
 async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher) -> AsyncIterator[Case]:
@@ -185,12 +168,9 @@ def fit_judge(train: list[Case]) -> Logistic:
 
 
 def threshold_of(judged: Logistic, known: list[Case]) -> float:
-    """Two standard errors below the stated risk, over every trusted question that was fitted on and put to the whole
-    corpus: so much do other questions differ by chance."""
-    whole_corpus = [c for c in known if c.setting == "look-alike" and c.answerable and not c.held_out]
-    sure = [judged.probability(case.seen) for case in whole_corpus]
-    error = math.sqrt(ANSWERABLE_REFUSED * (1 - ANSWERABLE_REFUSED) / len(sure))
-    return round(float(np.quantile(sure, ANSWERABLE_REFUSED - 2 * error)), 3)
+    """Over every question of the trusted set that was fitted on, each once and put to the whole corpus."""
+    asked = [case for case in known if case.setting == "look-alike" and case.answerable and not case.held_out]
+    return round(float(np.quantile([judged.probability(case.seen) for case in asked], ANSWERABLE_REFUSED - ROOM)), 3)
 
 
 def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
@@ -307,8 +287,8 @@ def write(similarity: Logistic, judged: Logistic, levels: dict[str, float], of: 
             "script": "benchmarks/refusal.py --fit",
             "terms": terms.TERMS_VERSION,
             "sets": [f"{one.name}, half of its articles, chapters or claims" for one in of],
-            "threshold": f"two standard errors below {ANSWERABLE_REFUSED:.0%} of the answerable questions fitted on, "
-            "so that no more of those to come are refused",
+            "threshold": f"{ANSWERABLE_REFUSED - ROOM:.0%} of the answerable questions fitted on are refused, "
+            f"so that at most {ANSWERABLE_REFUSED:.0%} of those to come are",
         },
         "similarity": {"bias": similarity.bias, "weights": similarity.weights},
         "judge": {"bias": judged.bias, "weights": judged.weights},

@@ -8,7 +8,6 @@ nowhere else; an outage never reaches this module.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,19 +33,8 @@ UNFITTED = Calibration(
 )
 READ = 3  # passages that are read closely
 NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
-SMALLEST, LARGEST = 30, 10_000  # the sizes of books, in chunks, beyond which nothing was measured
 # The features that the shipped model weighs, of those computed below.
-FITTED = (
-    "cosine",
-    "agreement",
-    "top_share",
-    "sentence_share",
-    "another_name",
-    "absent_share",
-    "unmet",
-    "words",
-    "size",
-)
+FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "unmet", "words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +134,6 @@ def features(evidence: Evidence) -> dict[str, float]:
         "absent_share": _absent_share(weighted),
         "unmet": float(_unmet(evidence.query, told, nearest.share)),
         "words": min(len(weighted), 12) / 12,
-        "size": math.log10(max(SMALLEST, min(LARGEST, evidence.total_found))) / 4,
     }
 
 
