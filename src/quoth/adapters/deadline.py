@@ -1,4 +1,4 @@
-"""A clock for work that is done in many short waits: one timer for all of them, where `asyncio.timeout` sets one each."""
+"""A clock for work that is done in many short waits: one timer for all, where `asyncio.timeout` would set one each."""
 
 from __future__ import annotations
 

@@ -183,7 +183,8 @@ class _Connection(asyncio.Protocol):
         return arrived
 
     def is_free(self) -> bool:
-        return self._ended and self._transport is not None and self._parser is None
+        still_open = self._transport is not None and not self._transport.is_closing()
+        return still_open and self._ended and self._parser is None
 
     def is_fresh(self) -> bool:
         return self.is_free() and self._loop.time() - self._used_at < IDLE
@@ -233,6 +234,10 @@ class _Connection(asyncio.Protocol):
         self._tell()
 
     # --- the parser ---
+
+    def on_message_begin(self) -> None:
+        if self._ended:  # it goes on talking: whose answer would that be?
+            self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name, value))
