@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quoth.domain import Chunk, Citation, Draft, Evidence, Passage
 from quoth.sentences import Sentence, fold, sentences
@@ -78,6 +78,8 @@ _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _QUOTABLE = ("prose", "item", "row")
 _QUOTABLE_AS_CODE = (*_QUOTABLE, "code")
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
+_CARRIED = 1 / 2  # of what the question's own words weigh, all that the conversation adds: it says where, not what
+_HEARD = 0.3  # off a sentence that was quoted just before: who goes on asking seldom asks for it again
 
 
 def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
@@ -86,7 +88,7 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
         sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
     ]
     asked = _asked(question, evidence)
-    found = (c for c in _candidates(passages, units, asked) if not any(c.text in quote for quote in evidence.told))
+    found = _beyond(_candidates(passages, units, asked), evidence)
     candidates = sorted(found, key=lambda c: (-c.score, c.passage, c.unit))
     chosen = _chosen(candidates, passages, units, options)
     if asked.code:
@@ -98,8 +100,12 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
 
 def _asked(question: str, evidence: Evidence) -> _Asked:
     idf = {term.id: term.idf if term.in_book else 0.0 for term in evidence.terms}
-    known = query_terms(f"{question}\n{evidence.query}" if evidence.query != question else question)
-    terms = tuple((term, idf.get(term.id, _ORDINARY_IDF)) for term in known)
+    own = term_ids(question) if evidence.query.startswith(question.strip()) else frozenset()
+    known = [(term, idf.get(term.id, _ORDINARY_IDF)) for term in query_terms(evidence.query)]
+    asked = sum(weight for term, weight in known if term.id in own)
+    carried = sum(weight for _, weight in known) - asked
+    share = min(1.0, _CARRIED * asked / carried) if asked and carried else 1.0
+    terms = tuple((term, weight if term.id in own else weight * share) for term, weight in known)
     return _Asked(
         terms=terms,
         total=sum(weight for _, weight in terms) or 1.0,
@@ -132,6 +138,15 @@ def _candidates(
             before = ids
             if unit.kind == "code" or _readable(text):
                 yield _Candidate(score, rank, position, ids, text)
+
+
+def _beyond(candidates: Iterator[_Candidate], evidence: Evidence) -> Iterator[_Candidate]:
+    """What the reader has read already is weighed less, and left out where he asks for nothing but more."""
+    for candidate in candidates:
+        if any(candidate.text in quote for quote in evidence.heard):
+            candidate = replace(candidate, score=candidate.score - _HEARD)
+        if not any(candidate.text in quote for quote in evidence.told):
+            yield candidate
 
 
 def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int], text: str) -> float:
