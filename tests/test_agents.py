@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
+from commands import quoth
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
 from quoth.agents import LISTED, address, place_of
 from quoth.api.schemas import ChatResponse, Problem
@@ -344,8 +345,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("agents")
     (folder / "docs").mkdir()
     (folder / "docs" / "topics.md").write_text(PAGE, encoding="utf-8")
-    ingest = [sys.executable, "-m", "quoth", "ingest", str(folder / "docs"), "--book", "book"]
-    subprocess.run([*ingest, "--data-dir", str(folder / "data")], check=True, capture_output=True, timeout=100)
+    run = quoth("ingest", folder / "docs", "--book", "book", "--data-dir", folder / "data")
+    assert run.returncode == 0, run.stderr
     return folder / "data"
 
 

@@ -6,13 +6,13 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import quoth
 from qdrant_wire import Wire, qdrant_wire
 
 pytestmark = pytest.mark.slow
@@ -47,15 +47,7 @@ class Shell:
         self.data = data
 
     def run(self, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH_", "QDRANT_"))}
-        return subprocess.run(
-            [sys.executable, "-m", "quoth", *map(str, arguments), "--data-dir", str(self.data)],
-            capture_output=True,
-            text=True,
-            timeout=110,
-            cwd=self.data.parent,
-            env={**kept, **environment, "PYTHONWARNINGS": "error"},
-        )
+        return quoth(*arguments, "--data-dir", self.data, cwd=self.data.parent, **environment)
 
     def json(self, *arguments: str | Path, **environment: str) -> Any:
         run = self.run(*arguments, "--json", **environment)

@@ -19,13 +19,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from doors import Doors, a_key, closed, opened
+from doors import Doors, Idler, a_key, closed, opened
 from fuzzing import Reply, Shot, Target, fire, shots
 from quoth.api.openai_schemas import OpenAIProblem
 from quoth.api.openapi import examples
 from quoth.api.schemas import Problem
 from quoth.sources import open_source
-from test_promises import Idler
 
 COUNT = 500
 SECRET = b"It's a Secret to Everybody"

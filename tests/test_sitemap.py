@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
@@ -17,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from commands import quoth
 from quoth.adapters.fetching import FetchOptions, open_fetcher
 from quoth.bootstrap import fingerprint_of, web_of
 from quoth.cli.ingest import default_book_id
@@ -674,18 +672,6 @@ def test_a_site_has_a_book_id_that_tells_which_it_is(path: str, book_id: str) ->
 
 
 # --- the command line ---
-
-
-def quoth(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
-    return subprocess.run(
-        [sys.executable, "-m", "quoth", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=110,
-        env={**kept, "PYTHONWARNINGS": "error"},
-    )
 
 
 @pytest.mark.slow
