@@ -31,10 +31,10 @@ demo: $(STAMP) ## the sample book goes in, a cited answer and an honest refusal 
 	@$(BIN)/quoth demo --data-dir .quoth
 
 test: $(STAMP) ## all tests
-	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow ones
-	$(BIN)/pytest -n 2 -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

@@ -211,17 +211,22 @@ def test_a_missing_or_damaged_model_file_is_named_and_nothing_is_lost(
     assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
 
 
-def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(copied: Path) -> None:
-    pointer = copied / "index" / "robotics-book" / "CURRENT"
+def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_path: Path) -> None:
+    book, place = tmp_path / "book", tmp_path / "data"
+    book.mkdir()
+    (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
+    assert quoth("ingest", book, "--data-dir", place).returncode == 0
+    asked = "With which force does the gripper close?"
+    pointer = place / "index" / "book" / "CURRENT"
     state = json.loads(pointer.read_text())
     state["fingerprint"]["chunker"] = "of-long-ago"
     pointer.write_text(json.dumps(state))
-    for arguments in (["ask", ASKED], ["ingest", str(BOOK)]):
-        run = quoth(*arguments, "--data-dir", copied)
+    for arguments in (["ask", asked], ["ingest", str(book)]):
+        run = quoth(*arguments, "--data-dir", place)
         assert run.returncode == 2, run.stdout
         assert "--mode recreate" in one_line(run)
-    assert quoth("ingest", BOOK, "--mode", "recreate", "--data-dir", copied).returncode == 0
-    assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
+    assert quoth("ingest", book, "--mode", "recreate", "--data-dir", place).returncode == 0
+    assert "40 newtons. [1]" in quoth("ask", asked, "--data-dir", place).stdout
 
 
 def test_a_second_writer_is_told_who_the_first_is(copied: Path) -> None:

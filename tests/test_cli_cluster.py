@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,12 @@ def test_without_the_extra_the_missing_package_is_named(shell: Shell, tmp_path: 
         "util.find_spec = lambda name, package=None: None if name == 'qdrant_client' else found(name, package)\n"
     )
     paths = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
-    run = shell.run("books", QDRANT_URL="http://localhost:6333", PYTHONPATH=paths)
+    run = subprocess.run(
+        [sys.executable, "-m", "quoth", "books", "--data-dir", str(shell.data)],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        env={**os.environ, "QDRANT_URL": "http://localhost:6333", "PYTHONPATH": paths},
+    )
     assert run.returncode == 2
     assert "pip install 'quoth[cluster]'" in run.stderr
