@@ -6,12 +6,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 CHROMIUM = shutil.which("chromium")
-LOOP = "session"
+LOOP: Final = "session"
 MARKS = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
     pytest.mark.asyncio(loop_scope=LOOP),

@@ -107,7 +107,8 @@ def _maker() -> socket.socket:
         env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8"},
     )
     theirs.close()
-    atexit.register(lambda: (ours.close(), maker.wait()))
+    atexit.register(maker.wait)
+    atexit.register(ours.close)  # before, since they are called from the last to the first
     return ours
 
 
