@@ -27,7 +27,8 @@ from typing import TypedDict
 
 import yaml
 
-from quoth.adapters.minilm import LIMIT, WordPieces, find_model_dir, usable_cores
+from quoth.adapters.minilm import LIMIT, WordPieces, find_model_dir
+from quoth.adapters.together import usable_cores
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "robotics-book" / "docs"

@@ -1,7 +1,9 @@
 """Write src/quoth/adapters/minilm.onnx: all-MiniLM-L6-v2 as a graph of some twenty kilobytes, without any weight.
 
-One text at a time and no padding, so there is no attention mask. The operators are the fused ones of onnxruntime's CPU
-provider where those are faster; pooling and normalisation are inside. Initializers carry the names of model.safetensors
+Texts that are read together stand end to end, without padding: `positions` counts each from its own first token,
+`apart` is what attention adds between two tokens (nothing, or so little that none is left), `shares` is how much each
+token counts in the mean of each text. The operators are the fused ones of onnxruntime's CPU provider where those are
+faster; pooling and normalisation are inside. Initializers carry the names of model.safetensors
 and no data: the adapter attaches that file when it loads (`quoth.adapters.minilm`), laid out as it is on disk. Two
 things it derives: the position table with the one token type added in, and the three attention biases of a layer in a
 row.
@@ -63,7 +65,7 @@ def encoder_layer(graph: Graph, source: str, prefix: str) -> str:
     attention = f"{prefix}.attention"
     parts = [graph.product(source, f"{attention}.self.{part}", HIDDEN, HIDDEN) for part in ("query", "key", "value")]
     bias = graph.weight(f"{attention}.self.bias", 3 * HIDDEN)
-    context = graph.node("MultiHeadAttention", [*parts, bias], f"{attention}.self.output", num_heads=HEADS)
+    context = graph.node("MultiHeadAttention", [*parts, bias, "", "apart"], f"{attention}.self.output", num_heads=HEADS)
 
     dense = f"{attention}.output.dense"
     product = graph.product(context, dense, HIDDEN, HIDDEN)
@@ -87,7 +89,7 @@ def build() -> ModelProto:
     graph.nodes.append(
         helper.make_node(
             "EmbedLayerNormalization",
-            ["input_ids", "", "word_embeddings", positions, "", scale, shift],
+            ["input_ids", "", "word_embeddings", positions, "", scale, shift, "", "positions"],
             [state, ""],
             name=state,
             domain=FUSED,
@@ -96,7 +98,7 @@ def build() -> ModelProto:
     )
     for number in range(LAYERS):
         state = encoder_layer(graph, state, f"encoder.layer.{number}")
-    mean = graph.node("ReduceMean", [state, "token_axis"], "mean", keepdims=0)
+    mean = graph.node("MatMul", ["shares", state], "mean")
     graph.node("LpNormalization", [mean], "embedding", axis=-1, p=2)
 
     proto = helper.make_graph(
@@ -104,12 +106,15 @@ def build() -> ModelProto:
         "all-MiniLM-L6-v2",
         inputs=[
             helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"]),
+            helper.make_tensor_value_info("positions", TensorProto.INT32, [1, "tokens"]),
+            helper.make_tensor_value_info("apart", TensorProto.FLOAT, [1, 1, "tokens", "tokens"]),
+            helper.make_tensor_value_info("shares", TensorProto.FLOAT, ["texts", "tokens"]),
             # Half of the weights, of which a text touches a few rows. As an initializer onnxruntime would copy it into
             # memory; as an input it stays in the mapped file.
             helper.make_tensor_value_info("word_embeddings", TensorProto.FLOAT, [VOCABULARY, HIDDEN]),
         ],
-        outputs=[helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, HIDDEN])],
-        initializer=[*graph.initializers, helper.make_tensor("token_axis", TensorProto.INT64, [1], [1])],
+        outputs=[helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, "texts", HIDDEN])],
+        initializer=graph.initializers,
     )
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid(FUSED, 1)]
     return helper.make_model(proto, opset_imports=opsets, ir_version=10, producer_name="quoth")

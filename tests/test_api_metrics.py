@@ -11,6 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from doors import ASKED, SESSION, UNKNOWN, Doors, opened
+from quoth.api.metrics import CACHES
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery, ToolCall
 from quoth.errors import IndexUnavailable, ModelUnavailable
@@ -102,6 +103,23 @@ async def test_answers_are_counted_by_mode_with_their_stages_and_first_words(tmp
     assert value(found, "first_token_seconds_count", mode="extractive") == 2
     assert value(found, "answer_seconds_count", mode="no_results") == 1
     assert value(found, "model_tokens_total", direction="written") == 0
+
+
+async def test_what_was_understood_before_is_counted_as_found(tmp_path: Path) -> None:
+    for kept in CACHES.values():
+        kept.cache_clear()
+    async with opened(tmp_path) as doors:
+        await doors.ask()
+        once = await scraped(doors)
+        await doors.ask()
+        twice = await scraped(doors)
+
+    def lookups(found: str, samples: Samples) -> list[float]:
+        return [value(samples, "cache_lookups_total", cache=name, found=found) for name in CACHES]
+
+    assert min(lookups("no", once)) > 0
+    assert lookups("no", twice) == lookups("no", once)
+    assert all(later > before for later, before in zip(lookups("yes", twice), lookups("yes", once), strict=True))
 
 
 async def test_a_model_is_counted_with_its_tokens_refusals_and_failures(tmp_path: Path) -> None:

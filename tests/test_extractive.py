@@ -207,3 +207,27 @@ def test_a_reader_who_asks_for_more_is_not_told_the_same_again() -> None:
     found = evidence("sensor profile depth", chunk(f"{told} The sensor profile is best effort."))
     assert draft("Tell me more", found).text.startswith(told)
     assert draft("Tell me more", replace(found, told=(told,))).text == "The sensor profile is best effort. [1]"
+
+
+FOLLOWED = "The pump port number may be 0 to 101. The pump default is 7. Every pump has one number."
+
+
+def test_the_words_of_a_follow_up_weigh_more_than_those_of_the_conversation() -> None:
+    found = evidence("And the default? pump port number", chunk(FOLLOWED))
+    assert draft("And the default?", found).text == "The pump default is 7. [1]"
+    assert draft("pump port number default", evidence("pump port number default", chunk(FOLLOWED))).text.startswith(
+        "The pump port number may be 0 to 101. [1]"
+    )
+
+
+def test_what_was_just_quoted_is_seldom_what_is_asked_next() -> None:
+    question, one = "What else is a number of the pump?", ExtractiveOptions(most_sentences=1)
+    found = evidence(question, chunk(FOLLOWED))
+    assert draft(question, found, one).text == "The pump port number may be 0 to 101. [1]"
+    found = replace(found, heard=("The pump port number may be 0 to 101.",))
+    assert draft(question, found, one).text == "Every pump has one number. [1]"
+
+
+def test_a_sentence_that_alone_answers_is_quoted_again() -> None:
+    heard = replace(evidence("And the default? pump", chunk(FOLLOWED)), heard=("The pump default is 7.",))
+    assert draft("And the default?", heard).text.startswith("The pump default is 7. [1]")

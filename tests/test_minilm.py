@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from contracts.embedder_contract import EmbedderContract
-from quoth.adapters import minilm
+from quoth.adapters import minilm, minilm_model
 from quoth.adapters.minilm import (
     DATA_WHEELS,
     LIMIT,
@@ -37,7 +37,7 @@ from quoth.adapters.minilm import (
 )
 from quoth.cutting import Words
 from quoth.domain import Vector
-from quoth.errors import ModelFilesUnavailable
+from quoth.errors import ModelFilesUnavailable, TextTooLong
 
 pytestmark = pytest.mark.slow
 
@@ -196,11 +196,11 @@ def test_the_committed_graph_is_what_the_script_writes() -> None:
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert minilm.GRAPH.read_bytes() == script.build().SerializeToString(deterministic=True)
+    assert minilm_model.GRAPH.read_bytes() == script.build().SerializeToString(deterministic=True)
 
 
 def test_the_graph_holds_no_weights() -> None:
-    assert minilm.GRAPH.stat().st_size < 32_000
+    assert minilm_model.GRAPH.stat().st_size < 32_000
 
 
 @pytest.mark.slow
@@ -248,11 +248,11 @@ async def test_passages_run_on_as_many_threads_as_were_given(
     await embedder.load()
     meeting = threading.Barrier(2, timeout=30)
 
-    def meet(self: object, input_ids: object) -> Vector:
+    def meet(self: object, texts: object) -> list[Vector]:
         meeting.wait()  # opens only when two texts are being embedded at the same time
-        return (1.0,)
+        return [(1.0,)]
 
-    monkeypatch.setattr(minilm._Model, "vector", meet)
+    monkeypatch.setattr(minilm_model.Model, "vectors", meet)
     assert await embedder.embed_passages(["a", "b", "c", "d"]) == [(1.0,)] * 4
 
 
@@ -263,13 +263,13 @@ async def test_a_query_does_not_wait_for_the_passages_of_an_ingest(
     question = embedder.tokens.inputs(["question"])[0]
     started, go_on = threading.Event(), threading.Event()
 
-    def hold_passages(self: object, input_ids: list[int]) -> Vector:
-        if input_ids != question:
+    def hold_passages(self: object, texts: list[list[int]]) -> list[Vector]:
+        if texts != [question]:
             started.set()
             assert go_on.wait(10), "the query waits for this passage"
-        return (1.0,)
+        return [(1.0,)]
 
-    monkeypatch.setattr(minilm._Model, "vector", hold_passages)
+    monkeypatch.setattr(minilm_model.Model, "vectors", hold_passages)
     passages = asyncio.ensure_future(embedder.embed_passages(["passage"] * 8))
     await asyncio.to_thread(started.wait, 10)
     query = asyncio.ensure_future(embedder.embed_query("question"))
@@ -285,13 +285,13 @@ async def test_work_that_was_cancelled_is_not_begun(embedder: MiniLMEmbedder, mo
     begun: list[int] = []
     started, go_on = threading.Event(), threading.Event()
 
-    def hold(self: object, input_ids: list[int]) -> Vector:
-        begun.append(len(input_ids))
+    def hold(self: object, texts: list[list[int]]) -> list[Vector]:
+        begun.append(len(texts))
         started.set()
         go_on.wait(30)
-        return (1.0,)
+        return [(1.0,)]
 
-    monkeypatch.setattr(minilm._Model, "vector", hold)
+    monkeypatch.setattr(minilm_model.Model, "vectors", hold)
     work = asyncio.ensure_future(embedder.embed_passages(["a"] * 50))
     await asyncio.to_thread(started.wait, 30)
     work.cancel()
@@ -300,6 +300,33 @@ async def test_work_that_was_cancelled_is_not_begun(embedder: MiniLMEmbedder, mo
     go_on.set()
     assert await embedder.embed_passages(["b"]) == [(1.0,)]  # the threads are free again
     assert len(begun) <= 3  # two were running, and this one
+
+
+async def test_queries_that_wait_run_together_and_get_the_vectors_they_get_alone(
+    embedder: MiniLMEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text for kind, text in VARIETY.items() if "limit" not in kind] * 2
+    alone = [await embedder.embed_query(text) for text in texts]
+    together: list[int] = []
+    original = minilm_model.Model.vectors
+
+    def counted(self: minilm_model.Model, texts: Sequence[Sequence[int]]) -> list[Vector]:
+        together.append(len(texts))
+        return original(self, texts)
+
+    monkeypatch.setattr(minilm_model.Model, "vectors", counted)
+    at_once = await asyncio.gather(*(embedder.embed_query(text) for text in texts))
+    np.testing.assert_allclose(at_once, alone, atol=1e-6, rtol=0)
+    assert sum(together) == len(texts)
+    assert len(together) < len(texts)
+
+
+async def test_a_query_that_is_too_long_does_not_fail_those_it_waits_with(embedder: MiniLMEmbedder) -> None:
+    texts = ["a node", "a " * (LIMIT + 1), "a topic"]
+    first, long, last = await asyncio.gather(*(embedder.embed_query(text) for text in texts), return_exceptions=True)
+    assert isinstance(long, TextTooLong)
+    assert "Text 1 of 1" in str(long)
+    assert [pytest.approx(await embedder.embed_query(texts[n]), abs=1e-6) for n in (0, 2)] == [first, last]
 
 
 async def test_many_first_users_load_it_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,8 @@ def _embedder(settings: Settings) -> Embedder:
 def workers_embedder(settings: Settings) -> Embedder:
     """For one of several workers on this machine: together they have as many threads as there are cores. One that
     takes them all for each query spends a quarter more on it, and the others wait."""
-    from quoth.adapters.minilm import MiniLMEmbedder, usable_cores
+    from quoth.adapters.minilm import MiniLMEmbedder
+    from quoth.adapters.together import usable_cores
 
     return MiniLMEmbedder(settings.model_dir, threads=max(1, usable_cores() // settings.workers))
 

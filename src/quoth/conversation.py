@@ -199,7 +199,7 @@ class Conversations:
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
-        return replace(found, told=query.told, rules=query.rules, carried=query.carried)
+        return replace(found, told=query.told, heard=query.heard, rules=query.rules, carried=query.carried)
 
     async def _query(self, question: Question, history: Sequence[Exchange]) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""

@@ -441,6 +441,7 @@ class Evidence:
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
     told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
+    heard: tuple[str, ...] = ()  # what he was quoted just before he asked on
     rules: tuple[str, ...] = ()  # why the query differs from the question's words
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
@@ -588,6 +589,7 @@ class SearchQuery:
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     pinned: CitedSource | None = None  # the source that the question points at
     told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+    heard: tuple[str, ...] = ()  # quotes of the answer that it follows
 
     @property
     def stands_alone(self) -> bool:

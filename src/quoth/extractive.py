@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from quoth.domain import Chunk, Citation, Draft, Evidence, Passage
+from quoth.domain import Draft, Evidence, Passage
+from quoth.quoting import Chosen, composed
 from quoth.sentences import Sentence, fold, sentences
 from quoth.terms import ContentTerm, kinship, query_terms, term_ids
 
@@ -78,6 +79,8 @@ _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _QUOTABLE = ("prose", "item", "row")
 _QUOTABLE_AS_CODE = (*_QUOTABLE, "code")
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
+_CARRIED = 1 / 2  # of what the question's own words weigh, all that the conversation adds: it says where, not what
+_HEARD = 0.3  # off a sentence that was quoted just before: who goes on asking seldom asks for it again
 
 
 def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
@@ -86,20 +89,24 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
         sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
     ]
     asked = _asked(question, evidence)
-    found = (c for c in _candidates(passages, units, asked) if not any(c.text in quote for quote in evidence.told))
+    found = _beyond(_candidates(passages, units, asked), evidence)
     candidates = sorted(found, key=lambda c: (-c.score, c.passage, c.unit))
     chosen = _chosen(candidates, passages, units, options)
     if asked.code:
         _add_code(chosen, units)
     if not chosen:
         chosen = _nearest_block(units)
-    return _composed(chosen, passages, units, options)
+    return composed(chosen, passages, units, longest_table=options.longest_table)
 
 
 def _asked(question: str, evidence: Evidence) -> _Asked:
     idf = {term.id: term.idf if term.in_book else 0.0 for term in evidence.terms}
-    known = query_terms(f"{question}\n{evidence.query}" if evidence.query != question else question)
-    terms = tuple((term, idf.get(term.id, _ORDINARY_IDF)) for term in known)
+    own = term_ids(question) if evidence.query.startswith(question.strip()) else frozenset()
+    known = [(term, idf.get(term.id, _ORDINARY_IDF)) for term in query_terms(evidence.query)]
+    asked = sum(weight for term, weight in known if term.id in own)
+    carried = sum(weight for _, weight in known) - asked
+    share = min(1.0, _CARRIED * asked / carried) if asked and carried else 1.0
+    terms = tuple((term, weight if term.id in own else weight * share) for term, weight in known)
     return _Asked(
         terms=terms,
         total=sum(weight for _, weight in terms) or 1.0,
@@ -132,6 +139,15 @@ def _candidates(
             before = ids
             if unit.kind == "code" or _readable(text):
                 yield _Candidate(score, rank, position, ids, text)
+
+
+def _beyond(candidates: Iterator[_Candidate], evidence: Evidence) -> Iterator[_Candidate]:
+    """What the reader has read already is weighed less, and left out where he asks for nothing but more."""
+    for candidate in candidates:
+        if any(candidate.text in quote for quote in evidence.heard):
+            candidate = replace(candidate, score=candidate.score - _HEARD)
+        if not any(candidate.text in quote for quote in evidence.told):
+            yield candidate
 
 
 def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int], text: str) -> float:
@@ -183,16 +199,14 @@ def _readable(text: str) -> bool:
 
 # --- choosing --------------------------------------------------------------------------------------------------------
 
-_Chosen = dict[int, set[int]]  # rank of the passage → positions of its units
-
 
 def _chosen(
     candidates: Sequence[_Candidate],
     passages: Sequence[Passage],
     units: Sequence[Sequence[Sentence]],
     options: ExtractiveOptions,
-) -> _Chosen:
-    chosen: _Chosen = {}
+) -> Chosen:
+    chosen: Chosen = {}
     said: list[frozenset[int]] = []
     seen: set[str] = set()
     length = 0
@@ -221,7 +235,7 @@ def _alike(one: frozenset[int], other: frozenset[int]) -> bool:
 
 
 def _add_antecedent(
-    chosen: _Chosen,
+    chosen: Chosen,
     candidate: _Candidate,
     passages: Sequence[Passage],
     units: Sequence[Sequence[Sentence]],
@@ -243,7 +257,7 @@ def _add_antecedent(
     return len(words)
 
 
-def _add_code(chosen: _Chosen, units: Sequence[Sequence[Sentence]]) -> None:
+def _add_code(chosen: Chosen, units: Sequence[Sequence[Sentence]]) -> None:
     """The block right after a chosen sentence (or right before the last one) belongs to it."""
     for rank, positions in chosen.items():
         kinds = [unit.kind for unit in units[rank]]
@@ -258,7 +272,7 @@ def _add_code(chosen: _Chosen, units: Sequence[Sequence[Sentence]]) -> None:
                 return
 
 
-def _nearest_block(units: Sequence[Sequence[Sentence]]) -> _Chosen:
+def _nearest_block(units: Sequence[Sequence[Sentence]]) -> Chosen:
     """Passages of nothing but code (or of nothing quotable at all) still answer with what they hold."""
     for kinds in (("code",), ("row", "item", "prose"), ("heading", "header")):
         for rank, listed in enumerate(units):
@@ -266,136 +280,3 @@ def _nearest_block(units: Sequence[Sequence[Sentence]]) -> _Chosen:
                 if unit.kind in kinds:
                     return {rank: {position}}
     return {}
-
-
-# --- composing -------------------------------------------------------------------------------------------------------
-
-
-def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
-    far = float("inf")
-    return (
-        far if chunk.chapter is None else chunk.chapter,
-        far if chunk.lesson is None else chunk.lesson,
-        chunk.source_file,
-        chunk.start,
-    )
-
-
-def _composed(
-    chosen: _Chosen, passages: Sequence[Passage], units: Sequence[Sequence[Sentence]], options: ExtractiveOptions
-) -> Draft:
-    blocks: list[str] = []
-    citations: list[Citation] = []
-    for rank in sorted(chosen, key=lambda rank: _book_order(passages[rank].chunk)):
-        passage = passages[rank]
-        quoted = -1  # up to where
-        for run in _runs(passage.chunk.text, units[rank], sorted(chosen[rank])):
-            run = _with_table(run, units[rank], options)
-            if run[0].start < quoted:  # another row of a table that stands there already
-                continue
-            quoted = run[-1].end
-            citations.append(_citation(len(citations) + 1, passage, run))
-            blocks.extend(_blocks(passage.chunk, run, units[rank], len(citations)))
-    return Draft(text=_joined(blocks), citations=tuple(citations))
-
-
-def _runs(text: str, units: Sequence[Sentence], positions: Sequence[int]) -> Iterator[Sequence[Sentence]]:
-    """Neighbours with nothing but space between them are one quote."""
-    run: list[Sentence] = []
-    last = -2
-    for position in positions:
-        unit = units[position]
-        if run and (position != last + 1 or text[run[-1].end : unit.start].strip("> \t\r\n") or unit.kind == "row"):
-            yield run
-            run = []
-        run.append(unit)
-        last = position
-    if run:
-        yield run
-
-
-def _with_table(run: Sequence[Sentence], units: Sequence[Sentence], options: ExtractiveOptions) -> Sequence[Sentence]:
-    """A row of a short table is quoted with the whole table: its header is what gives the cells a meaning."""
-    if run[0].kind != "row":
-        return run
-    table = _table_around(run[0], units)
-    return table if len(table) <= options.longest_table + 1 and table[0].kind == "header" else run
-
-
-def _table_around(row: Sentence, units: Sequence[Sentence]) -> Sequence[Sentence]:
-    first = last = units.index(row)
-    while first > 0 and units[first].kind == "row" and units[first - 1].kind in ("row", "header"):
-        first -= 1
-    while last + 1 < len(units) and units[last + 1].kind == "row":
-        last += 1
-    return list(units[first : last + 1])
-
-
-def _citation(index: int, passage: Passage, run: Sequence[Sentence]) -> Citation:
-    chunk = passage.chunk
-    start, end = run[0].start, run[-1].end
-    return Citation(
-        index=index,
-        chunk=chunk,
-        quote=chunk.text[start:end],
-        start=chunk.start + start,
-        end=chunk.start + end,
-        similarity=passage.similarity,
-    )
-
-
-def _blocks(chunk: Chunk, run: Sequence[Sentence], units: Sequence[Sentence], index: int) -> Iterator[str]:
-    marker = f"[{index}]"
-    if run[0].kind in ("row", "header"):
-        lines = [chunk.text[unit.start : unit.end] for unit in run]
-        if run[0].kind == "row":
-            lines = [*_header_of(chunk, run[0], units), *lines]
-        yield "\n".join("\n".join(line.strip("> \t") for line in text.splitlines()) for text in lines) + f"\n\n{marker}"
-        return
-    for unit in run:
-        text = chunk.text[unit.start : unit.end]
-        if unit.kind == "code":
-            yield f"{_flush(chunk, unit)}\n\n{marker}"
-        else:
-            yield f"{fold(text)} {marker}"
-
-
-def _header_of(chunk: Chunk, row: Sentence, units: Sequence[Sentence]) -> list[str]:
-    header = _table_around(row, units)[0]
-    if header.kind == "header":
-        return [chunk.text[header.start : header.end]]
-    return [chunk.lead] if "|" in chunk.lead else []
-
-
-def _flush(chunk: Chunk, unit: Sentence) -> str:
-    """A code block without the indent of the list it stood in, or its closing fence would not close it."""
-    text = chunk.text[unit.start : unit.end]
-    column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
-    lines = text.split("\n")
-    indent = chunk.text[unit.start - column : unit.start]
-    block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
-    if not text.lstrip().startswith(("```", "~~~")):
-        opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else "```"
-        closed = block.rstrip().endswith(opening[:3])
-        return f"{opening}\n{block}" if closed else f"{opening}\n{block}\n{opening[:3]}"
-    fence = lines[0].strip()[:3]
-    return block if len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence) else f"{block}\n{fence}"
-
-
-def _outdented(line: str, indent: str) -> str:
-    if line.startswith(indent):
-        return line[len(indent) :]
-    return line.removeprefix(indent.rstrip()) if indent.strip() else line.lstrip(" \t")
-
-
-def _joined(blocks: Sequence[str]) -> str:
-    """Sentences run on in one paragraph; a block of code or a table stands alone."""
-    text = ""
-    previous_block = True
-    for block in blocks:
-        is_block = "\n" in block
-        if text:
-            text += "\n\n" if is_block or previous_block else " "
-        text += block
-        previous_block = is_block
-    return text

@@ -66,9 +66,10 @@ def rewrite(
     rules = rules if pinned is None else ("source", *rules)
     told = () if own else tuple(source.quote for turn in turns for source in turn.sources)
     text = " ".join((own, *carried)).strip()
+    heard = tuple(source.quote for source in turns[-1].sources)
     if not carried or len(text) > options.longest:
-        return SearchQuery(question, rules, (), pinned, told)
-    return SearchQuery(text, rules, carried, pinned, told)
+        return SearchQuery(question, rules, (), pinned, told, heard)
+    return SearchQuery(text, rules, carried, pinned, told, heard)
 
 
 def terms_for(question: str, history: Sequence[Exchange]) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from quoth.domain import Chunk, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
+from quoth.kinds import kind_asked
 from quoth.terms import query_terms, term_ids
 
 # Words that point at the selection instead of asking for something in it.
@@ -16,6 +17,7 @@ POINTING = term_ids(
     "explain summarise summarize summary paragraph passage selection text section meaning mean say tell"
 )
 ENOUGH = 0.5  # share of the question's words that must stand in the selection
+UNMET = 0.45  # what is left of it where the kind of thing that is asked for does not
 
 
 def evidence_of_selection(query: str, selection: str, *, book_id: str) -> Evidence:
@@ -31,7 +33,11 @@ def evidence_of_selection(query: str, selection: str, *, book_id: str) -> Eviden
 
 
 def judge_selection(evidence: Evidence) -> Verdict:
+    """A price, a number or a name asked for that stands nowhere in the selection is too little, whatever else does."""
+    holds = kind_asked(evidence.query)
     share = coverage(evidence.terms)
+    if holds is not None and not holds(evidence.passages[0].chunk.text):
+        share *= UNMET
     level: ConfidenceLevel = "insufficient"
     if share >= ENOUGH:
         level = "high" if share == 1.0 else "medium"

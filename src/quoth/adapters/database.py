@@ -7,14 +7,16 @@ PostgreSQL (`postgres.py`); the statements are written for both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Table, delete
+from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 
-from quoth.errors import LibraryUnavailable
+from quoth.errors import InternalError, LibraryUnavailable, QuothError
 from quoth.waiting import within
 
 T = TypeVar("T")
@@ -63,6 +65,25 @@ class Bounded:
         return LibraryUnavailable(
             f"The database did not answer within {self._seconds:g} seconds.", hint="Try again in a moment."
         )
+
+
+@contextmanager
+def translated(
+    what: str, named: Callable[[BaseException], QuothError], lost: type[BaseException] | tuple[type[BaseException], ...]
+) -> Iterator[None]:
+    """The faults of a database in our words, `named` by whoever knows it; `lost` are those it has while connecting."""
+    try:
+        yield
+    except sa.IntegrityError:
+        raise  # whoever wrote the statement knows which promise was broken
+    except sa.DBAPIError as fault:
+        raise named(fault.orig or fault) from fault
+    except sa.TimeoutError as fault:
+        raise named(fault) from fault
+    except sa.SQLAlchemyError as fault:
+        raise InternalError(f"{what} was asked something impossible: {fault}") from fault
+    except lost as fault:
+        raise named(fault) from fault
 
 
 @cache

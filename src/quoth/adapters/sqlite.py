@@ -14,9 +14,9 @@ import errno
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,8 +24,9 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy import exc as sa
 from sqlalchemy.engine import URL
 
+from quoth.adapters.database import translated
 from quoth.adapters.sql_tables import SCHEMA_VERSION
-from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
+from quoth.errors import DiskFull, LibraryUnavailable, QuothError
 
 T = TypeVar("T")
 
@@ -125,25 +126,13 @@ class SqliteDatabase:
 
     # --- errors ---
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except sa.IntegrityError:
-            raise  # whoever wrote the statement knows which promise was broken
-        except sa.DBAPIError as fault:
-            raise self._named(fault.orig or fault) from fault
-        except sa.TimeoutError as fault:
-            raise LibraryUnavailable(
-                f"The database {self._path} is busy: no connection came free.", hint="Try again in a moment."
-            ) from fault
-        except sa.SQLAlchemyError as fault:
-            raise InternalError(f"The database {self._path} was asked something impossible: {fault}") from fault
-        except OSError as fault:
-            raise self._named(fault) from fault
+    def _translated(self) -> AbstractContextManager[None]:
+        return translated(f"The database {self._path}", self._named, OSError)
 
     def _named(self, fault: BaseException) -> QuothError:
         what = f"The database {self._path}"
+        if isinstance(fault, sa.TimeoutError):
+            return LibraryUnavailable(f"{what} is busy: no connection came free.", hint="Try again in a moment.")
         code = _code(fault)
         if code == sqlite3.SQLITE_FULL or (isinstance(fault, OSError) and fault.errno in _NO_SPACE):
             return DiskFull(f"{what} could not be written: the disk is full.")

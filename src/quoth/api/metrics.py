@@ -38,7 +38,10 @@ from quoth.errors import (
     QuothError,
 )
 from quoth.observing import Seen
+from quoth.sentences import sentences
 from quoth.spans import SILENT, Spans
+from quoth.support import read
+from quoth.terms import term_ids
 
 router = APIRouter(tags=["health"])
 
@@ -50,6 +53,8 @@ REFUSED = "refused"  # and of requests that came to none: no key, too many, too 
 MOST_BOOKS = 200  # told by name: beyond that, labels would be many
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
+
+CACHES = {"passages": read, "sentences": sentences, "terms": term_ids}  # what was understood of a text, kept
 
 PARTS: tuple[tuple[type[QuothError], str], ...] = (
     (IndexUnavailable, "index"),
@@ -112,10 +117,21 @@ class Metrics:
         self.first_word = histogram("first_token_seconds", "From the question to the first words.", "mode")
         self.tokens = counter("model_tokens_total", "What the language model read and wrote.", "direction")
         self.unsupported = counter("unsupported_sentences_total", "Sentences that their sources do not say.")
+        self.lookups = counter("cache_lookups_total", "Texts whose meaning was kept, or was not.", "cache", "found")
+        self._counted = self._cached()
+
+    def _cached(self) -> dict[tuple[str, str], int]:
+        """How often each cache of this process had what was asked for, and how often not."""
+        infos = {name: kept.cache_info() for name, kept in CACHES.items()}
+        hits = {(name, "yes"): info.hits for name, info in infos.items()}
+        return hits | {(name, "no"): info.misses for name, info in infos.items()}
 
     def answered(self, seen: Seen) -> None:
         """A watcher of answers."""
         answer = seen.answer
+        before, self._counted = self._counted, self._cached()
+        for labels, count in self._counted.items():
+            self.lookups.labels(*labels).inc(max(0, count - before[labels]))  # less only when one was emptied
         if answer is None:
             self.unfinished.labels("failed" if seen.error else "left").inc()
             return

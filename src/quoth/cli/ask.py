@@ -21,6 +21,8 @@ from quoth.settings import Settings
 from quoth.views import answer_view, search_view
 
 TopK = Annotated[int | None, typer.Option("--top-k", "-k", help="Passages to read, 1 to 20.", show_default="5")]
+Selection = Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")]
+SessionId = Annotated[str | None, typer.Option(help="Go on with this session (UUID v4).")]
 
 # S3's search names four of the filters otherwise.
 SEARCH_FIELDS = {name: f"{name}_filter" for name in ("module", "lesson", "hardware_tier", "layer")}
@@ -56,8 +58,8 @@ def ask(
     filters: dict[str, Any],
     book: BookId = None,
     top_k: TopK = None,
-    selection: Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")] = None,
-    session: Annotated[str | None, typer.Option(help="Go on with this session (UUID v4).")] = None,
+    selection: Selection = None,
+    session: SessionId = None,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,

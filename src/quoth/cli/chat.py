@@ -16,13 +16,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, report, settings_for
-from quoth.cli.ask import TopK, given, print_stages, read_selection
+from quoth.cli.ask import Selection, SessionId, TopK, given, print_stages, read_selection
 from quoth.cli.background import Background, background
 from quoth.cli.filters import takes_filters
 from quoth.cli.live import answered_live
@@ -44,8 +44,8 @@ def chat(
     filters: dict[str, Any],
     book: BookId = None,
     top_k: TopK = None,
-    selection: Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")] = None,
-    session: Annotated[str | None, typer.Option(help="Go on with this session (UUID v4).")] = None,
+    selection: Selection = None,
+    session: SessionId = None,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,

@@ -1,0 +1,136 @@
+"""MiniLM's forward pass on onnxruntime: token ids of texts come in, a unit vector for each goes out.
+
+The graph is the committed minilm.onnx, which holds no weights (scripts/build_minilm_graph.py); they are attached from
+the mapped file that `minilm` has checked. Texts that are read together are laid end to end, each counted from its own
+first token and none seeing another: whatever their lengths nothing is padded, and one pass over the weights serves all.
+Knows nothing of tokenizers and threads.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quoth.domain import Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnxruntime as ort  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+GRAPH = Path(__file__).with_name("minilm.onnx")
+# The model was made for 256 word pieces, of which [CLS] and [SEP] take two.
+POSITIONS = 256
+LAYERS = 6
+SPIN_MICROSECONDS = "100"
+# What attention adds between tokens of different texts: after the exponential nothing is left of it.
+APART = -10_000.0
+
+
+def _read_tensors(mapped: mmap.mmap) -> dict[str, Floats]:
+    """Views into the mapped file, by name. The format: the header's length, a JSON header, then the numbers."""
+    import numpy as np
+
+    start = 8 + int.from_bytes(mapped[:8], "little")
+    header = json.loads(mapped[8:start])
+    tensors: dict[str, Floats] = {}
+    for name, entry in header.items():
+        if entry.get("dtype") == "F32":
+            begin, end = entry["data_offsets"]
+            flat = np.frombuffer(mapped, dtype="<f4", count=(end - begin) // 4, offset=start + begin)
+            tensors[name] = flat.reshape(entry["shape"])
+    return tensors
+
+
+def _initializers(tensors: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What the graph names: the file's tensors as they are, and two kinds that are made of several of them."""
+    import numpy as np
+
+    positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS]
+    made = {"embeddings.positions": positions + tensors["embeddings.token_type_embeddings.weight"][0]}
+    for number in range(LAYERS):
+        attention = f"encoder.layer.{number}.attention.self"
+        made[f"{attention}.bias"] = np.concatenate(
+            [tensors[f"{attention}.{part}.bias"] for part in ("query", "key", "value")]
+        )
+    replaced = ("embeddings.position", "embeddings.token_type", "embeddings.word", "pooler.")
+    parts = tuple(f"{part}.bias" for part in ("self.query", "self.key", "self.value"))
+    kept = {name: t for name, t in tensors.items() if not name.startswith(replaced) and not name.endswith(parts)}
+    return kept | made
+
+
+class Weights:
+    """The mapped file as values that a session can point into."""
+
+    def __init__(self, mapped: mmap.mmap) -> None:
+        import onnxruntime as ort
+
+        tensors = _read_tensors(mapped)
+        self.initializers: dict[str, ort.OrtValue] = {
+            name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
+        }
+        self.words: ort.OrtValue = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
+        self._mapped = mapped
+
+    def let_pages_go(self) -> None:
+        """A session keeps a packed copy of what it read; the pages come back from the file when they are needed."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class Model:
+    """A session together with everything it points into: dropping one of the values early is a segfault.
+
+    The session stands first because attributes are released in this order.
+    """
+
+    def __init__(self, weights: Weights, threads: int) -> None:
+        self._session = _open_session(weights, threads)
+        self._weights = weights
+        weights.let_pages_go()
+
+    def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
+        """Of all of them at once. How many may be told apart in the last digit of a number, no more."""
+        import onnxruntime as ort
+
+        inputs = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in _end_to_end(texts).items()}
+        (output,) = self._session.run_with_ort_values(["embedding"], inputs | {"word_embeddings": self._weights.words})
+        return [tuple(vector) for vector in output.numpy()[0].tolist()]
+
+
+def _end_to_end(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int32] | Floats]:
+    import numpy as np
+
+    lengths = [len(text) for text in texts]
+    text_of = np.repeat(np.arange(len(texts)), lengths)
+    apart = np.multiply(text_of[:, np.newaxis] != text_of, APART, dtype=np.float32)
+    shares = np.divide(text_of == np.arange(len(texts))[:, np.newaxis], np.array(lengths)[:, np.newaxis])
+    return {
+        "input_ids": np.concatenate(texts, dtype=np.int32)[np.newaxis],
+        "positions": np.concatenate([np.arange(length, dtype=np.int32) for length in lengths])[np.newaxis],
+        "apart": apart[np.newaxis, np.newaxis],
+        "shares": shares.astype(np.float32),
+    }
+
+
+def _open_session(weights: Weights, threads: int) -> ort.InferenceSession:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads that wait for the next operator may spin, but so briefly that an idle server sleeps and a busy machine
+    # loses nothing: without any limit a query took twice as long beside other work as on one thread.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
+    options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
+    # The graph is written fused; there is nothing left to find in it.
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # Plans are remembered for each length of text, which costs memory and gains nothing here.
+    options.enable_mem_pattern = False
+    options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
+    return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
