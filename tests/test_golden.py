@@ -25,10 +25,10 @@ FLOORS: dict[str, tuple[float, float]] = {
     "hit@5": (0.95, 0.95),
     "answerable.hit@5": (0.95, 0.95),
     "filtered.hit@5": (0.95, 0.95),
-    "decision_accuracy": (0.90, 0.83),
-    "refusal_recall": (0.90, 0.77),
+    "decision_accuracy": (0.90, 0.86),
+    "refusal_recall": (0.90, 0.81),
     "absent.refusal_recall": (0.90, 0.90),
-    "near.refusal_recall": (0.90, 0.54),
+    "near.refusal_recall": (0.90, 0.60),
     "citation_precision": (0.90, 0.89),
     "grounding": (1.0, 1.0),
 }

@@ -17,6 +17,15 @@ def test_a_question_about_something_else_is_not_answered_from_the_selection() ->
     assert verdict.level == "insufficient"
 
 
+def test_a_selection_that_lacks_the_kind_of_thing_asked_for_does_not_answer() -> None:
+    question = "How much do these boards cost?"
+    cheap, priced = (
+        judge_selection(evidence_of_selection(question, text, book_id="b"))
+        for text in ("The boards are found everywhere.", "The boards are sold for 12 €.")
+    )
+    assert (cheap.should_answer, priced.should_answer) == (False, True)
+
+
 def test_a_question_that_only_points_at_the_selection_is_answered() -> None:
     assert judge_selection(evidence_of_selection("Explain this paragraph", SELECTION, book_id="b")).should_answer
 
