@@ -329,3 +329,21 @@ async def test_a_server_that_does_not_stream_is_understood(bench: Bench) -> None
     body = data({"choices": [{"message": {"content": "two"}, "finish_reason": "stop"}]}).removeprefix(b"data: ")
     bench.server.then([Reply((body,), content_type="application/json")])
     assert (await bench.say())[0] == "two"
+
+
+async def test_a_proxy_of_the_environment_is_asked_in_its_place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", bench.server.url.removesuffix("/v1"))
+    model = OpenAIChat(ModelOptions("http://model.invalid/v1", "scripted"))
+    assert ModelText("two") in [event async for event in model.reply(ASK)]
+    await model.close()
+    assert bench.server.headers[0]["host"] == "model.invalid"
+
+
+async def test_words_before_a_malformed_chunk_are_not_lost_with_it(bench: Bench) -> None:
+    """They arrive in one block, and the reader gets them before the fault."""
+    bench.server.then([Reply((chunk({"content": "half"}) + b"data: {oops\n\n",))])
+    events = bench.model.reply(ASK)
+    assert await anext(events) == ModelText("half")
+    with pytest.raises(ModelUnavailable, match="oops"):
+        await anext(events)
+    assert len(bench.server.bodies) == 1

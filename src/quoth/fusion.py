@@ -142,22 +142,15 @@ def fuse(
     return sorted(found, key=_best_first)
 
 
-def ordered(scored: Iterable[Scored], options: FusionOptions) -> list[Scored]:
-    weighted = [one._replace(score=_sum(one, options)) for one in scored]
-    return sorted(weighted, key=_best_first)
+def _again(one: Scored, pairs: float, agreement: float, options: FusionOptions) -> Scored:
+    """The same candidate after another look. (`_replace` takes three times as long, and this is done for each.)"""
+    key, dense, sparse, dense_rank, sparse_rank, cosine, words, *_ = one
+    score = options.cosine * cosine + options.words * words + options.pairs * pairs + options.agreement * agreement
+    return Scored(key, dense, sparse, dense_rank, sparse_rank, cosine, words, pairs, agreement, score)
 
 
 def _best_first(one: Scored) -> tuple[float, str]:
     return -one.score, one.key
-
-
-def _sum(one: Scored, options: FusionOptions) -> float:
-    return (
-        options.cosine * one.cosine
-        + options.words * one.words
-        + options.pairs * one.pairs
-        + options.agreement * one.agreement
-    )
 
 
 # --- second looks -----------------------------------------------------------------------------------------------------
@@ -175,12 +168,13 @@ def with_pairs(
     total = sum(pairs.values()) * (1 + 1 / max(1, len(pairs)))
     near = scored[: options.read]
     if not total:
-        return ordered([one._replace(pairs=one.words) for one in near], options)
+        return sorted((_again(one, one.words, one.agreement, options) for one in near), key=_best_first)
     found = []
     for one in near:
         text = side_by_side(text_of(one.key))
-        found.append(one._replace(pairs=sum(weight for pair, weight in pairs.items() if pair in text) / total))
-    return ordered(found, options)
+        held = sum([weight for pair, weight in pairs.items() if pair in text])
+        found.append(_again(one, held / total, one.agreement, options))
+    return sorted(found, key=_best_first)
 
 
 def with_agreement(
@@ -197,21 +191,24 @@ def with_agreement(
         if one.dense is None and one.key in vectors:
             cosine = dot(query, vectors[one.key])
             one = one._replace(dense=cosine, cosine=scale(cosine))
-        exact.append(one)
-    exact = ordered(exact, options)
+        exact.append(_again(one, one.pairs, one.agreement, options))
+    exact.sort(key=_best_first)
     best = [one for one in exact if one.key in vectors][: options.trusted]
     if not best:
         return exact
     trust = [math.exp(options.steepness * (one.score - best[0].score)) for one in best]
     centre = _centre([vectors[one.key] for one in best], trust)
     near = {key: max(0.0, min(1.0, dot(centre, vector))) for key, vector in vectors.items()}
-    return ordered([one._replace(agreement=near.get(one.key, 0.0)) for one in exact], options)
+    return sorted((_again(one, one.pairs, near.get(one.key, 0.0), options) for one in exact), key=_best_first)
 
 
-def _centre(vectors: Sequence[Vector], trust: Sequence[float]) -> Vector:
+def _centre(vectors: Sequence[Vector], trust: Sequence[float]) -> Sequence[float]:
     total = sum(trust)
-    shares = [weight / total for weight in trust]
-    return tuple([sum(map(mul, shares, column)) for column in zip(*vectors, strict=True)])
+    centre = [0.0] * len(vectors[0])
+    for vector, weight in zip(vectors, trust, strict=True):
+        share = weight / total
+        centre = [at + share * value for at, value in zip(centre, vector, strict=True)]
+    return centre
 
 
 def dot(one: Sequence[float], other: Sequence[float]) -> float:

@@ -155,6 +155,7 @@ _SIDE_BY_SIDE = bytes(
 )
 
 
+@lru_cache(maxsize=2048)  # of passages, which are read again with every question near them
 def side_by_side(text: str) -> bytes:
     """The words of a text with one space around each: two that stand side by side are found by a plain search."""
     return b" %b " % b" ".join(text.encode("utf-8").translate(_SIDE_BY_SIDE).split())

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
+from urllib.request import getproxies
 
 import httpx2
 
 from quoth.adapters.breaker import Breaker
-from quoth.adapters.openai_wire import Completion, EventLines, Malformed, ReportedFault, fault_message, request_body
+from quoth.adapters.deadline import Deadline
+from quoth.adapters.http_direct import DirectTransport
+from quoth.adapters.openai_wire import Completion, EventLines, fault_message, request_body
 from quoth.domain import Message, ModelEvent, ModelText, Tool
 from quoth.errors import ModelRejected, ModelUnavailable
 
@@ -168,28 +170,30 @@ class OpenAIChat:
     ) -> AsyncGenerator[ModelEvent]:
         """One request. `_Passing` when another may go better."""
         first = asyncio.get_running_loop().time() + self._options.first_token
-        completion, lines = Completion(), EventLines()
+        completion, lines, fault = Completion(), EventLines(), None
         try:
             async with aclosing(self._blocks(messages, tools)) as blocks:
-                while True:
-                    # The clock is never left running across a `yield`: it would stop whoever reads, not the model.
-                    async with asyncio.timeout_at(deadline if completion.begun else min(first, deadline)):
-                        block = await anext(blocks, None)
-                    for data in lines.end() if block is None else lines.feed(block):
-                        if words := completion.take(data):
+                with Deadline(min(first, deadline)) as clock:
+                    while fault is None:
+                        with clock.running():
+                            block = await anext(blocks, None)
+                        words, fault = completion.take_all(lines.end() if block is None else lines.feed(block))
+                        if completion.begun:
+                            clock.move(deadline)
+                        if words:
                             yield ModelText(words)
-                    if block is None:
-                        break
+                        if block is None:
+                            break
         except TimeoutError:
             late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
             raise _Passing(f"no {late} within {getattr(self._options, limit):g} seconds") from None
-        except (Malformed, ReportedFault) as error:
-            raise _Passing(_unechoed(str(error), messages)) from error
         except httpx2.TransportError as error:
             hint = NOBODY_THERE if isinstance(error, httpx2.ConnectError) else LATER
             raise _Passing(
                 f"{type(error).__name__} at {self._options.base_url}: {error}".rstrip(": "), hint=hint
             ) from error
+        if fault is not None:
+            raise _Passing(_unechoed(str(fault), messages)) from fault
         if not completion.finished:
             raise _Passing("its answer was cut off")
         yield completion.turn()
@@ -248,7 +252,8 @@ class OpenAIChat:
                 # Reading is bounded by the clock of the whole call; silence between two words is not a fault.
                 timeout=httpx2.Timeout(None, connect=self._options.connect),
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
-                transport=self._transport,
+                # Behind a proxy, httpx2 finds the way by itself.
+                transport=self._transport or (None if _proxied() else DirectTransport()),
             )
         return self._client
 
@@ -264,7 +269,7 @@ class _Passing(Exception):
 
 
 def _proxied() -> bool:
-    return any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"))
+    return any(kind in ("http", "https", "all") for kind in getproxies())
 
 
 ECHO = 16  # characters in a row that are no coincidence

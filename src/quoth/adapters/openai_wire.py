@@ -8,7 +8,7 @@ events without data, a whole completion instead of a stream. What cannot be read
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,6 +110,16 @@ class Completion:
     prompt_tokens: int = 0
     model: str = ""
     _calls: list[_Call] = field(default_factory=list)
+
+    def take_all(self, events: Iterable[str]) -> tuple[str, Malformed | ReportedFault | None]:
+        """The events that came together in, their words out, up to one that is wrong."""
+        words: list[str] = []
+        try:
+            for data in events:
+                words.append(self.take(data))
+        except (Malformed, ReportedFault) as fault:
+            return "".join(words), fault
+        return "".join(words), None
 
     def take(self, data: str) -> str:
         """One event in, its words out."""
