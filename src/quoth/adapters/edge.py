@@ -63,6 +63,8 @@ class EdgeIndex:
 
     async def search(self, query: IndexQuery) -> IndexHits:
         check_dimensions(self._fingerprint, [query.dense])
+        if not self._books.has(query.book_id):  # who asks another book need not wait until this one is opened
+            await self._run(lambda: self._books.book(query.book_id))
         return await self._searches.ask(query)
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
