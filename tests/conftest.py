@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+import pytest_asyncio
 
+from commands import OUR_VARIABLES, quoth
 from postgres_server import PostgresServer, binaries
+from sharing import Once
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 # The same examples each time, so that a failure is of the change that was made; `--hypothesis-profile=explore` looks
 # for new ones.
@@ -19,7 +27,15 @@ hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, 
 hypothesis.settings.register_profile("explore", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
-OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
+SAMPLE_BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
+ALL_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests are left out, a file of nothing else need not be imported with all that it imports."""
+    if config.getoption("markexpr") != "not slow" or collection_path.suffix != ".py":
+        return None
+    return bool(ALL_SLOW.search(collection_path.read_text(encoding="utf-8"))) or None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -50,6 +66,31 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(dir=memory, prefix="quoth-test-") as folder:
         yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    own = tmp_path_factory.getbasetemp()
+    return Once(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
+@pytest.fixture(scope="session")
+def sample_data(once: Once) -> Path:
+    """The data directory of the sample book, with the real model."""
+
+    def ingest(place: Path) -> None:
+        run = quoth("ingest", SAMPLE_BOOK, "--data-dir", place)
+        assert run.returncode == 0, run.stderr
+
+    return once("sample-data", ingest)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    import browsing  # only who looks at pages pays for it
+
+    async with browsing.started() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

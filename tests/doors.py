@@ -19,6 +19,7 @@ from starlette.routing import Mount
 
 from quoth import keys
 from quoth.api import create_app
+from quoth.api.jobs import Order
 from quoth.api.openai_schemas import OpenAIProblem
 from quoth.api.schemas import Problem
 from quoth.api.server import address_of, listen, server_for
@@ -102,6 +103,19 @@ def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
         name, data = frame.split("\n")
         events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
     return events
+
+
+class Idler:
+    """Stands for the process of a job: has nothing to do."""
+
+    def __init__(self, quoth: Quoth, order: Order, job_id: int) -> None: ...
+
+    async def wait(self) -> str:
+        return ""
+
+    def stop(self) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 @asynccontextmanager

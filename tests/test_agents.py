@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
+from commands import quoth
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
 from quoth.agents import LISTED, address, place_of
 from quoth.api.schemas import ChatResponse, Problem
@@ -331,9 +332,9 @@ async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
     async with opened(tmp_path, index=index) as doors, served(doors.quoth) as at, httpx2.AsyncClient() as client:
         asking = asyncio.create_task(client.post(f"{at}/mcp", json=call, headers={"accept": ACCEPT["accept"]}))
-        await asyncio.wait_for(index.begun.wait(), timeout=10)
+        await asyncio.wait_for(index.begun.wait(), timeout=60)
         asking.cancel()
-        await asyncio.wait_for(index.given_up.wait(), timeout=2)
+        assert await asyncio.wait_for(index.given_up.wait(), timeout=60)
 
 
 # --- over standard input and output -----------------------------------------------------------------------------------
@@ -344,8 +345,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("agents")
     (folder / "docs").mkdir()
     (folder / "docs" / "topics.md").write_text(PAGE, encoding="utf-8")
-    ingest = [sys.executable, "-m", "quoth", "ingest", str(folder / "docs"), "--book", "book"]
-    subprocess.run([*ingest, "--data-dir", str(folder / "data")], check=True, capture_output=True, timeout=100)
+    run = quoth("ingest", folder / "docs", "--book", "book", "--data-dir", folder / "data")
+    assert run.returncode == 0, run.stderr
     return folder / "data"
 
 
@@ -380,8 +381,8 @@ def test_nothing_but_the_protocol_is_on_standard_output_and_it_ends_when_told(da
             assert (answer["jsonrpc"], answer["id"]) == ("2.0", number)
         if leave == "SIGTERM":
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=20)
-        rest, said = process.communicate(timeout=20)
+            process.wait(timeout=60)
+        rest, said = process.communicate(timeout=60)
     assert rest == ""
     assert "Traceback" not in said
 

@@ -95,7 +95,7 @@ async def test_what_it_left_behind_is_not_waited_for() -> None:
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'])\n"
         "sys.exit(1)"
     )
-    assert await asyncio.wait_for(IngestProcess([python(program)]).wait(), timeout=15) != ""
+    assert await asyncio.wait_for(IngestProcess([python(program)]).wait(), timeout=60) != ""
 
 
 def git(*arguments: str, cwd: Path) -> None:

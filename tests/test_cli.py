@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from commands import quoth
+
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "examples" / "robotics-book"
 ASKED = "How do late subscribers get the last message that was published?"
@@ -22,20 +23,6 @@ ASKED = "How do late subscribers get the last message that was published?"
 pytestmark = pytest.mark.slow
 
 Run = subprocess.CompletedProcess[str]
-
-
-def quoth(*arguments: str | Path, **environment: str) -> Run:
-    """`quoth …` in a new process that sees no settings but these."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("QUOTH_")}
-    return subprocess.run(
-        [sys.executable, "-m", "quoth", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=110,
-        cwd=environment.pop("cwd", None),
-        env={**kept, **environment, "PYTHONWARNINGS": "error"},
-    )
 
 
 def document(run: Run) -> Any:
@@ -52,11 +39,8 @@ def one_line(run: Run) -> str:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("data")
-    run = quoth("ingest", BOOK, "--data-dir", place)
-    assert run.returncode == 0, run.stderr
-    return place
+def data(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(sample_data, tmp_path_factory.mktemp("cli") / "data"))
 
 
 @pytest.fixture
@@ -162,7 +146,7 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(
     (tmp_path / "docs" / "page.md").write_text("# Page\n\nSome text.\n")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
     (tmp_path / "loop").symlink_to("loop")
-    run = quoth(*arguments, "--data-dir", "data", cwd=str(tmp_path))
+    run = quoth(*arguments, "--data-dir", "data", cwd=tmp_path)
     assert run.returncode == code, run.stderr
     assert says in one_line(run)
 
@@ -227,17 +211,22 @@ def test_a_missing_or_damaged_model_file_is_named_and_nothing_is_lost(
     assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
 
 
-def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(copied: Path) -> None:
-    pointer = copied / "index" / "robotics-book" / "CURRENT"
+def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_path: Path) -> None:
+    book, place = tmp_path / "book", tmp_path / "data"
+    book.mkdir()
+    (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
+    assert quoth("ingest", book, "--data-dir", place).returncode == 0
+    asked = "With which force does the gripper close?"
+    pointer = place / "index" / "book" / "CURRENT"
     state = json.loads(pointer.read_text())
     state["fingerprint"]["chunker"] = "of-long-ago"
     pointer.write_text(json.dumps(state))
-    for arguments in (["ask", ASKED], ["ingest", str(BOOK)]):
-        run = quoth(*arguments, "--data-dir", copied)
+    for arguments in (["ask", asked], ["ingest", str(book)]):
+        run = quoth(*arguments, "--data-dir", place)
         assert run.returncode == 2, run.stdout
         assert "--mode recreate" in one_line(run)
-    assert quoth("ingest", BOOK, "--mode", "recreate", "--data-dir", copied).returncode == 0
-    assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
+    assert quoth("ingest", book, "--mode", "recreate", "--data-dir", place).returncode == 0
+    assert "40 newtons. [1]" in quoth("ask", asked, "--data-dir", place).stdout
 
 
 def test_a_second_writer_is_told_who_the_first_is(copied: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from commands import quoth
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN
 from quoth.testing.model_server import ModelServer, asked, chunk, says, stalls
 from terminals import CTRL_C, CTRL_D, ENTER, UP, Terminal, plain, terminal
@@ -32,7 +30,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     docs = place / "docs"
     docs.mkdir()
     (docs / "topics.md").write_text(PAGE, encoding="utf-8")
-    run = piped("ingest", docs, "--book", "book", "--data-dir", place / "data")
+    run = quoth("ingest", docs, "--book", "book", "--data-dir", place / "data")
     assert run.returncode == 0, run.stderr
     return place / "data"
 
@@ -60,19 +58,6 @@ def opens(data: Path, tmp_path: Path, model: ModelServer) -> Opens:
         return terminal(command, *arguments, "--data-dir", data, cwd=tmp_path, **asks)
 
     return opened
-
-
-def piped(*arguments: str | Path, lines: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH_", "OPENAI_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "quoth", *map(str, arguments)],
-        input=lines,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=110,
-        env={**kept, **environment, "PYTHONWARNINGS": "error"},
-    )
 
 
 async def ask(screen: Terminal, question: str = ASKED) -> str:
@@ -208,7 +193,7 @@ async def test_a_model_that_fails_leaves_one_line_and_the_sources(opens: Opens, 
 
 
 def test_every_piped_line_is_a_question_and_no_prompt_is_printed(data: Path) -> None:
-    run = piped("chat", "--data-dir", data, lines=f"{ASKED}\n\n  \n{UNKNOWN}\nquit\n{ASKED}\n")
+    run = quoth("chat", "--data-dir", data, lines=f"{ASKED}\n\n  \n{UNKNOWN}\nquit\n{ASKED}\n")
     first, second, rest = run.stdout.partition(REFUSAL)
     assert first.startswith("Transient local durability keeps the last message")
     assert first.count("**Sources:**") == 1
@@ -220,7 +205,7 @@ def test_every_piped_line_is_a_question_and_no_prompt_is_printed(data: Path) -> 
 
 
 def test_json_of_a_talk_is_one_document_in_which_follow_ups_were_understood(data: Path) -> None:
-    run = piped("chat", "--json", "--session", SESSION, "--data-dir", data, lines=f"{ASKED}\nTell me more\n")
+    run = quoth("chat", "--json", "--session", SESSION, "--data-dir", data, lines=f"{ASKED}\nTell me more\n")
     assert run.returncode == 0
     body = json.loads(run.stdout)
     assert body["session_id"] == SESSION
@@ -230,18 +215,18 @@ def test_json_of_a_talk_is_one_document_in_which_follow_ups_were_understood(data
 
 def test_a_question_that_fails_costs_one_line_and_the_talk_goes_on(data: Path) -> None:
     lines = f"{'x' * 32_001}\n{ASKED}\n"
-    run = piped("chat", "--session", SESSION, "--data-dir", data, lines=lines)
+    run = quoth("chat", "--session", SESSION, "--data-dir", data, lines=lines)
     assert run.stdout.startswith("Transient local durability")
     notes = run.stderr.splitlines()
     assert [note.startswith("quoth: ") for note in notes] == [True, True, False]
     assert "32,000" in notes[1]
     assert run.returncode == 1
-    body = json.loads(piped("chat", "--json", "--data-dir", data, lines=lines).stdout)
+    body = json.loads(quoth("chat", "--json", "--data-dir", data, lines=lines).stdout)
     assert [turn.get("error_code") for turn in body["turns"]] == ["QUERY_TOO_LONG", None]
 
 
 def test_lines_beyond_the_last_turn_are_not_left_out_in_silence(data: Path) -> None:
-    run = piped("chat", "--data-dir", data, lines=f"{ASKED}\n{ASKED}\n", QUOTH_MAX_TURNS="1")
+    run = quoth("chat", "--data-dir", data, lines=f"{ASKED}\n{ASKED}\n", QUOTH_MAX_TURNS="1")
     assert run.stdout.count("**Sources:**") == 1
     assert "at most 1 questions" in run.stderr
     assert run.returncode == 1
@@ -249,17 +234,17 @@ def test_lines_beyond_the_last_turn_are_not_left_out_in_silence(data: Path) -> N
 
 @pytest.mark.parametrize("wrong", ["--book nope", "--session x", "--top-k 99", "--lesson -1", "--selection nowhere"])
 def test_what_is_wrong_for_every_question_is_said_before_the_first(data: Path, wrong: str) -> None:
-    run = piped("chat", *wrong.split(), "--data-dir", data, lines=f"{ASKED}\n")
+    run = quoth("chat", *wrong.split(), "--data-dir", data, lines=f"{ASKED}\n")
     assert (run.returncode, run.stdout) == (3 if "selection" in wrong else 2, "")
     assert len(run.stderr.splitlines()) == 1
 
 
 def test_a_selection_and_filters_hold_for_the_whole_talk(data: Path, tmp_path: Path) -> None:
     (tmp_path / "picked.txt").write_text("The red cable carries 48 volts and must not be cut.")
-    picked = piped(
+    picked = quoth(
         "chat", "--selection", tmp_path / "picked.txt", "--data-dir", data, "--json", lines="What carries 48 volts?\n"
     )
     assert json.loads(picked.stdout)["turns"][0]["metadata"]["mode"] == "selected_text"
-    narrowed = piped("chat", "--section", "Timing", "--data-dir", data, "--json", lines=f"{ASKED}\n{ASKED}\n")
+    narrowed = quoth("chat", "--section", "Timing", "--data-dir", data, "--json", lines=f"{ASKED}\n{ASKED}\n")
     for turn in json.loads(narrowed.stdout)["turns"]:
         assert "Transient" not in json.dumps(turn["sources"])

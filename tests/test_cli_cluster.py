@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from commands import quoth
 from qdrant_wire import Wire, qdrant_wire
 
 pytestmark = pytest.mark.slow
@@ -47,15 +48,7 @@ class Shell:
         self.data = data
 
     def run(self, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH_", "QDRANT_"))}
-        return subprocess.run(
-            [sys.executable, "-m", "quoth", *map(str, arguments), "--data-dir", str(self.data)],
-            capture_output=True,
-            text=True,
-            timeout=110,
-            cwd=self.data.parent,
-            env={**kept, **environment, "PYTHONWARNINGS": "error"},
-        )
+        return quoth(*arguments, "--data-dir", self.data, cwd=self.data.parent, **environment)
 
     def json(self, *arguments: str | Path, **environment: str) -> Any:
         run = self.run(*arguments, "--json", **environment)
@@ -132,6 +125,12 @@ def test_without_the_extra_the_missing_package_is_named(shell: Shell, tmp_path: 
         "util.find_spec = lambda name, package=None: None if name == 'qdrant_client' else found(name, package)\n"
     )
     paths = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
-    run = shell.run("books", QDRANT_URL="http://localhost:6333", PYTHONPATH=paths)
+    run = subprocess.run(
+        [sys.executable, "-m", "quoth", "books", "--data-dir", str(shell.data)],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        env={**os.environ, "QDRANT_URL": "http://localhost:6333", "PYTHONPATH": paths},
+    )
     assert run.returncode == 2
     assert "pip install 'quoth[cluster]'" in run.stderr

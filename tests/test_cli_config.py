@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from commands import quoth
 from quoth.testing.model_server import ModelServer, fails, says, stalls
 
 pytestmark = pytest.mark.slow
@@ -24,15 +23,7 @@ async def server() -> AsyncIterator[ModelServer]:
 
 
 async def check(place: Path, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH_", "OPENAI_", "GEMINI_"))}
-    return await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-m", "quoth", "config", "--check", *more, "--data-dir", str(place)],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        env={**kept, **environment},
-    )
+    return await asyncio.to_thread(quoth, "config", "--check", *more, "--data-dir", place, **environment)
 
 
 async def test_a_model_that_answers_is_named_with_its_place(server: ModelServer, tmp_path: Path) -> None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from test_cli import BOOK, document, one_line, quoth
+from commands import quoth
+from test_cli import BOOK, document, one_line
 
 pytestmark = pytest.mark.slow
 ASKED = "How do late subscribers get the last message that was published?"
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("data")
-    run = quoth("ingest", BOOK, "--data-dir", place)
-    assert run.returncode == 0, run.stderr
-    return place
+def data(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(sample_data, tmp_path_factory.mktemp("insight") / "data"))
 
 
 def test_the_sample_book_goes_out_comes_back_and_is_the_same(data: Path, tmp_path: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import quoth
 from quoth import keys
 from quoth.cli.keys import end_of
 from quoth.cli.serve import is_closed
@@ -20,11 +19,6 @@ from quoth.settings import Settings, load_settings
 
 pytestmark = pytest.mark.slow
 NOW = datetime(2030, 5, 17, 12, tzinfo=UTC)
-
-
-def quoth(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "quoth", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
 
 
 def document(run: subprocess.CompletedProcess[str]) -> Any:

@@ -6,12 +6,12 @@ import importlib.util
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from commands import quoth
 from quoth import errors
 from quoth.errors import QuothError
 
@@ -88,9 +88,7 @@ def test_the_commands_of_the_readme_do_what_it_shows(tmp_path: Path) -> None:
     assert len(shown) >= 3
     for command, output in shown:
         arguments = [*shlex.split(command)[1:], "--data-dir", str(tmp_path / "data")]
-        run = subprocess.run(
-            [sys.executable, "-m", "quoth", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=110
-        )
+        run = quoth(*arguments, cwd=ROOT)
         assert run.returncode == 0, run.stderr
         assert settled(run.stdout) == settled(output), command
 

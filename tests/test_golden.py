@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import quoth
 from quoth.evals.report import Floor, check_floors
 from quoth.evals.results import from_record
-from test_cli import BOOK, Run, one_line, quoth
+from sharing import Once
+from test_cli import BOOK, one_line
 
 GOLDEN = BOOK.parent / "golden.yaml"
 
@@ -34,21 +37,25 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("data")
-    assert quoth("ingest", BOOK, "--data-dir", place).returncode == 0
-    return place
+def data(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(sample_data, tmp_path_factory.mktemp("golden") / "data"))
 
 
 @pytest.fixture(scope="module")
-def first(data: Path) -> Run:
-    return quoth("eval", GOLDEN, "--json", "--strict", "--data-dir", data)
+def first(sample_data: Path, once: Once) -> Path:
+    """What the first evaluation of the book said."""
+
+    def evaluate(place: Path) -> None:
+        run = quoth("eval", GOLDEN, "--json", "--strict", "--data-dir", shutil.copytree(sample_data, place / "data"))
+        assert run.returncode == 0, run.stderr
+        (place / "report.json").write_text(run.stdout, encoding="utf-8")
+
+    return once("golden", evaluate) / "report.json"
 
 
 @pytest.fixture(scope="module")
-def report(first: Run) -> dict[str, Any]:
-    assert first.returncode == 0, first.stderr
-    document: dict[str, Any] = json.loads(first.stdout)
+def report(first: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(first.read_text(encoding="utf-8"))
     return document
 
 
@@ -75,15 +82,13 @@ def test_nothing_that_is_not_published_is_ever_quoted(report: dict[str, Any]) ->
 
 
 def test_a_missed_floor_fails_a_refit_is_honest_and_the_next_run_uses_it(
-    data: Path, first: Run, tmp_path: Path
+    data: Path, first: Path, report: dict[str, Any], tmp_path: Path
 ) -> None:
-    old, page = tmp_path / "old.json", tmp_path / "report.html"
-    old.write_text(first.stdout, encoding="utf-8")
-    run = quoth(
-        "eval", GOLDEN, "--calibrate", "--compare", old, "--fail-under", "hit@5=1.1", "--html", page, "--data-dir", data
-    )  # fmt: skip
+    page = tmp_path / "report.html"
+    wanted = ("--compare", first, "--fail-under", "hit@5=1.1", "--html", page)
+    run = quoth("eval", GOLDEN, "--calibrate", *wanted, "--data-dir", data)
     assert run.returncode == 1
-    assert run.stderr.strip() == f"quoth: hit@5 is {json.loads(first.stdout)['metrics']['hit@5']}, under 1.1."
+    assert run.stderr.strip() == f"quoth: hit@5 is {report['metrics']['hit@5']}, under 1.1."
     assert "Compared over" in run.stdout
     assert "<svg" in page.read_text(encoding="utf-8")
     written = (data / "index" / BOOK.name / "calibration.json").exists()

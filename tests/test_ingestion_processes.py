@@ -158,7 +158,7 @@ async def test_a_server_that_is_stopped_leaves_no_half_book_and_no_running_job(t
         server.process.terminate()
         assert (await asyncio.wait_for(following, timeout=60))["status"] == "failed"
         assert await asyncio.wait_for(server.process.wait(), timeout=60) == 0
-    await asyncio.wait_for(gone(child), timeout=5)
+    await asyncio.wait_for(gone(child), timeout=60)
     stored = await stored_job(tmp_path, job)
     assert (stored.status, stored.error_message) == ("failed", "interrupted")
     assert stored.chunks_embedded > 0

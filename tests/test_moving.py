@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from contracts.index_contract import BOOK, FINGERPRINT, OTHER_FINGERPRINT, a_chunk, all_ids, indexed, unit, write
-from qdrant_wire import qdrant_wire
 from quoth.adapters.edge import EdgeIndex
 from quoth.adapters.qdrant import QdrantIndex
 from quoth.adapters.qdrant_server import QdrantOptions
@@ -43,6 +42,8 @@ async def make(data_dir: Path) -> AsyncIterator[MakeIndex]:
             elif kind == "embedded":
                 made.append(EdgeIndex(data_dir / str(len(made)), FINGERPRINT))
             else:
+                from qdrant_wire import qdrant_wire  # seconds, which only the slow tests spend
+
                 wire = stack.enter_context(qdrant_wire())
                 made.append(QdrantIndex(QdrantOptions(url=wire.url, backoff=0.0), FINGERPRINT))
             return made[-1]

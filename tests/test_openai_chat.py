@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import httpx2
 import pytest
 
 from quoth.adapters.breaker import Breaker
@@ -156,49 +158,100 @@ async def test_garbage_is_tried_again_and_then_unavailable(bench: Bench) -> None
     assert len(bench.server.bodies) == 3
 
 
-async def test_a_model_that_stalls_is_given_up_after_its_time() -> None:
-    async with ModelServer(stalls()) as server:
-        bench = Bench(server, first_token=0.5, attempts=2)
+Jump = Callable[[float], None]
+
+
+@pytest.fixture
+async def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
+    """Time that passes when it is told to: no test waits for a limit, and none depends on how fast a machine is."""
+    loop, ahead = asyncio.get_running_loop(), 0.0
+    time = loop.time
+
+    def jump(seconds: float) -> None:
+        nonlocal ahead
+        ahead += seconds
+
+    monkeypatch.setattr(loop, "time", lambda: time() + ahead)
+    return jump
+
+
+class LongThinker(ModelServer):
+    """Each time it is asked it thinks for so long, and says nothing."""
+
+    def __init__(self, jump: Jump, seconds: float) -> None:
+        super().__init__(stalls())
+        self._think = partial(jump, seconds)
+
+    def reply_to(self, body: Mapping[str, Any]) -> Reply:
+        self._think()
+        return super().reply_to(body)
+
+
+async def test_a_model_that_stalls_is_given_up_after_its_time(jump: Jump) -> None:
+    async with LongThinker(jump, 61) as server:
+        bench = Bench(server, first_token=60, total=600, attempts=2)
         with pytest.raises(ModelUnavailable, match="no answer"):
             await bench.say()
         await bench.model.close()
         assert len(server.bodies) == 2
 
 
-async def test_a_model_that_never_ends_is_stopped_after_its_whole_time() -> None:
+async def test_a_model_that_never_ends_is_stopped_after_its_whole_time(jump: Jump) -> None:
     async with ModelServer(stalls(chunk({"content": "half"}))) as server:
-        bench = Bench(server, first_token=5.0, total=0.2)
+        bench = Bench(server, first_token=60, total=600)
+        events = bench.model.reply(ASK)
+        assert await anext(events) == ModelText("half")
+        jump(601)
         with pytest.raises(ModelUnavailable, match="no end"):
-            await bench.say()
+            await anext(events)
         await bench.model.close()
 
 
-async def test_a_server_that_only_says_who_speaks_has_not_begun() -> None:
-    async with ModelServer(stalls(chunk({"role": "assistant", "content": ""}))) as server:
-        bench = Bench(server, first_token=0.2, attempts=1)
-        with pytest.raises(ModelUnavailable, match="no answer"):
-            await bench.say()
-        await bench.model.close()
+def after(delta: dict[str, Any], jump: Jump, seconds: float) -> OpenAIChat:
+    """A model that sends this first, and all the rest so much later."""
+
+    async def body() -> AsyncIterator[bytes]:
+        yield chunk(delta)
+        jump(seconds)  # whoever reads has taken the first
+        await asyncio.sleep(0.01)
+        for step in says("two").steps:
+            assert isinstance(step, bytes)
+            yield step
+
+    stream = {"content-type": "text/event-stream"}
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, headers=stream, content=body()))
+    options = ModelOptions("http://model.test/v1", "scripted", first_token=60, total=600, attempts=1)
+    return OpenAIChat(options, transport=transport)
+
+
+async def test_a_server_that_only_says_who_speaks_has_not_begun(jump: Jump) -> None:
+    model = after({"role": "assistant", "content": ""}, jump, 61)
+    with pytest.raises(ModelUnavailable, match="no answer"):
+        await anext(model.reply(ASK))
+    await model.close()
 
 
 @pytest.mark.parametrize(
     "delta", [{"reasoning_content": "Hm."}, {"tool_calls": [{"index": 0, "function": {"name": "a"}}]}]
 )
-async def test_thoughts_and_calls_are_first_tokens_too(delta: dict[str, Any]) -> None:
-    async with ModelServer(stalls(chunk(delta))) as server:
-        bench = Bench(server, first_token=5.0, total=0.2, attempts=1)
-        with pytest.raises(ModelUnavailable, match="no end"):
-            await bench.say()
-        await bench.model.close()
+async def test_thoughts_and_calls_are_first_tokens_too(delta: dict[str, Any], jump: Jump) -> None:
+    model = after(delta, jump, 61)
+    events = [event async for event in model.reply(ASK)]
+    assert events[0] == ModelText("two")
+    await model.close()
+    model = after(delta, jump, 601)
+    with pytest.raises(ModelUnavailable, match="no end"):
+        await anext(model.reply(ASK))
+    await model.close()
 
 
-async def test_all_attempts_together_have_one_time() -> None:
-    async with ModelServer(stalls()) as server:
-        bench = Bench(server, first_token=0.2, total=0.5)
+async def test_all_attempts_together_have_one_time(jump: Jump) -> None:
+    async with LongThinker(jump, 61) as server:
+        bench = Bench(server, first_token=60, total=100)
         with pytest.raises(ModelUnavailable, match="no answer"):
             await bench.say()
         await bench.model.close()
-        assert len(server.bodies) < 3
+        assert len(server.bodies) == 2
     async with ModelServer(fails(429, retry_after="8")) as server:
         bench = Bench(server, total=5.0)
         with pytest.raises(ModelUnavailable, match="429"):
@@ -212,7 +265,7 @@ async def test_a_reader_who_leaves_stops_the_model(bench: Bench) -> None:
     events = bench.model.reply(ASK)
     await anext(events)
     await events.aclose()
-    await asyncio.wait_for(bench.server.someone_left.wait(), 5)
+    await asyncio.wait_for(bench.server.someone_left.wait(), 60)
     assert bench.server.left == 1
 
 

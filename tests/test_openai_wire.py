@@ -129,17 +129,19 @@ def test_a_completion_that_ran_into_its_limit_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("bad", "told"),
     [
-        b"data: {oops\n\n",
-        b"data: 3\n\n",
-        b'data: {"choices":[3]}\n\n',
-        b'data: {"choices":[{"delta":{"tool_calls":[1]}}]}\n\n',
+        (b"data: {oops\n\n", "'{oops' is not JSON"),
+        (b'data: {"choices":[{"delta":{"content":"half of a sec\n\n', "an event is not JSON"),
+        (b"data: 3\n\n", "'3' is not an object"),
+        (b'data: {"choices":[3]}\n\n', "a choice is not an object"),
+        (b'data: {"choices":[{"delta":{"tool_calls":[1]}}]}\n\n', "a tool call is not an object"),
     ],
 )
-def test_what_is_no_completion_is_malformed(bad: bytes) -> None:
-    with pytest.raises(Malformed):
+def test_what_is_no_completion_is_malformed_and_told_without_what_may_be_an_answer(bad: bytes, told: str) -> None:
+    with pytest.raises(Malformed) as caught:
         read([bad])
+    assert str(caught.value) == told
 
 
 def test_an_error_inside_the_stream_is_reported_with_its_reason() -> None:

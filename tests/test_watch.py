@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import quoth
 from quoth.bootstrap import Quoth, bootstrap, fingerprint_of
 from quoth.cli.watch import follow_edits
 from quoth.domain import IngestJob
@@ -268,11 +269,6 @@ def test_the_command_follows_an_edit_and_ctrl_c_leaves_with_exit_code_0(tmp_path
 @pytest.mark.parametrize("other", ["--json", "--dry-run"])
 def test_watching_does_not_go_with_what_ends(tmp_path: Path, other: str) -> None:
     write(tmp_path / "docs" / "nodes.md", NODES)
-    run = subprocess.run(
-        [sys.executable, "-m", "quoth", "ingest", "docs", "--watch", other],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    run = quoth("ingest", "docs", "--watch", other, cwd=tmp_path)
     assert run.returncode == 2
     assert f"--watch does not go with {other}" in run.stdout + run.stderr

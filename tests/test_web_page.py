@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
 
+from browsing import LOOP, MARKS, new_page
 from doors import ASKED, REFUSAL, UNKNOWN, invents, opened, served
 from quoth import extractive
 from quoth.bootstrap import fingerprint_of
@@ -18,19 +19,7 @@ from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",  # root, as in a container
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
-
-expect.set_options(timeout=30_000)  # a machine of two cores that runs other tests beside this one
+pytestmark = [pytest.mark.slow, *MARKS]
 
 HOSTILE = """# Danger
 
@@ -58,7 +47,7 @@ def index() -> Switch:
     return Switch()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope=LOOP)
 async def address(tmp_path: Path, index: Switch) -> AsyncIterator[str]:
     async with opened(tmp_path, index=index) as doors, served(doors.quoth) as where:
         hostile = tmp_path / "hostile"
@@ -68,22 +57,11 @@ async def address(tmp_path: Path, index: Switch) -> AsyncIterator[str]:
         yield where
 
 
-@pytest.fixture
-async def page(tmp_path: Path, address: str) -> AsyncIterator[Page]:
-    """A page that fails its test when a script breaks, a rule of the policy is broken or another host is asked."""
-    faults: list[str] = []
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=CHROMIUM, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
-        page.on("request", lambda sent: None if sent.url.startswith(address) else faults.append(sent.url))
+@pytest_asyncio.fixture(loop_scope=LOOP)
+async def page(chromium: Browser, address: str) -> AsyncIterator[Page]:
+    async with new_page(chromium, only=address) as page:
         await page.goto(f"{address}/?book=book")
         yield page
-        await context.close()
-    assert faults == []
 
 
 async def ask(page: Page, question: str) -> None:

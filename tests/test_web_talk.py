@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
 
+from browsing import LOOP, MARKS, new_page
 from doors import ASKED, Doors, opened, served
 from quoth import confidence
 from quoth.domain import DISCLAIMER, Verdict
 from quoth.testing.model_server import ModelServer, chunk, says, stalls
-from test_web_page import FLAGS
 
-CHROMIUM = shutil.which("chromium")
 SAID = "Transient local durability keeps the last message for late subscribers [1]."
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = [pytest.mark.slow, *MARKS]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope=LOOP)
 async def model() -> AsyncIterator[ModelServer]:
     async with ModelServer(stalls(chunk({"content": SAID}), chunk({"content": " And then"}))) as server:
         yield server
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope=LOOP)
 async def doors(tmp_path: Path, model: ModelServer) -> AsyncIterator[Doors]:
     async with opened(tmp_path, settings={"openai_base_url": model.url, "openai_model": "scripted"}) as joined:
         yield joined
 
 
-@pytest.fixture
-async def page(tmp_path: Path, doors: Doors) -> AsyncIterator[Page]:
-    async with served(doors.quoth) as address, async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=CHROMIUM, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
+@pytest_asyncio.fixture(loop_scope=LOOP)
+async def page(chromium: Browser, doors: Doors) -> AsyncIterator[Page]:
+    async with served(doors.quoth) as address, new_page(chromium, only=address) as page:
         await page.goto(f"{address}/?book=book")
         yield page
-        await context.close()
 
 
 async def test_a_stopped_answer_stays_where_it_was_stopped_and_can_be_asked_on(page: Page, model: ModelServer) -> None:

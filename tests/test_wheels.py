@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from quoth.adapters.minilm import MiniLMEmbedder
+from sharing import Once
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -51,26 +52,31 @@ def build(target: Path) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return build(tmp_path_factory.mktemp("dist"))
+def wheels(once: Once) -> dict[str, Path]:
+    place = once("wheels", build)
+    return {wheel.name.split("-")[0]: wheel for wheel in place.glob("*.whl")}
 
 
 @pytest.fixture(scope="module")
-def isolated(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+def isolated(wheels: dict[str, Path], once: Once) -> Callable[[str], str]:
     """Runs a program in an environment that has both wheels and nothing of this checkout."""
-    home = tmp_path_factory.mktemp("installed")
-    dependencies = home / "dependencies"
-    dependencies.mkdir()
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if not entry.name.startswith(OURS) and entry.suffix != ".pth":
-            (dependencies / entry.name).symlink_to(entry)
-    environment = home / "venv"
-    venv.create(environment, with_pip=False, symlinks=True)
-    python = environment / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index", "--no-deps"]
-    subprocess.run([*install, *map(str, wheels.values())], check=True, capture_output=True)
-    (site_packages,) = (environment / "lib").glob("python*/site-packages")
-    (site_packages / "dependencies.pth").write_text(f"{dependencies}\n")
+
+    def install(home: Path) -> None:
+        dependencies = home / "dependencies"
+        dependencies.mkdir(parents=True)
+        for entry in Path(sysconfig.get_path("purelib")).iterdir():
+            if not entry.name.startswith(OURS) and entry.suffix != ".pth":
+                (dependencies / entry.name).symlink_to(entry)
+        environment = home / "venv"
+        venv.create(environment, with_pip=False, symlinks=True)
+        python = str(environment / "bin" / "python")
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*pip, *map(str, wheels.values())], check=True, capture_output=True)
+        (site_packages,) = (environment / "lib").glob("python*/site-packages")
+        (site_packages / "dependencies.pth").write_text(f"{dependencies}\n")
+
+    home = once("installed", install)
+    python = home / "venv" / "bin" / "python"
 
     def run(program: str) -> str:
         done = subprocess.run([str(python), "-I", "-c", program], cwd=home, capture_output=True, text=True, check=False)

@@ -9,12 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, Route, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, Route, expect
 
+from browsing import LOOP, MARKS, new_page
 from doors import ASKED, REFUSAL, UNKNOWN, a_key, closed, served
-from test_web_page import CHROMIUM, FLAGS
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = [pytest.mark.slow, *MARKS]
 
 HTML = """<!doctype html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="script-src {quoth}; connect-src {quoth}; style-src 'self'">
@@ -41,31 +42,15 @@ async def site(html: Callable[[], str]) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-@asynccontextmanager
-async def browser(profile: Path) -> AsyncIterator[Page]:
-    """A page that fails its test when a script breaks or a rule of the policy is broken."""
-    faults: list[str] = []
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
-        yield page
-        await context.close()
-    assert faults == []
-
-
-@pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[Page]:
+@pytest_asyncio.fixture(loop_scope=LOOP)
+async def page(tmp_path: Path, chromium: Browser) -> AsyncIterator[Page]:
     """A page of a site that the key is made for."""
     written = ""
     async with (
         closed(tmp_path) as doors,
         served(doors.quoth) as quoth,
         site(lambda: written) as where,
-        browser(tmp_path / "profile") as page,
+        new_page(chromium) as page,
     ):
         shown = await a_key(doors, origins=(where,))
         written = HTML.format(quoth=quoth, key=shown["authorization"].removeprefix("Bearer "))
@@ -132,6 +117,24 @@ async def test_a_selected_paragraph_alone_answers(page: Page) -> None:
     await expect(page.locator(".answer").last).to_contain_text("Volatile durability keeps nothing.")
 
 
+async def test_a_question_about_a_selection_asked_before_the_book_is_known_stays_about_it(page: Page) -> None:
+    known = asyncio.Event()
+
+    async def later(route: Route) -> None:
+        await known.wait()
+        await route.continue_()
+
+    await page.route("**/books", later)
+    await page.get_by_text("The zyxomat rests").click(click_count=3)
+    await page.get_by_role("button", name="Ask about this").click()
+    await page.get_by_label("Your question").fill("How long does the zyxomat rest before each start?")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Your question")).not_to_have_value("")
+    known.set()
+    await expect(page.locator(".answer")).to_contain_text("nine seconds")
+    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("Selected text")
+
+
 async def test_the_conversation_stays_open_on_the_next_page_and_closes_when_told(page: Page) -> None:
     await page.get_by_role("button", name="Ask us").click()
     await ask(page, ASKED)
@@ -153,8 +156,8 @@ async def test_a_page_of_a_site_that_the_key_is_not_made_for_is_told_so(page: Pa
     await expect(page.locator(".turn")).to_have_count(0)
 
 
-async def test_the_page_of_a_closed_server_asks_for_a_key(tmp_path: Path) -> None:
-    async with closed(tmp_path) as doors, served(doors.quoth) as quoth, browser(tmp_path / "profile") as page:
+async def test_the_page_of_a_closed_server_asks_for_a_key(tmp_path: Path, chromium: Browser) -> None:
+    async with closed(tmp_path) as doors, served(doors.quoth) as quoth, new_page(chromium) as page:
         shown = await a_key(doors)
         await page.goto(quoth)
         await page.get_by_label("Key", exact=True).fill("qk_wrong")

@@ -122,6 +122,7 @@ async def test_workers_leave_when_their_parent_was_killed(served: Served) -> Non
     pids = served.workers()
     served.process.kill()
     await until(lambda: not any(command_of(pid) for pid in pids))
+    assert [command_of(pid) for pid in pids] == ["", ""]
 
 
 async def test_a_server_that_cannot_start_says_why_in_one_line(tmp_path: Path) -> None:

@@ -85,9 +85,9 @@ export class Corner {
     offerSelection({
       place: this.widget.shadowRoot,
       allowed: (node) => !this.widget.contains(node) && !node.parentElement?.closest("input, textarea, [contenteditable]"),
-      ask: async (text) => {
-        await this.open();
-        this.talk.select(text);
+      ask: (text) => {
+        this.talk.select(text); // at once: who is quick asks before the book is known
+        return this.open();
       },
     });
   }

@@ -89,7 +89,10 @@ for (const place of [document.body, talk.reader.node]) {
   });
 }
 
-chooser.addEventListener("change", openBook);
+chooser.addEventListener("change", () => {
+  talk.select(null); // it was of the other book
+  openBook();
+});
 get("anew").addEventListener("click", () => talk.anew());
 
 start();

@@ -62,7 +62,6 @@ export class Talk {
     this.stop();
     this.opened = false;
     this.bookId = bookId;
-    this.select(null);
     this.turns.replaceChildren();
     const session = sessionStorage.getItem(this.sessionKey);
     if (session) await this.restore(session);

@@ -1,0 +1,52 @@
+"""A real browser for the tests of what a reader sees: one for each process that runs tests, a page of its own for each
+test. Who uses it runs in the one loop that the browser lives in (`LOOP`)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+CHROMIUM = shutil.which("chromium")
+LOOP: Final = "session"
+MARKS = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.asyncio(loop_scope=LOOP),
+]
+FLAGS = [
+    "--no-sandbox",  # root, as in a container
+    "--disable-gpu",
+    "--disable-dev-shm-usage",  # a container's is small
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 60_000  # ms: a machine of two cores that runs other tests beside this one
+
+
+@asynccontextmanager
+async def started() -> AsyncIterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+@asynccontextmanager
+async def new_page(chromium: Browser, *, only: str = "") -> AsyncIterator[Page]:
+    """With nothing kept of other pages. It fails its test when a script breaks, a rule of the policy is broken or an
+    address is asked that does not begin like `only`."""
+    faults: list[str] = []
+    async with await chromium.new_context() as context:
+        context.set_default_timeout(PATIENCE)
+        page = await context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
+        page.on("request", lambda sent: None if sent.url.startswith(only) else faults.append(sent.url))
+        yield page
+    assert faults == []

@@ -1,0 +1,170 @@
+"""`quoth …` as a process of its own, without the second that each new one takes to import everything.
+
+One process imports it all, once for each process that runs tests, and forks for every order that it gets over a socket:
+the program, its arguments, directory and environment, and the files for its input and output. What it makes is a real
+process with nothing started in it: no threads, no loaded model, no open store.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from signal import SIGKILL
+
+OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
+NUMBER = struct.Struct("i")
+LARGEST = 2**20
+# What commands import when they come to it. (Not onnxruntime: it starts threads, and those do not survive a fork.)
+EARLY = (
+    "alembic.command alembic.autogenerate numpy qdrant_edge sqlalchemy.dialects.sqlite tokenizers quoth.api"
+    " quoth.bootstrap quoth.cli quoth.ingest quoth.sources quoth.testing.embedder quoth.adapters.database"
+    " quoth.adapters.edge quoth.adapters.edge_draft quoth.adapters.edge_scan quoth.adapters.edge_shard"
+    " quoth.adapters.minilm quoth.adapters.openai_chat quoth.adapters.sql quoth.adapters.sqlite"
+)
+
+
+class Started:
+    def __init__(self, told: int) -> None:
+        self._told = told
+        self.pid = self._number(60)
+
+    def wait(self, timeout: float = 110) -> int:
+        """Its exit code; the number of a signal is negative, as with subprocess."""
+        try:
+            return self._number(timeout)
+        except TimeoutError:
+            os.kill(self.pid, SIGKILL)
+            raise
+        finally:
+            os.close(self._told)
+
+    def _number(self, timeout: float) -> int:
+        if not select.select([self._told], [], [], timeout)[0]:
+            raise TimeoutError(f"nothing was heard of the process for {timeout} seconds")
+        return int(NUMBER.unpack(os.read(self._told, NUMBER.size))[0])
+
+
+def start(
+    program: str,
+    *arguments: object,
+    files: tuple[int, int, int],
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Started:
+    """`program` is a module's name, or the path of a script. `files` are its input, output and errors."""
+    order = {
+        "program": program,
+        "arguments": [str(argument) for argument in arguments],
+        "cwd": str(cwd or Path.cwd()),
+        "env": dict(os.environ if env is None else env),
+    }
+    told, tells = os.pipe()
+    socket.send_fds(_maker(), [json.dumps(order).encode()], [*files, tells])
+    os.close(tells)
+    return Started(told)
+
+
+def quoth(
+    *arguments: object, lines: str = "", cwd: str | Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`quoth …` to its end, with these lines from a pipe; it sees no settings but these."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)}
+    output, errors = (os.memfd_create(name) for name in ("output", "errors"))
+    reads, writes = os.pipe()
+    with open(output, encoding="utf-8") as said, open(errors, encoding="utf-8") as complained:
+        try:
+            started = start("quoth", *arguments, files=(reads, output, errors), cwd=cwd, env={**kept, **environment})
+            os.write(writes, lines.encode())
+        finally:
+            os.close(reads)
+            os.close(writes)
+        code = started.wait()
+        for file in (said, complained):
+            file.seek(0)
+        return subprocess.CompletedProcess([*map(str, arguments)], code, said.read(), complained.read())
+
+
+@functools.cache
+def _maker() -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    maker = subprocess.Popen(  # it leaves when `ours` is closed, at the latest with this process
+        [sys.executable, __file__, str(theirs.fileno())],
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8"},
+    )
+    theirs.close()
+    atexit.register(maker.wait)
+    atexit.register(ours.close)  # before, since they are called from the last to the first
+    return ours
+
+
+def _make(control: socket.socket) -> None:
+    for name in EARLY.split():
+        importlib.import_module(name)
+    gc.freeze()  # nothing of this is garbage, and no fork need look at it again
+    while True:
+        message, files, _, _ = socket.recv_fds(control, LARGEST, 4)
+        if not message:
+            return None
+        if os.fork() == 0:
+            control.close()
+            return _keep(json.loads(message), files)
+        for file in files:
+            os.close(file)
+        while _ended_keeper():
+            pass
+
+
+def _ended_keeper() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def _keep(order: dict[str, object], files: list[int]) -> None:
+    """Has the process for its child, and tells its number and then how it ended."""
+    *standard, tells = files
+    child = os.fork()
+    if child == 0:
+        os.close(tells)
+        return _become(order, standard)
+    for file in standard:
+        os.close(file)
+    os.write(tells, NUMBER.pack(child))
+    os.write(tells, NUMBER.pack(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+    os._exit(0)
+
+
+def _become(order: dict[str, object], standard: list[int]) -> None:
+    for number, file in enumerate(standard):
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(str(order["cwd"]))
+    os.environ.clear()
+    os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent
+    program = str(order["program"])
+    sys.argv = [program, *order["arguments"]]  # type: ignore[misc]  # it was a list
+    if program.endswith(".py"):
+        runpy.run_path(program, run_name="__main__")
+    else:
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as orders:
+        _make(orders)

@@ -1,0 +1,23 @@
+"""What is made once for all processes that run tests, by whichever needs it first."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Once:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder  # of this run of all tests
+
+    def __call__(self, name: str, make: Callable[[Path], object]) -> Path:
+        """The folder of this name, made by `make` unless it was before. It is only read."""
+        place = self._folder / name
+        with place.with_suffix(".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.fstat(lock.fileno()).st_size == 0:
+                make(place)
+                lock.write("made")
+        return place
