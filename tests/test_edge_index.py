@@ -154,7 +154,7 @@ def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_
     expected = {1: hand_idf(6, 3), 2: hand_idf(6, 3)}
     book = EdgeBook(shard)
     assert book.idf([1, 2]) == pytest.approx(expected, rel=1e-4)
-    assert book.search(a_query(terms={2: 1.0})).sparse[0].score == pytest.approx(expected[2], rel=1e-4)
+    assert book.search([a_query(terms={2: 1.0})])[0].sparse[0].score == pytest.approx(expected[2], rel=1e-4)
     shard.close()
 
 
@@ -175,7 +175,7 @@ def test_a_tie_at_the_cut_is_asked_once_more_and_not_the_whole_book(
         return ask(vectors, among, limit)
 
     monkeypatch.setattr(shard, "_ask", watched)
-    hits = book.search(a_query(limit=12))
+    [hits] = book.search([a_query(limit=12)])
     ranked = sorted(chunks[gone:], key=lambda chunk: (int(chunk.source_file[1:-3]) // 8, chunk.id))
     assert [hit.chunk_id for hit in hits.dense] == [chunk.id for chunk in ranked[:12]]
     best = sorted(chunks[gone:], key=lambda chunk: (-(int(chunk.source_file[1:-3]) // 8), chunk.id))

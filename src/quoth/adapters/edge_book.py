@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
 
 from quoth.adapters.changes import NOTHING, Changes
-from quoth.domain import Chunk, Filters, IndexedChunk, IndexHit, IndexHits, IndexQuery
+from quoth.domain import Chunk, Filters, IndexedChunk, IndexHit, IndexHits, IndexQuery, TermWeights
 
 if TYPE_CHECKING:
-    from quoth.adapters.edge_shard import Ranked, Shard
+    from quoth.adapters.edge_scan import Asked, Ranked
+    from quoth.adapters.edge_shard import Shard
 
 T = TypeVar("T")
 
@@ -32,18 +34,25 @@ class EdgeBook:
         self._vectors: dict[str, array[float]] = {}  # packed: a twelfth of the room, and added up without Python
         self._size = base.count() - len(changes.gone) + len(changes.points)
 
-    def search(self, query: IndexQuery) -> IndexHits:
-        rarity = self.idf(query.sparse.ids)
-        weighted = zip(query.sparse.ids, query.sparse.weights, strict=True)
-        terms = {term: weight * rarity[term] for term, weight in weighted if term in rarity}
-        near, worded = self.base.best(query.dense, terms, query.filters, query.limit, self.changes.gone)
+    def search(self, queries: Sequence[IndexQuery]) -> list[IndexHits]:
+        from quoth.adapters.edge_scan import Asked
+
+        asked = [Asked(one.dense, self._weights(one.sparse), one.filters, one.limit) for one in queries]
+        found = self.base.best(asked, self.changes.gone)
+        return [self._hits(one, *best) for one, best in zip(asked, found, strict=True)]
+
+    def _weights(self, terms: TermWeights) -> dict[int, float]:
+        rarity = self.idf(terms.ids)
+        return {id: weight * rarity[id] for id, weight in zip(terms.ids, terms.weights, strict=True) if id in rarity}
+
+    def _hits(self, query: Asked, near: Ranked, worded: Ranked) -> IndexHits:
         among = self.changes.passing(query.filters)
         if among:
             near = _merged(near, self.changes.near(query.dense, among), query.limit)
-            worded = _merged(worded, self.changes.worded(terms, among), query.limit)
+            worded = _merged(worded, self.changes.worded(query.terms, among), query.limit)
         return IndexHits(
-            dense=tuple(IndexHit(id, score) for id, score in near),
-            sparse=tuple(IndexHit(id, score) for id, score in worded),
+            dense=tuple(starmap(IndexHit, near)),
+            sparse=tuple(starmap(IndexHit, worded)),
             total_found=self.count(query.filters),
         )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class DraftOptions:
     most_changes: int = 512  # chunks that stand beside the base of a book before it is built anew
-    plain_up_to: int = 20_000  # chunks of a book; a larger base is searched by columns of ours
+    plain_up_to: int = 5_000  # chunks of a book; a larger base is searched by columns of ours
 
 
 class Draft:
