@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -154,7 +155,7 @@ def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_
     expected = {1: hand_idf(6, 3), 2: hand_idf(6, 3)}
     book = EdgeBook(shard)
     assert book.idf([1, 2]) == pytest.approx(expected, rel=1e-4)
-    assert book.search(a_query(terms={2: 1.0})).sparse[0].score == pytest.approx(expected[2], rel=1e-4)
+    assert book.search([a_query(terms={2: 1.0})])[0].sparse[0].score == pytest.approx(expected[2], rel=1e-4)
     shard.close()
 
 
@@ -175,7 +176,7 @@ def test_a_tie_at_the_cut_is_asked_once_more_and_not_the_whole_book(
         return ask(vectors, among, limit)
 
     monkeypatch.setattr(shard, "_ask", watched)
-    hits = book.search(a_query(limit=12))
+    [hits] = book.search([a_query(limit=12)])
     ranked = sorted(chunks[gone:], key=lambda chunk: (int(chunk.source_file[1:-3]) // 8, chunk.id))
     assert [hit.chunk_id for hit in hits.dense] == [chunk.id for chunk in ranked[:12]]
     best = sorted(chunks[gone:], key=lambda chunk: (-(int(chunk.source_file[1:-3]) // 8), chunk.id))
@@ -216,6 +217,27 @@ async def test_the_event_loop_stays_free_while_a_book_is_opened_and_searched(ope
         turns += 1
     assert (await search).total_found == 300
     assert turns > 10
+
+
+async def test_a_book_that_is_being_opened_keeps_no_other_waiting(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for book_id in ("slow", "quick"):
+        await write(open_index(), indexed(a_chunk("page", book_id=book_id)), book_id=book_id)
+    index, load, may_open = open_index(), Shard.load, threading.Event()
+    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+
+    def slowly(path: Path) -> Shard:
+        assert may_open.wait(60)
+        return load(path)
+
+    monkeypatch.setattr(Shard, "load", slowly)
+    slow = asyncio.create_task(index.search(a_query(book_id="slow")))
+    await asyncio.sleep(0)
+    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+    assert not slow.done()
+    may_open.set()
+    assert (await slow).total_found == 1
 
 
 @pytest.mark.parametrize("first_change", ["put", "drop"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, all_ids, indexed, unit, write
+from quoth.adapters import edge_scan
 from quoth.adapters.edge import EdgeIndex, EdgeOptions
 from quoth.adapters.edge_draft import DraftOptions
 from quoth.domain import Filters, IndexedChunk, IndexHit, Vector
+from quoth.errors import UnknownBook
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +112,26 @@ async def test_a_large_book_finds_what_a_plain_one_finds(data_dir: Path, large: 
     assert len(list(segments.iterdir())) == 2  # the packed one, and one for what comes later
     for index in (large, plain):
         await index.close()
+
+
+async def test_searches_asked_at_once_find_what_each_finds_alone(
+    large: EdgeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_scan, "_WORTH_SPREADING", 0)
+    monkeypatch.setattr(edge_scan, "_SCORED", 100)  # so that signs are compared
+    await write(large, *points())
+    dice = random.Random(11)
+    queries = [
+        a_query(vector(dice, points(numbers=[number])[0].dense), {number % 210: 1.0, 3: 0.5}, filters, limit=limit)
+        for number, filters, limit in zip(range(0, 400, 10), FILTERS * 10, [1, 5, 2] * 20, strict=False)
+    ]
+    alone = [await large.search(query) for query in queries]
+    assert large._books.book(BOOK).search(queries) == alone  # asked below, where nothing is asked again that fails
+    lost = replace(queries[0], book_id="no-such-book")
+    *at_once, failed = await asyncio.gather(*map(large.search, [*queries, lost]), return_exceptions=True)
+    assert at_once == alone
+    assert isinstance(failed, UnknownBook)
+    await large.close()
 
 
 @pytest.mark.parametrize("changed", [30, 200], ids=["beside the base", "a new base"])

@@ -9,6 +9,7 @@ the child would hang.
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from quoth.adapters.edge_book import EdgeBook
 from quoth.adapters.edge_draft import Draft, DraftOptions
 from quoth.adapters.generations import Generations, published_books
 from quoth.adapters.open_books import OpenBooks
+from quoth.adapters.together import Together
 from quoth.adapters.writer_lock import WriterLock
 from quoth.domain import (
     Chunk,
@@ -40,7 +42,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class EdgeOptions:
     open_books: int = 16  # kept open for the next question; others are opened again when asked
-    threads: int = 4
+    threads: int = 4  # for all that is no search
+    searches_together: int = 16  # the first waits for the last
     scan_page: int = 256
     drafts: DraftOptions = DraftOptions()
 
@@ -52,6 +55,8 @@ class EdgeIndex:
         self._options = options
         self._books = OpenBooks(data_dir / "index", fingerprint, options.open_books)
         self._threads = ThreadPoolExecutor(options.threads, thread_name_prefix="quoth-index")
+        # One thread: several would take the interpreter's lock from each other. The cores are filled below it.
+        self._searches = Together(self._search, threads=1, name="quoth-searches", most=options.searches_together)
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -59,7 +64,9 @@ class EdgeIndex:
 
     async def search(self, query: IndexQuery) -> IndexHits:
         check_dimensions(self._fingerprint, [query.dense])
-        return await self._read(query.book_id, lambda book: book.search(query))
+        if not self._books.has(query.book_id):  # who asks another book need not wait until this one is opened
+            await self._run(lambda: self._books.book(query.book_id))
+        return await self._searches.ask(query)
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
         return await self._read(book_id, lambda book: book.idf(term_ids))
@@ -71,7 +78,7 @@ class EdgeIndex:
         found = await self._read(book_id, lambda book: book.chunks(ids))
         return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, array[float]]:
         return await self._read(book_id, lambda book: book.dense_vectors(ids))
 
     async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
@@ -109,8 +116,19 @@ class EdgeIndex:
         await self._run(lambda: self._delete(book_id))
 
     async def close(self) -> None:
+        await asyncio.to_thread(self._searches.close)
         await asyncio.to_thread(self._threads.shutdown)
         self._books.clear()
+
+    def _search(self, queries: Sequence[IndexQuery]) -> list[IndexHits]:
+        of_book: dict[str, list[int]] = {}
+        for place, query in enumerate(queries):
+            of_book.setdefault(query.book_id, []).append(place)
+        found: dict[int, IndexHits] = {}
+        for book_id, places in of_book.items():
+            hits = self._books.book(book_id).search([queries[place] for place in places])
+            found.update(zip(places, hits, strict=True))
+        return [found[place] for place in range(len(queries))]
 
     async def _run(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)

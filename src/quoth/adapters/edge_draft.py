@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class DraftOptions:
     most_changes: int = 512  # chunks that stand beside the base of a book before it is built anew
-    plain_up_to: int = 20_000  # chunks of a book; a larger base is searched by columns of ours
+    plain_up_to: int = 5_000  # chunks of a book; a larger base is searched by columns of ours
 
 
 class Draft:
@@ -66,7 +66,7 @@ class Draft:
             return {}
         reader = self._building or EdgeBook(self._read(), self._changes)
         found = reader.dense_vectors(wanted.values())
-        return {hash: found[holder] for hash, holder in wanted.items()}
+        return {hash: tuple(found[holder]) for hash, holder in wanted.items()}
 
     def put(self, chunks: Sequence[IndexedChunk]) -> None:
         check_put(self._generations.book_id, self._fingerprint, chunks)

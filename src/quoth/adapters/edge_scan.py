@@ -4,7 +4,8 @@ Written once from all points of a base (`write`), mapped by every reader (`Scan`
 the order of ids, so that a tie between rows is a tie by id. Filters become one truth value for each row, so that one
 that lets everything pass costs no more than one that does not. By vector, the rows whose signs differ least from the
 query's are found first and scored exactly after; by words, the lists of the query's terms are added up. All of it is
-numpy at work on whole columns, without the interpreter's lock: as many searches run at once as there are cores.
+numpy at work on whole columns, without the interpreter's lock and in memory that each thread keeps; searches that are
+asked at the same time go together, on all cores.
 
 It must not know the engine, nor which base is live. Scores are those of the engine (docs/decisions/0012).
 """
@@ -13,16 +14,22 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quoth.adapters.inventory import REBUILD_HINT
+from quoth.adapters.together import usable_cores
 from quoth.domain import Filters, TermWeights, Vector
 from quoth.errors import IndexUnavailable
 from quoth.payload import Condition, conditions
@@ -44,18 +51,31 @@ _MARKS = "marks.json"
 _VECTORS = "vectors.dat"
 _ID = "S36"
 _WORD = 64  # signs that are compared at once
+_WORDS_IN_A_BYTE = 3  # whose differences are counted before there are more than a byte can hold
 # Rows that are scored exactly, at least and for each one wanted: of 100,000 the best 50 were among 2,000 in 99.7 % of
 # the cases.
 _SCORED = 2_000
 _SCORED_EACH = 40
 _SAMPLE = 8  # every so manieth row tells how far away the nearest ones are
+_WORTH_SPREADING = 50_000  # rows: with fewer, one core is done before another has begun
 _MOST_FILTERS = 32  # remembered, with a byte for each row
 
 Row = tuple[str, Vector, TermWeights, Mapping[str, Any]]  # id, vectors and FIELDS of a chunk
-Ranked = list[tuple[str, float]]
+Ranked = list[tuple[str, float]]  # ids and scores, best first, ties by id
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 Passing = NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    dense: Vector
+    terms: Mapping[int, float]  # and what each weighs
+    filters: Filters
+    limit: int
 
 
 class Scan:
@@ -79,16 +99,24 @@ class Scan:
         """None where the base has none because it is small."""
         return cls(base / _FOLDER) if (base / _FOLDER).is_dir() else None
 
-    def best(
-        self, dense: Vector, terms: Mapping[int, float], filters: Filters, limit: int, without: Collection[str]
-    ) -> tuple[Ranked, Ranked]:
-        """The best by each vector, terms weighted as given."""
-        passing = self._passing(filters, without)
-        return self._near(dense, passing, limit), self._worded(terms, passing, limit)
+    def best(self, asked: Sequence[Asked], without: Collection[str]) -> list[tuple[Ranked, Ranked]]:
+        """The best by each vector for each that is asked. What is long is spread over the cores; what is short is done
+        one after the other: threads that do it at once wait longer for the interpreter's lock than they work."""
+        passing = [self._passing(one.filters, without) for one in asked]
+        queries = [_unit(one.dense) for one in asked]
+        rows = self._likely(queries, passing, [max(_SCORED, _SCORED_EACH * one.limit) for one in asked])
+        scores = self._spread(self._scores, list(zip(queries, rows, strict=True)))
+        return [
+            (self._ranked(rows[n], scores[n], one.limit), self._worded(one.terms, passing[n], one.limit))
+            for n, one in enumerate(asked)
+        ]
 
     def count(self, filters: Filters, without: Collection[str]) -> int:
         passing = self._passing(filters, without)
         return len(self._ids) if passing is None else int(np.count_nonzero(passing))
+
+    def _spread(self, work: Callable[[T], A], items: Sequence[T]) -> list[A]:
+        return _spread(work, items) if len(self._ids) >= _WORTH_SPREADING else [work(item) for item in items]
 
     # --- filters --------------------------------------------------------------------------------------------------
 
@@ -144,32 +172,53 @@ class Scan:
 
     # --- the best -------------------------------------------------------------------------------------------------
 
-    def _near(self, dense: Vector, passing: Passing | None, limit: int) -> Ranked:
-        query = np.asarray(dense, dtype=np.float32)
-        query = query / (np.linalg.norm(query) or np.float32(1))
-        rows = self._likely(query, passing, max(_SCORED, _SCORED_EACH * limit))
-        # Row by row and not as a matrix, so that equal vectors score the same wherever they stand.
-        scores = np.vecdot(self._vectors.take(rows, axis=0, mode="clip"), query)
-        return self._ranked(rows, scores, limit)
-
-    def _likely(self, query: Floats, passing: Passing | None, most: int) -> NDArray[np.intp]:
+    def _likely(
+        self, queries: Sequence[Floats], passing: Sequence[Passing | None], most: Sequence[int]
+    ) -> list[NDArray[np.intp]]:
         """The rows that pass when they are few, else about so many, with all ties, whose signs differ least."""
-        if passing is None and len(self._ids) <= most:
-            return np.arange(len(self._ids))
-        if passing is not None and np.count_nonzero(passing) <= most:
-            return np.flatnonzero(passing)
-        away = np.zeros(len(self._ids), dtype=np.uint16)
-        for column, word in zip(self._signs, _signs(query[np.newaxis])[:, 0], strict=True):
-            away += np.bitwise_count(column ^ word)
-        if passing is not None:
-            away = np.maximum(away, np.multiply(~passing, len(query) + 1, dtype=np.uint16))
-        nearest = np.cumsum(np.bincount(away[::_SAMPLE]))
-        return np.flatnonzero(away <= min(int(np.searchsorted(nearest, most // _SAMPLE)), len(query)))
+        rows = [self._few(*one) for one in zip(passing, most, strict=True)]
+        many = [n for n, found in enumerate(rows) if found is None]
+        away = _desk.space("away", len(many) * len(self._ids), np.uint16).reshape(len(many), len(self._ids))
+        self._spread(self._compare, list(zip([queries[n] for n in many], away, strict=True)))
+        for n, differing in zip(many, away, strict=True):
+            if (those := passing[n]) is not None:
+                np.copyto(differing, len(queries[n]) + 1, where=~those)
+            nearest = list(accumulate(np.bincount(differing[::_SAMPLE]).tolist()))
+            rows[n] = np.flatnonzero(differing <= min(bisect_left(nearest, most[n] // _SAMPLE), len(queries[n])))
+        return [found for found in rows if found is not None]
+
+    def _few(self, passing: Passing | None, most: int) -> NDArray[np.intp] | None:
+        if passing is None:
+            return np.arange(len(self._ids)) if len(self._ids) <= most else None
+        return np.flatnonzero(passing) if np.count_nonzero(passing) <= most else None
+
+    def _compare(self, asked: tuple[Floats, NDArray[np.uint16]]) -> None:
+        """Write down in how many signs each row differs from the query."""
+        query, away = asked
+        words = _signs(query[np.newaxis])
+        away.fill(0)
+        for start in range(0, len(words), _WORDS_IN_A_BYTE):
+            columns = self._signs[start : start + _WORDS_IN_A_BYTE]
+            differing = _desk.space("differing", columns.size, np.uint64).reshape(columns.shape)
+            counted = _desk.space("counted", columns.size, np.uint8).reshape(columns.shape)
+            some = _desk.space("some", len(away), np.uint8)
+            np.bitwise_xor(columns, words[start : start + _WORDS_IN_A_BYTE], out=differing)
+            np.bitwise_count(differing, out=counted)
+            np.add(away, np.add.reduce(counted, axis=0, out=some), out=away)
+
+    def _scores(self, asked: tuple[Floats, NDArray[np.intp]]) -> Floats:
+        query, rows = asked
+        vectors = _desk.space("vectors", len(rows) * len(query), np.float32).reshape(len(rows), len(query))
+        np.take(self._vectors, rows, axis=0, out=vectors, mode="clip")
+        # Row by row and not as a matrix, so that equal vectors score the same wherever they stand.
+        scores: Floats = np.vecdot(vectors, query)
+        return scores
 
     def _worded(self, terms: Mapping[int, float], passing: Passing | None, limit: int) -> Ranked:
-        scores = np.zeros(len(self._ids), dtype=np.float32)
-        for term, weight in terms.items():
-            place = int(np.searchsorted(self._terms, term))
+        scores = _desk.space("scores", len(self._ids), np.float32)
+        scores.fill(0)
+        wanted = np.array([*terms], dtype=np.uint32)  # as theirs: else they all would be made into other numbers first
+        for place, (term, weight) in zip(np.searchsorted(self._terms, wanted).tolist(), terms.items(), strict=True):
             if place < len(self._terms) and self._terms[place] == term:
                 part = self._term_lists.part(place, place + 1)
                 np.add.at(scores, self._term_lists.all_rows[part], np.float32(weight) * self._weights[part])
@@ -182,9 +231,54 @@ class Scan:
         if len(rows) > limit:
             kept = scores >= np.partition(scores, -limit)[-limit]
             rows, scores = rows[kept], scores[kept]
-        order = np.lexsort((rows, -scores))[:limit]
-        ids: list[str] = self._ids[rows[order]].astype(str).tolist()
-        return list(zip(ids, scores[order].tolist(), strict=True))
+        # So few are sorted by Python: numpy would let go of the interpreter's lock, and have it back later than that.
+        best = sorted(zip((-scores).tolist(), rows.tolist(), strict=True))[:limit]
+        ids: list[str] = self._ids[[row for _, row in best]].astype(str).tolist()
+        return [(id, -score) for id, (score, _) in zip(ids, best, strict=True)]
+
+
+class _Desk(threading.local):
+    """Where a thread works. It is kept: to have memory from the system for every search cost more than the search did,
+    and ten times as much while another thread had some as well."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, NDArray[Any]] = {}
+
+    def space(self, name: str, size: int, kind: type[Number]) -> NDArray[Number]:
+        """As it was left."""
+        if name not in self._spaces or len(self._spaces[name]) < size:
+            self._spaces[name] = np.empty(size, dtype=kind)
+        return self._spaces[name][:size]
+
+
+_desk = _Desk()
+_others = ThreadPoolExecutor(usable_cores(), thread_name_prefix="quoth-columns")  # starts none before it is needed
+
+
+def _spread(work: Callable[[T], A], items: Sequence[T]) -> list[A]:
+    """Of all of them, by this thread and as many others as there are more cores. None is asked for one item."""
+    left = deque(enumerate(items))
+    done: dict[int, A] = {}
+
+    def help() -> None:
+        while left:
+            try:
+                place, item = left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            done[place] = work(item)
+
+    helping = [_others.submit(help) for _ in range(min(usable_cores(), len(items)) - 1)]
+    help()
+    for other in helping:
+        other.result()
+    return [done[place] for place in range(len(items))]
+
+
+def _unit(vector: Vector) -> Floats:
+    query = np.asarray(vector, dtype=np.float32)
+    unit: Floats = query / (np.linalg.norm(query) or np.float32(1))
+    return unit
 
 
 class _Lists:

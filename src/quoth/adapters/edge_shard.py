@@ -5,9 +5,9 @@ every failure of the engine leaves as an error of ours. It must not know where g
 
 What was seen of the engine and shapes this file (docs/decisions/0012): opening it costs milliseconds for every payload
 index, so there are two, one of which holds all that filters compare for equality; deleted points still count in the
-engine's own IDF, so IDF is ours and comes with the query; scanning 20,000 chunks takes 2 ms and there is no graph, so
-larger books are searched by columns of ours (`edge_scan`); `retrieve` holds the GIL, queries and scrolls do not; equal
-scores come in any order.
+engine's own IDF, so IDF is ours and comes with the query; there is no graph and every hit costs an object for its id,
+so all but small books are searched by columns of ours (`edge_scan`); `retrieve` holds the GIL, queries and scrolls do
+not; equal scores come in any order.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import cast
 import qdrant_edge as engine
 
 from quoth.adapters import edge_scan
+from quoth.adapters.edge_scan import Asked, Ranked
 from quoth.adapters.inventory import TermCounts
 from quoth.domain import Chunk, Filters, IndexedChunk, StoredChunk, TermWeights, Vector
 from quoth.errors import DiskFull, IndexUnavailable
@@ -62,8 +63,6 @@ _NO_SPACE = re.compile(r"os error (28|122|27)\b|no space left|quota exceeded|fil
 
 # Written before the engine's own files are changed and replayed at the next opening: nothing but a copy once they are.
 _JOURNAL = "tracker_journal.dat"
-
-Ranked = list[tuple[str, float]]  # ids and scores, best first, ties by id
 
 
 class Shard:
@@ -106,24 +105,25 @@ class Shard:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def best(
-        self, dense: Vector, terms: dict[int, float], filters: Filters, limit: int, without: Collection[str]
-    ) -> tuple[Ranked, Ranked]:
-        """The best by each vector, terms weighted as given."""
+    def best(self, asked: Sequence[Asked], without: Collection[str]) -> list[tuple[Ranked, Ranked]]:
+        """The best by each vector for each that is asked."""
         if self._scan is not None:
-            return self._scan.best(dense, terms, filters, limit, without)
+            return self._scan.best(asked, without)
         with _translated("searched", self._path):
-            among = _filter(filters)
-            vectors = [engine.Query.Nearest(list(dense), using=_DENSE)]
-            if terms:
-                sparse = engine.SparseVector(list(terms), list(terms.values()))
-                vectors.append(engine.Query.Nearest(sparse, using=_SPARSE))
-            asked = limit + 1 + min(len(without), _SPARE)
-            near, *worded = (
-                self._settle(hits, asked, limit, vector, among, without)
-                for hits, vector in zip(self._ask(vectors, among, asked), vectors, strict=True)
-            )
-            return near, worded[0] if worded else []
+            return [self._best(one, without) for one in asked]
+
+    def _best(self, one: Asked, without: Collection[str]) -> tuple[Ranked, Ranked]:
+        among = _filter(one.filters)
+        vectors = [engine.Query.Nearest(list(one.dense), using=_DENSE)]
+        if one.terms:
+            sparse = engine.SparseVector(list(one.terms), list(one.terms.values()))
+            vectors.append(engine.Query.Nearest(sparse, using=_SPARSE))
+        asked = one.limit + 1 + min(len(without), _SPARE)
+        near, *worded = (
+            self._settle(hits, asked, one.limit, vector, among, without)
+            for hits, vector in zip(self._ask(vectors, among, asked), vectors, strict=True)
+        )
+        return near, worded[0] if worded else []
 
     def count(self, filters: Filters = Filters(), without: Collection[str] = ()) -> int:
         with _translated("counted", self._path):
