@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 
@@ -38,21 +39,30 @@ EARLY = (
 class Started:
     def __init__(self, told: int) -> None:
         self._told = told
+        self._code: int | None = None
         self.pid = self._number(60)
 
-    def wait(self, timeout: float = 110) -> int:
-        """Its exit code; the number of a signal is negative, as with subprocess."""
-        try:
-            return self._number(timeout)
-        except TimeoutError:
-            os.kill(self.pid, SIGKILL)
-            raise
-        finally:
+    def poll(self, timeout: float = 0.0) -> int | None:
+        """Its exit code, if it has ended until then; the number of a signal is negative, as with subprocess."""
+        if self._code is None and select.select([self._told], [], [], timeout)[0]:
+            self._code = self._number(0)
             os.close(self._told)
+        return self._code
+
+    def wait(self, timeout: float = 110) -> int:
+        code = self.poll(timeout)
+        if code is None:
+            self.kill()
+            raise TimeoutError(f"the process did not end within {timeout} seconds")
+        return code
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, SIGKILL)
 
     def _number(self, timeout: float) -> int:
         if not select.select([self._told], [], [], timeout)[0]:
-            raise TimeoutError(f"nothing was heard of the process for {timeout} seconds")
+            raise TimeoutError("the process was not made")
         return int(NUMBER.unpack(os.read(self._told, NUMBER.size))[0])
 
 
@@ -63,7 +73,8 @@ def start(
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Started:
-    """`program` is a module's name, or the path of a script. `files` are its input, output and errors."""
+    """`program` is a module's name, or the path of a script. `files` are its input, output and errors; where they are a
+    terminal it becomes the process's own, as a shell would do it: only then Ctrl-C reaches it as a signal."""
     order = {
         "program": program,
         "arguments": [str(argument) for argument in arguments],
@@ -154,6 +165,9 @@ def _become(order: dict[str, object], standard: list[int]) -> None:
     for number, file in enumerate(standard):
         os.dup2(file, number)
         os.close(file)
+    if os.isatty(0):
+        os.login_tty(0)
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # nobody has replaced it
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent

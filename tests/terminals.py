@@ -7,24 +7,21 @@ import os
 import pty
 import re
 import select
-import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from commands import Started, start
 
 PATIENCE = 60.0  # seconds, for a busy machine
 ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
 
-# The process makes the terminal its own, as a shell would do for it; only then Ctrl-C reaches it as a signal.
-_START = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, '-m', 'quoth', *sys.argv[1:]])"
-
 
 class Terminal:
-    def __init__(self, process: subprocess.Popen[bytes], ours: int, theirs: int) -> None:
+    def __init__(self, process: Started, ours: int, theirs: int) -> None:
         self.process = process
         self._ours = ours
         self._theirs = theirs
@@ -45,17 +42,18 @@ class Terminal:
         """Its exit code, once it has left. Line editing can miss a Ctrl-C that comes in the moment between its prompt
         and its waiting; a person presses again."""
         deadline = time.monotonic() + PATIENCE
-        while pressing and self.process.poll() is None and time.monotonic() < deadline:
+        while (code := await asyncio.to_thread(self._poll_and_read, pressing)) is None:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"it did not leave; this came: {self.rest()!r}")
+        return code
+
+    def _poll_and_read(self, pressing: str) -> int | None:
+        if pressing:
             self.type(pressing)
-            await asyncio.to_thread(self._wait_a_little)
-        code = await asyncio.to_thread(self.process.wait, PATIENCE)
+        code = self.process.poll(2)
         while select.select([self._ours], [], [], 0)[0]:
             self.seen += os.read(self._ours, 65536).decode()
         return code
-
-    def _wait_a_little(self) -> None:
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(2)
 
     def rest(self) -> str:
         return self.seen[self._from :]
@@ -73,14 +71,8 @@ class Terminal:
 def terminal(*arguments: str | Path, cwd: Path, **environment: str) -> Iterator[Terminal]:
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "HOME")}
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _START, *map(str, arguments)],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=cwd,
-        env={"TERM": "xterm", "LANG": "C.UTF-8", **kept, **environment},
-    )
+    environment = {"TERM": "xterm", "LANG": "C.UTF-8", **kept, **environment}
+    process = start("quoth", *arguments, files=(theirs, theirs, theirs), cwd=cwd, env=environment)
     try:
         yield Terminal(process, ours, theirs)
     finally:

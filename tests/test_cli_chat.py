@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import NoReturn, cast
 
 import pytest
 
 from commands import quoth
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN
+from quoth.bootstrap import Quoth
+from quoth.cli.background import Background
 from quoth.testing.model_server import ModelServer, asked, chunk, says, stalls
 from terminals import CTRL_C, CTRL_D, ENTER, UP, Terminal, plain, terminal
 
@@ -148,6 +153,35 @@ async def test_a_talk_has_an_end(opens: Opens) -> None:
         screen.type(ASKED + ENTER)
         assert await screen.ended() == 0
         assert "One chat has at most 1 questions" in screen.rest()
+
+
+def test_ctrl_c_stops_also_what_has_only_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    begun, stopped = threading.Event(), threading.Event()
+    send = loop.call_soon_threadsafe
+
+    def interrupted(callback: Callable[[], object]) -> NoReturn:
+        monkeypatch.undo()
+        send(callback)
+        assert begun.wait(60)
+        raise KeyboardInterrupt
+
+    async def work(_: Quoth) -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Background(cast(Quoth, None), loop).do(work)
+    assert stopped.is_set()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
 
 
 # --- ask on a terminal -----------------------------------------------------------------------------------------------

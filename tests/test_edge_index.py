@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -216,6 +217,27 @@ async def test_the_event_loop_stays_free_while_a_book_is_opened_and_searched(ope
         turns += 1
     assert (await search).total_found == 300
     assert turns > 10
+
+
+async def test_a_book_that_is_being_opened_keeps_no_other_waiting(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for book_id in ("slow", "quick"):
+        await write(open_index(), indexed(a_chunk("page", book_id=book_id)), book_id=book_id)
+    index, load, may_open = open_index(), Shard.load, threading.Event()
+    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+
+    def slowly(path: Path) -> Shard:
+        assert may_open.wait(60)
+        return load(path)
+
+    monkeypatch.setattr(Shard, "load", slowly)
+    slow = asyncio.create_task(index.search(a_query(book_id="slow")))
+    await asyncio.sleep(0)
+    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+    assert not slow.done()
+    may_open.set()
+    assert (await slow).total_found == 1
 
 
 @pytest.mark.parametrize("first_change", ["put", "drop"])

@@ -8,6 +8,7 @@ import gc
 import json
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -321,6 +322,9 @@ def talking_to(server: ModelServer) -> dict[str, Any]:
 HALF = stalls(chunk({"role": "assistant", "content": ""}), chunk({"content": FIRST}), chunk({"content": THEN}))
 
 
+DELTA = re.compile(r'"delta":("(?:[^"\\]|\\.)*")')
+
+
 class Wire:
     """A client without manners: it asks, reads what comes, and hangs up."""
 
@@ -340,13 +344,18 @@ class Wire:
 
     async def read_until(self, words: str) -> None:
         while words not in self.got:
-            piece = await asyncio.wait_for(self._reader.read(4096), timeout=60)
-            assert piece, f"it ended without {words!r}"
-            self.got += piece.decode()
+            await self._read_on(words)
 
     async def read_words(self, words: str) -> None:
-        """Until they came as words of the answer: the passages, which come before, may hold them too."""
-        await self.read_until(f'"delta":{json.dumps(words)}')
+        """Until they came as words of the answer, however many at a time: the passages, which come before, may hold
+        them too."""
+        while words not in "".join(json.loads(delta) for delta in DELTA.findall(self.got)):
+            await self._read_on(words)
+
+    async def _read_on(self, words: str) -> None:
+        piece = await asyncio.wait_for(self._reader.read(4096), timeout=60)
+        assert piece, f"it ended without {words!r}"
+        self.got += piece.decode()
 
     async def hang_up(self) -> None:
         self._writer.transport.abort()

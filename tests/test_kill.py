@@ -7,7 +7,6 @@ import random
 import signal
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -77,8 +76,7 @@ class Ingests:
         """Whether it was killed before its end."""
         started = start(data, folder)
         time.sleep(moment * self.whole)
-        with suppress(ProcessLookupError):
-            os.kill(started.pid, signal.SIGKILL)
+        started.kill()
         ended = started.wait()
         assert ended in (0, -signal.SIGKILL)
         return ended != 0

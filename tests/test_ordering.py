@@ -11,6 +11,7 @@ import pytest
 
 from doors import ASKED, SESSION, Doors, a_key, closed, frames, opened, served
 from quoth.adapters.sql import open_library
+from quoth.api import asking
 from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool
 from quoth.ordering import SessionOrder
 from quoth.testing.model import ScriptedModel
@@ -105,6 +106,56 @@ async def test_questions_at_once_over_http_are_kept_in_order_and_none_is_lost(tm
         # Each was shown the exchanges that were stored before it: none was answered beside another.
         assert [said_before(messages) for messages in model.shown] == [queries[max(0, at - 5) : at] for at in range(12)]
         assert len(doors.quoth.conversations._order) == 0
+
+
+class Pausing(ScriptedModel):
+    """Writes nothing before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__([[TRUE]])
+        self.asked, self.may_write = asyncio.Event(), asyncio.Event()
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+        self.asked.set()
+        await self.may_write.wait()
+        async for event in super().reply(messages, tools):
+            yield event
+
+
+async def test_a_stream_that_has_to_wait_for_its_turn_begins_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.01)
+    model, body = Pausing(), {"query": ASKED, "session_id": SESSION}
+    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=60) as client:
+            first = asyncio.create_task(client.post("/chat/stream", json=body))
+            await model.asked.wait()
+            async with client.stream("POST", "/chat/stream", json=body) as second:
+                assert (second.status_code, first.done()) == (200, False)
+                model.may_write.set()
+                assert frames((await second.aread()).decode())[-1][0] == "done"
+            assert frames((await first).text)[-1][0] == "done"
+        assert len((await doors.quoth.library.turns(SESSION))[0]) == 2
+
+
+async def test_who_leaves_while_he_waits_for_his_turn_asks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.01)
+    model, body = Pausing(), {"query": ASKED, "session_id": SESSION}
+    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as address:
+        async with httpx2.AsyncClient(base_url=address, timeout=60) as client:
+            first = asyncio.create_task(client.post("/chat/stream", json=body))
+            await model.asked.wait()
+            async with client.stream("POST", "/chat/stream", json=body):
+                assert doors.quoth.conversations._order.waiting(owner="", session_id=SESSION) == 1
+            async with asyncio.timeout(60):
+                while doors.quoth.conversations._order.waiting(owner="", session_id=SESSION):  # noqa: ASYNC110 - nobody is told
+                    await asyncio.sleep(0.01)
+            model.may_write.set()
+            assert frames((await first).text)[-1][0] == "done"
+        assert len((await doors.quoth.library.turns(SESSION))[0]) == 1
 
 
 async def test_sessions_side_by_side_are_answered_side_by_side(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import mul
 from typing import NamedTuple
 
 from quoth.domain import TermWeights, Vector
@@ -180,36 +179,28 @@ def with_pairs(
 def with_agreement(
     scored: Sequence[Scored],
     query: Vector,
-    vectors: Mapping[str, Vector],
+    vectors: Mapping[str, Sequence[float]],
     scale: Scale,
     options: FusionOptions = FusionOptions(),
 ) -> list[Scored]:
     """The best few again, best first: with their exact cosine where only words had found them, and with how near they
     are to the best. One without a vector has gone from the index meanwhile, and nothing is added for it."""
+    import numpy as np  # with packed vectors a fortieth of the time that Python takes
+
+    rows = {key: row for row, key in enumerate(vectors)}
+    table, asked = np.array(list(vectors.values()), dtype=np.float64), np.array(query)
     exact = []
     for one in scored:
-        if one.dense is None and one.key in vectors:
-            cosine = dot(query, vectors[one.key])
+        if one.dense is None and one.key in rows:
+            cosine = float(table[rows[one.key]] @ asked)
             one = one._replace(dense=cosine, cosine=scale(cosine))
         exact.append(_again(one, one.pairs, one.agreement, options))
     exact.sort(key=_best_first)
-    best = [one for one in exact if one.key in vectors][: options.trusted]
+    best = [one for one in exact if one.key in rows][: options.trusted]
     if not best:
         return exact
-    trust = [math.exp(options.steepness * (one.score - best[0].score)) for one in best]
-    centre = _centre([vectors[one.key] for one in best], trust)
-    near = {key: max(0.0, min(1.0, dot(centre, vector))) for key, vector in vectors.items()}
-    return sorted((_again(one, one.pairs, near.get(one.key, 0.0), options) for one in exact), key=_best_first)
-
-
-def _centre(vectors: Sequence[Vector], trust: Sequence[float]) -> Sequence[float]:
-    total = sum(trust)
-    centre = [0.0] * len(vectors[0])
-    for vector, weight in zip(vectors, trust, strict=True):
-        share = weight / total
-        centre = [at + share * value for at, value in zip(centre, vector, strict=True)]
-    return centre
-
-
-def dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return float(sum(map(mul, one, other)))
+    trust = np.exp([options.steepness * (one.score - best[0].score) for one in best])
+    centre = trust / trust.sum() @ table[[rows[one.key] for one in best]]
+    near = np.clip(table @ centre, 0.0, 1.0).tolist()
+    agreed = (_again(one, one.pairs, near[rows[one.key]] if one.key in rows else 0.0, options) for one in exact)
+    return sorted(agreed, key=_best_first)

@@ -7,7 +7,7 @@ foreign exception.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Protocol
@@ -132,7 +132,7 @@ class ChunkIndex(Protocol):
     async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
         """In the order of `ids`; unknown ids are left out."""
 
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         """The stored dense vectors of these chunks; unknown ids are left out."""
 
     async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:

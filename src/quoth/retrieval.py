@@ -30,7 +30,6 @@ from quoth.fusion import (
     Scored,
     ceiling,
     completed,
-    dot,
     fuse,
     scale_of,
     weighed,
@@ -220,12 +219,16 @@ def _heads(one: Scored) -> bool:
     return min(one.dense_rank or HEADS + 1, one.sparse_rank or HEADS + 1) <= HEADS
 
 
-def diversity(vectors: Sequence[Vector]) -> float:
+def diversity(vectors: Sequence[Sequence[float]]) -> float:
     """S4: one minus the mean cosine of all pairs."""
     if len(vectors) < 2:
         return 0.0
-    pairs = [dot(one, other) for position, one in enumerate(vectors) for other in vectors[position + 1 :]]
-    return max(0.0, min(1.0, 1.0 - sum(pairs) / len(pairs)))
+    import numpy as np
+
+    table = np.array(list(vectors), dtype=np.float64)
+    cosines = table @ table.T
+    pairs = len(vectors) * (len(vectors) - 1)  # each counted twice, and none with itself
+    return max(0.0, min(1.0, 1.0 - float(cosines.sum() - cosines.trace()) / pairs))
 
 
 def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:

@@ -9,6 +9,7 @@ the child would hang.
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -63,6 +64,8 @@ class EdgeIndex:
 
     async def search(self, query: IndexQuery) -> IndexHits:
         check_dimensions(self._fingerprint, [query.dense])
+        if not self._books.has(query.book_id):  # who asks another book need not wait until this one is opened
+            await self._run(lambda: self._books.book(query.book_id))
         return await self._searches.ask(query)
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
@@ -75,7 +78,7 @@ class EdgeIndex:
         found = await self._read(book_id, lambda book: book.chunks(ids))
         return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, array[float]]:
         return await self._read(book_id, lambda book: book.dense_vectors(ids))
 
     async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:

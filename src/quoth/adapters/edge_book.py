@@ -7,19 +7,22 @@ once it is published, so a book is safe to read from any number of threads and s
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from itertools import starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from quoth.adapters.changes import NOTHING, Changes
-from quoth.domain import Chunk, Filters, IndexedChunk, IndexHit, IndexHits, IndexQuery, TermWeights, Vector
+from quoth.domain import Chunk, Filters, IndexedChunk, IndexHit, IndexHits, IndexQuery, TermWeights
 
 if TYPE_CHECKING:
     from quoth.adapters.edge_scan import Asked, Ranked
     from quoth.adapters.edge_shard import Shard
 
+T = TypeVar("T")
+
 _MOST_COUNTS = 1024
-_MOST_CHUNKS = 2_000  # kept as they were read: questions meet at the same passages
+_MOST_KEPT = 2_000  # chunks and vectors, as they were read: questions meet at the same passages
 
 
 class EdgeBook:
@@ -28,6 +31,7 @@ class EdgeBook:
         self.changes = changes
         self._counts: dict[Filters, int] = {}
         self._chunks: dict[str, Chunk] = {}
+        self._vectors: dict[str, array[float]] = {}  # packed: a twelfth of the room, and added up without Python
         self._size = base.count() - len(changes.gone) + len(changes.points)
 
     def search(self, queries: Sequence[IndexQuery]) -> list[IndexHits]:
@@ -71,26 +75,23 @@ class EdgeBook:
         return known
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
-        found, unread = {}, []
-        for id in ids:
-            if (known := self._chunks.get(id)) is None:
-                unread.append(id)
-            else:
-                found[id] = known
+        found, unread = _known(ids, self._chunks)
         changed, unchanged = self._parted(unread)
         read = {id: self.changes.chunk(id) for id in changed} | self.base.chunks(unchanged)
-        if len(self._chunks) + len(read) > _MOST_CHUNKS:
-            self._chunks = {}  # by then the passages that are asked for may be others
-        self._chunks.update(read)
+        self._chunks = _kept(self._chunks, read)
         return found | read
 
     def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
         changed, unchanged = self._parted(ids)
         return {id: self.changes.indexed(id) for id in changed} | self.base.points(unchanged)
 
-    def dense_vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
-        changed, unchanged = self._parted(ids)
-        return {id: self.changes.points[id].dense for id in changed} | self.base.dense_vectors(unchanged)
+    def dense_vectors(self, ids: Iterable[str]) -> dict[str, array[float]]:
+        found, unread = _known(ids, self._vectors)
+        changed, unchanged = self._parted(unread)
+        dense = {id: self.changes.points[id].dense for id in changed} | self.base.dense_vectors(unchanged)
+        read = {id: array("f", vector) for id, vector in dense.items()}
+        self._vectors = _kept(self._vectors, read)
+        return found | read
 
     def page(self, parent_doc_id: str) -> list[Chunk]:
         found = [chunk for chunk in self.base.page(parent_doc_id) if chunk.id not in self.changes.gone]
@@ -111,6 +112,24 @@ class EdgeBook:
             elif id not in self.changes.gone:
                 unchanged.append(id)
         return changed, unchanged
+
+
+def _known(ids: Iterable[str], kept: dict[str, T]) -> tuple[dict[str, T], list[str]]:
+    found, unread = {}, []
+    for id in ids:
+        if (known := kept.get(id)) is None:
+            unread.append(id)
+        else:
+            found[id] = known
+    return found, unread
+
+
+def _kept(before: dict[str, T], read: dict[str, T]) -> dict[str, T]:
+    """Begun anew when there are too many: by then what is asked for may be other passages."""
+    if len(before) + len(read) > _MOST_KEPT:
+        before = {}
+    before.update(read)
+    return before
 
 
 def _merged(one: Ranked, other: Ranked, limit: int) -> Ranked:

@@ -66,7 +66,7 @@ class Draft:
             return {}
         reader = self._building or EdgeBook(self._read(), self._changes)
         found = reader.dense_vectors(wanted.values())
-        return {hash: found[holder] for hash, holder in wanted.items()}
+        return {hash: tuple(found[holder]) for hash, holder in wanted.items()}
 
     def put(self, chunks: Sequence[IndexedChunk]) -> None:
         check_put(self._generations.book_id, self._fingerprint, chunks)

@@ -53,6 +53,10 @@ class OpenBooks:
             self._put(book_id, opened)
             return opened.book
 
+    def has(self, book_id: str) -> bool:
+        with self._lock:
+            return book_id in self._open
+
     def keep(self, generations: Generations, pointer: Pointer, book: EdgeBook) -> None:
         """What a writer of this process has just published: nobody has to open it again."""
         self._put(generations.book_id, Opened(generations.stamp(), generations.base_stamp(pointer), book))

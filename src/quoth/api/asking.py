@@ -17,11 +17,13 @@ from starlette.requests import ClientDisconnect
 from quoth.api.bodies import read_body
 from quoth.api.parts import owner_of, quoth_of
 from quoth.api.problems import path_of, problem, request_id_of, take_note
-from quoth.api.sse import Event, EventStream, disconnected
+from quoth.api.sse import Event, EventStream, disconnected, stopped
 from quoth.domain import Answer, AnswerEvent, Question
 from quoth.errors import QuothError
 from quoth.requests import ChatRequest
 from quoth.views import View, event_view
+
+PATIENCE = 10.0  # seconds: who has heard nothing by then is given the head of the response and heartbeats
 
 T = TypeVar("T")
 Asked = TypeVar("Asked", bound=ChatRequest)
@@ -53,12 +55,19 @@ async def streamed(
 ) -> Response:
     """`dress` makes the door's events of the pipeline's; `found` is its first one that tells of passages."""
     events = dress(quoth_of(request).conversations.ask(question))
-    opening = await while_there(request, until(found, events))
+    opening = asyncio.create_task(until(found, events))
+    try:
+        await while_there(request, asyncio.wait([opening], timeout=PATIENCE))
+    except BaseException:
+        await stopped(opening)
+        raise
 
     def explain(error: QuothError) -> View:
         take_note(error, request)
         return problem(error, request_id=request_id_of(request), instance=path_of(request))
 
+    if opening.done():
+        opening.result()  # or the fault that it met
     return EventStream(events, explain=explain, opening=opening, farewell=farewell)
 
 
@@ -81,7 +90,5 @@ async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
         if not working.done():
             raise ClientDisconnect
     finally:
-        for task in (working, leaving):
-            task.cancel()
-        await asyncio.wait((working, leaving))
+        await stopped(working, leaving)
     return working.result()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -46,10 +46,11 @@ class EventStream(Response):
         *,
         explain: Callable[[QuothError], Mapping[str, Any]],
         heartbeat: float = HEARTBEAT,
-        opening: Sequence[Event] = (),
+        opening: asyncio.Task[list[Event]] | None = None,
         farewell: bytes = b"",
     ) -> None:
-        """`opening`: events that were read already, sent first. `farewell` is sent as it is once all events are out."""
+        """`opening`: the first events, which somebody is reading or has read. `farewell` is sent as it is once all
+        events are out."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
@@ -70,9 +71,7 @@ class EventStream(Response):
             try:
                 await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for task in (writing, *others):
-                    task.cancel()
-                await asyncio.wait([writing, *others])
+                await stopped(writing, *others, *([self._opening] if self._opening else []))
             if not writing.cancelled():
                 writing.result()  # a fault leaves here
             else:
@@ -91,13 +90,12 @@ class EventStream(Response):
                     await self._send(send, block)
             gathering.result()
         finally:
-            gathering.cancel()
-            await asyncio.wait([gathering])
+            await stopped(gathering)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _gather(self) -> None:
         try:
-            for event in self._opening:
+            for event in await self._opening if self._opening else ():
                 await self._put(frame(*event))
             async for event in self._events:
                 await self._put(frame(*event))
@@ -127,6 +125,12 @@ class EventStream(Response):
     async def _send(self, send: Send, body: bytes) -> None:
         self._last_sent = asyncio.get_running_loop().time()
         await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+async def stopped(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
 async def disconnected(receive: Receive) -> None:

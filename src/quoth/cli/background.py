@@ -29,21 +29,28 @@ class Background:
 
     def do(self, work: Callable[[Quoth], Coroutine[Any, Any, T]]) -> T:
         """Wait for it here. Whatever interrupts the waiting stops the work, and is raised once that has ended."""
-        ended = threading.Event()
+        ended = threading.Lock()  # a bare one: Ctrl-C inside of an Event can leave that locked for ever
+        ended.acquire()
+        tasks: list[asyncio.Task[T]] = []
 
-        async def begin() -> asyncio.Task[T]:
-            task = asyncio.get_running_loop().create_task(work(self.quoth))
-            task.add_done_callback(lambda _: ended.set())
-            return task
+        def begin() -> None:
+            tasks.append(self.loop.create_task(work(self.quoth)))
+            tasks[0].add_done_callback(lambda _: ended.release())
 
-        task = asyncio.run_coroutine_threadsafe(begin(), self.loop).result()
+        def stop() -> None:
+            if tasks:
+                tasks[0].cancel()
+            else:  # Ctrl-C was quicker than the beginning
+                ended.release()
+
         try:
-            ended.wait()
+            self.loop.call_soon_threadsafe(begin)
+            ended.acquire()
         finally:
-            if not ended.is_set():
-                self.loop.call_soon_threadsafe(task.cancel)
-                ended.wait(GRACE)
-        return task.result()
+            if not tasks or not tasks[0].done():
+                self.loop.call_soon_threadsafe(stop)
+                ended.acquire(timeout=GRACE)
+        return tasks[0].result()
 
 
 @contextmanager
