@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -56,7 +56,7 @@ class Answered:
     async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
         return await self._once(f"chunks {ids}", lambda: self._index.chunks(book_id, ids))
 
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         return await self._once("vectors", lambda: self._index.dense_vectors(book_id, ids))
 
 
