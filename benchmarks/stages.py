@@ -33,7 +33,7 @@ class Answered:
 
     def __init__(self, index: ChunkIndex, embedder: Embedder) -> None:
         self._index, self._embedder = index, embedder
-        self.name, self.tokens = embedder.name, embedder.tokens
+        self.name, self.tokens, self.dimensions = embedder.name, embedder.tokens, embedder.dimensions
         self._known: dict[str, object] = {}
 
     async def _once(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
