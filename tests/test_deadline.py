@@ -41,14 +41,14 @@ async def test_it_can_be_put_off() -> None:
     with Deadline(soon(0.01)) as clock:
         clock.move(soon(60))
         with clock.running():
-            await asyncio.sleep(0.05)
+            assert await asyncio.sleep(0.05, "not rung") == "not rung"
 
 
 async def test_nothing_rings_once_it_is_left() -> None:
     with Deadline(soon(0.01)) as clock:
         pass
     with clock.running():
-        await asyncio.sleep(0.05)
+        assert await asyncio.sleep(0.05, "not rung") == "not rung"
 
 
 async def test_whoever_is_cancelled_by_somebody_else_stays_cancelled() -> None:
