@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx2
 import pytest
@@ -108,6 +109,9 @@ async def test_questions_at_once_over_http_are_kept_in_order_and_none_is_lost(tm
         assert len(doors.quoth.conversations._order) == 0
 
 
+FOLLOWING = {"query": ASKED, "session_id": SESSION}
+
+
 class Pausing(ScriptedModel):
     """Writes nothing before it is told to."""
 
@@ -122,40 +126,47 @@ class Pausing(ScriptedModel):
             yield event
 
 
-async def test_a_stream_that_has_to_wait_for_its_turn_begins_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(asking, "PATIENCE", 0.01)
-    model, body = Pausing(), {"query": ASKED, "session_id": SESSION}
-    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as address:
-        async with httpx2.AsyncClient(base_url=address, timeout=60) as client:
-            first = asyncio.create_task(client.post("/chat/stream", json=body))
-            await model.asked.wait()
-            async with client.stream("POST", "/chat/stream", json=body) as second:
-                assert (second.status_code, first.done()) == (200, False)
-                model.may_write.set()
-                assert frames((await second.aread()).decode())[-1][0] == "done"
-            assert frames((await first).text)[-1][0] == "done"
-        assert len((await doors.quoth.library.turns(SESSION))[0]) == 2
+class Behind(NamedTuple):
+    doors: Doors
+    client: httpx2.AsyncClient
+    model: Pausing
+    first: asyncio.Task[httpx2.Response]
 
 
-async def test_who_leaves_while_he_waits_for_his_turn_asks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+async def behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Behind]:
+    """A session in which somebody asks, and a door that soon gives the head of its response."""
     monkeypatch.setattr(asking, "PATIENCE", 0.01)
-    model, body = Pausing(), {"query": ASKED, "session_id": SESSION}
-    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as address:
-        async with httpx2.AsyncClient(base_url=address, timeout=60) as client:
-            first = asyncio.create_task(client.post("/chat/stream", json=body))
-            await model.asked.wait()
-            async with client.stream("POST", "/chat/stream", json=body):
-                assert doors.quoth.conversations._order.waiting(owner="", session_id=SESSION) == 1
-            async with asyncio.timeout(60):
-                while doors.quoth.conversations._order.waiting(owner="", session_id=SESSION):  # noqa: ASYNC110 - nobody is told
-                    await asyncio.sleep(0.01)
-            model.may_write.set()
-            assert frames((await first).text)[-1][0] == "done"
-        assert len((await doors.quoth.library.turns(SESSION))[0]) == 1
+    model = Pausing()
+    async with (
+        opened(tmp_path, model=model) as doors,
+        served(doors.quoth) as address,
+        httpx2.AsyncClient(base_url=address, timeout=60) as client,
+    ):
+        first = asyncio.create_task(client.post("/chat/stream", json=FOLLOWING))
+        await model.asked.wait()
+        yield Behind(doors, client, model, first)
+
+
+async def test_a_stream_that_has_to_wait_for_its_turn_begins_all_the_same(behind: Behind) -> None:
+    async with behind.client.stream("POST", "/chat/stream", json=FOLLOWING) as second:
+        assert (second.status_code, behind.first.done()) == (200, False)
+        behind.model.may_write.set()
+        assert frames((await second.aread()).decode())[-1][0] == "done"
+    assert frames((await behind.first).text)[-1][0] == "done"
+    assert len((await behind.doors.quoth.library.turns(SESSION))[0]) == 2
+
+
+async def test_who_leaves_while_he_waits_for_his_turn_asks_nothing(behind: Behind) -> None:
+    order = behind.doors.quoth.conversations._order
+    async with behind.client.stream("POST", "/chat/stream", json=FOLLOWING):
+        assert order.waiting(owner="", session_id=SESSION) == 1
+    async with asyncio.timeout(60):
+        while order.waiting(owner="", session_id=SESSION):  # noqa: ASYNC110 - nobody is told
+            await asyncio.sleep(0.01)
+    behind.model.may_write.set()
+    assert frames((await behind.first).text)[-1][0] == "done"
+    assert len((await behind.doors.quoth.library.turns(SESSION))[0]) == 1
 
 
 async def test_sessions_side_by_side_are_answered_side_by_side(tmp_path: Path) -> None:

@@ -104,13 +104,14 @@ async def test_one_that_gives_up_while_it_is_answered_takes_nobody_with_it(work:
     asked.close()
 
 
-async def test_an_error_belongs_to_who_caused_it(work: Work) -> None:
+async def test_an_error_belongs_to_who_caused_it(work: Work, caplog: pytest.LogCaptureFixture) -> None:
     asked = together(work)
     tasks = await waiting(asked, work, [1, 2, -1, 3])
     work.go_on.set()
     *answers, failed, last = await asyncio.gather(*tasks, return_exceptions=True)
     assert (answers, last) == ([2, 4], 6)
     assert isinstance(failed, ValueError)
+    assert "failed (ValueError); each is asked alone" in caplog.text
     asked.close()
 
 

@@ -8,12 +8,15 @@ alone is a batch of one, through the same code. Knows nothing of what is asked.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
+
+logger = logging.getLogger(__name__)
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -75,7 +78,8 @@ class Together(Generic[Q, A]):
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where it was asked
             if len(taken) == 1:
                 taken[0][1].set_exception(error)
-            else:
+            else:  # told, or a fault that only a batch has would never be seen; without words of a reader
+                logger.warning("%d asked together failed (%s); each is asked alone", len(taken), type(error).__name__)
                 for one in taken:
                     self._settle([one])
         else:
