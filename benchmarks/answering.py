@@ -34,16 +34,16 @@ from answering_parts import (
     heard,
     other_loop,
 )
-from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
-from quoth.answering import TOOLS
+from quoth.ask.find import Retriever
+from quoth.ask.model_turn import TOOLS
+from quoth.ask.prompts import numbered, opening
+from quoth.ask.request import ChatRequest
+from quoth.ask.tools import SearchBook
 from quoth.bootstrap import bootstrap
 from quoth.domain import Message, ModelText, ModelTurn
-from quoth.prompts import numbered, opening
-from quoth.requests import ChatRequest
-from quoth.retrieval import Retriever
+from quoth.models.openai import ModelOptions, OpenAIChat
 from quoth.settings import load_settings
 from quoth.testing.model_server import ModelServer, says
-from quoth.tools import SearchBook
 
 PACES = {"0 ms": 0.0, "20 ms": 0.02}
 READERS = 64

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quoth import terms
-from quoth.chunking import embedding_text, split, term_text
+from quoth.chunks.split import embedding_text, split, term_text
 from quoth.domain import Chunk, Page, TermWeights
 from quoth.ports import Embedder, TokenCounter
+from quoth.text import terms
 
 Floats = npt.NDArray[np.float32]
 
@@ -122,7 +122,7 @@ async def load_set(name: str, data: Path, embedder: Embedder, cache: Path) -> Ev
 
 
 async def load_sets(names: Sequence[str], data: Path, cache: Path) -> list[EvaluationSet]:
-    from quoth.adapters.minilm import MiniLMEmbedder
+    from quoth.models.minilm import MiniLMEmbedder
 
     embedder = MiniLMEmbedder()
     try:

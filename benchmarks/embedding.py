@@ -27,8 +27,8 @@ from typing import TypedDict
 
 import yaml
 
-from quoth.adapters.minilm import LIMIT, WordPieces, find_model_dir
-from quoth.adapters.together import usable_cores
+from quoth.batching import usable_cores
+from quoth.models.minilm import LIMIT, WordPieces, find_model_dir
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "examples" / "robotics-book" / "docs"
@@ -61,7 +61,7 @@ for line in sys.stdin:
 
 OURS = """
 import asyncio
-from quoth.adapters.minilm import MiniLMEmbedder
+from quoth.models.minilm import MiniLMEmbedder
 embedder, loop = MiniLMEmbedder(), asyncio.new_event_loop()
 def passages(texts): return loop.run_until_complete(embedder.embed_passages(texts))
 def query(text): return loop.run_until_complete(embedder.embed_query(text))

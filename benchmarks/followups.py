@@ -27,15 +27,15 @@ import numpy as np
 import yaml
 
 from corpora import LOADERS, Corpus, chunk_of, read_lines, vectors_of
-from quoth.adapters.minilm import MiniLMEmbedder
+from quoth.ask.follow_up import FollowUpOptions, rewrite
+from quoth.ask.request import Search
 from quoth.bootstrap import Quoth, bootstrap
-from quoth.domain import Exchange, Question, SearchQuery
+from quoth.domain import PastTurn, Question, SearchQuery
+from quoth.models.minilm import MiniLMEmbedder
 from quoth.ports import TokenCounter
-from quoth.questions import FollowUpOptions, rewrite
-from quoth.requests import Search
 from quoth.settings import load_settings
 from quoth.sources import open_source
-from quoth.terms import query_terms, term_ids
+from quoth.text.terms import query_terms, term_ids
 from searching import Searcher
 
 ROOT = Path(__file__).parent.parent
@@ -62,10 +62,10 @@ def normal(text: str) -> str:
     return " ".join("".join(char if char.isalnum() else " " for char in text.lower()).split())
 
 
-def exchanges(history: Sequence[str], searched: Mapping[int, str]) -> list[Exchange]:
+def exchanges(history: Sequence[str], searched: Mapping[int, str]) -> list[PastTurn]:
     pairs = zip(history[::2], history[1::2], strict=True)
     return [
-        Exchange(asked, "" if answered == NOTHING else answered, searched.get(at, ""))
+        PastTurn(asked, "" if answered == NOTHING else answered, searched.get(at, ""))
         for at, (asked, answered) in enumerate(pairs)
     ]
 
@@ -183,7 +183,7 @@ def strangers(data: Path, tokens: TokenCounter) -> dict[str, dict[str, float]]:
     for name in ("squad2_dev_half", "rust_book_quiz"):
         _, questions = LOADERS[name](data, tokens)
         pairs = list(pairwise(questions))
-        kept = [rewrite(then.text, [Exchange(first.text)]).text == then.text for first, then in pairs]
+        kept = [rewrite(then.text, [PastTurn(first.text)]).text == then.text for first, then in pairs]
         report[name] = {"left alone": round(float(np.mean(kept)), 4), "questions": len(kept)}
     return report
 

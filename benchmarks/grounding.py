@@ -23,17 +23,17 @@ from pathlib import Path
 import numpy as np
 
 from corpora import chunk_of
-from quoth.calibration import Logistic
-from quoth.claims import claims, is_claim
+from quoth.ask.calibration import Logistic
+from quoth.ask.check import check
+from quoth.ask.claims import claims, is_claim
+from quoth.ask.support import FEATURES, Source, fitted, measured, read, support
 from quoth.domain import Citation
 from quoth.evals import metrics
-from quoth.evals.fitting import Floats, Mask, fit_logistic
-from quoth.grounding import check
-from quoth.support import FEATURES, Source, fitted, measured, read, support
-from quoth.terms import TERMS_VERSION, content_terms, term_ids
+from quoth.evals.calibrate import Floats, Mask, fit_logistic
+from quoth.text.terms import TERMS_VERSION, content_terms, term_ids
 
 ROOT = Path(__file__).parent.parent
-TARGET = ROOT / "src" / "quoth" / "grounding.json"
+TARGET = ROOT / "src" / "quoth" / "ask" / "grounding.json"
 PAGE = ROOT / "docs" / "benchmarks" / "grounding"
 FALSELY_MARKED = 0.05  # the stated rate: at most this share of supported sentences may be marked
 AIM = 0.045  # on what is fitted on, so that answers to other questions keep to the stated rate

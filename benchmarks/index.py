@@ -32,13 +32,13 @@ from corpora import LOADERS, Floats, vectors_of
 from embedding import BOOK as SAMPLE
 from embedding import GOLDEN, REPORTS, machine
 from plot import chart
-from quoth.adapters.edge import EdgeIndex
-from quoth.adapters.minilm import MiniLMEmbedder
+from quoth.ask.find import Retriever
 from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
+from quoth.index.embedded import EdgeIndex
+from quoth.models.minilm import MiniLMEmbedder
 from quoth.ports import Embedder, TokenCounter
-from quoth.retrieval import Retriever
-from quoth.terms import passage_weights, query_weights
 from quoth.testing.embedder import FakeEmbedder
+from quoth.text.terms import passage_weights, query_weights
 
 DIMENSIONS = 384
 SIZES = (1_000, 10_000, 100_000)

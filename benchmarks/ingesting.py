@@ -59,7 +59,7 @@ class Ours:
     async def _ingest(self, folder: Path, name: str) -> None:
         from quoth.domain import IndexQuery
         from quoth.sources import open_source
-        from quoth.terms import query_weights
+        from quoth.text.terms import query_weights
 
         source = await asyncio.to_thread(open_source, str(folder), book_id=name)
         job = await self._quoth.ingest.run(source)
@@ -73,7 +73,7 @@ class Ours:
         return self._loop.run_until_complete(self._texts(name))
 
     async def _texts(self, name: str) -> list[str]:
-        from quoth.chunking import embedding_text
+        from quoth.chunks.split import embedding_text
 
         return [embedding_text(chunk) async for chunk in self._quoth.index.scan(name)]
 

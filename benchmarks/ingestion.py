@@ -38,7 +38,7 @@ from embedding import (
     stamped,
 )
 from ingestion_page import as_page
-from quoth.adapters.minilm import LIMIT, WordPieces, find_model_dir
+from quoth.models.minilm import LIMIT, WordPieces, find_model_dir
 from quoth.sources import open_source
 
 SAMPLE = ROOT / "examples" / "robotics-book"

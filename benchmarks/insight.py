@@ -17,14 +17,14 @@ from pathlib import Path
 
 from starlette.types import Message, Receive, Scope, Send
 
-from quoth.api import create_app
-from quoth.api.metrics import Metered, Metrics
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.domain import Done, Question
-from quoth.observing import Seen
+from quoth.insight.observers import Observation
+from quoth.insight.trace import trace_of
+from quoth.serve.app import create_app
+from quoth.serve.metrics import Metrics, MetricsMiddleware
 from quoth.settings import load_settings
 from quoth.sources import open_source
-from quoth.tracing import trace_of
 
 BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
 ASKED = "Which QoS setting keeps the last message for late subscribers?"
@@ -62,7 +62,7 @@ async def milliseconds_to_done(quoth: Quoth, number: int) -> list[float]:
 
 
 async def milliseconds_a_trace(quoth: Quoth) -> float:
-    seen: list[Seen] = []
+    seen: list[Observation] = []
     quoth.observers.watchers.append(seen.append)
     await milliseconds_to_done(quoth, 0)
     quoth.observers.watchers.remove(seen.append)
@@ -91,7 +91,7 @@ async def main() -> None:
                     await joined[name].ingest.run(open_source(BOOK, book_id="robots"))
             app = create_app(settings, quoth=joined["nothing"])
             app.state.quoth = joined["nothing"]
-            metered = Metered(bare, Metrics())
+            metered = MetricsMiddleware(bare, Metrics())
             found: dict[str, list[float]] = {}
             for number in range(ROUNDS):
                 found.setdefault("a request, bare, CPU µs", []).append(await microseconds_a_request(bare, app))

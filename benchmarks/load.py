@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import load_client
+from quoth.ask.request import ChatRequest
 from quoth.bootstrap import bootstrap
-from quoth.requests import ChatRequest
 from quoth.settings import load_settings
 from quoth.testing.model_server import ModelServer, says
 

@@ -22,13 +22,14 @@ from typing import NamedTuple, cast
 
 from markdown_it import MarkdownIt
 
-from quoth import chunking, cutting
-from quoth.adapters.minilm import MiniLMEmbedder
-from quoth.chunking import embedding_text, split
+from quoth.chunks import cut as cutting
+from quoth.chunks import split as chunking
+from quoth.chunks.split import embedding_text, split
 from quoth.domain import Chunk, Page
-from quoth.markdown import Block, leaves, parse
+from quoth.models.minilm import MiniLMEmbedder
 from quoth.ports import TokenCounter
 from quoth.sources import open_source
+from quoth.text.markdown import Block, leaves, parse
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "examples" / "robotics-book"

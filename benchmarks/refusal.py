@@ -29,20 +29,19 @@ import numpy as np
 
 from corpora import Asked, EvaluationSet, Floats, load_sets
 from embedding import REPORTS
-from quoth import terms
-from quoth.adapters.minilm import NAME as EMBEDDER
-from quoth.calibration import Calibration, Logistic, calibration_for
-from quoth.calibration import shipped as shipped_numbers
-from quoth.confidence import FITTED, features
+from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.calibration import shipped as shipped_numbers
+from quoth.ask.judge import FITTED, features
 from quoth.domain import Evidence
-from quoth.evals.calibrate import ANSWERABLE_REFUSED
-from quoth.evals.fitting import fit_logistic
+from quoth.evals.calibrate import ANSWERABLE_REFUSED, fit_logistic
 from quoth.evals.metrics import auroc, calibration_error, risk_coverage
 from quoth.evals.page import svg_curve
+from quoth.models.minilm import NAME as EMBEDDER
+from quoth.text import terms
 from searching import Mask, Searcher
 
 FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz")
-TARGET = Path(__file__).parent.parent / "src" / "quoth" / "calibration.json"
+TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "calibration.json"
 # In the other two sets a passage that is not labelled may answer all the same, so that taking the labelled ones out
 # does not always take the answer out.
 TRUST = {"squad2_dev_half": 3.0}

@@ -2,7 +2,7 @@
 
     python benchmarks/retrieval.py ../shared/data
 
-One configuration for all sets, the one that ships: `quoth.retrieval` itself searches (see searching.py). Of the
+One configuration for all sets, the one that ships: `quoth.ask.find` itself searches (see searching.py). Of the
 chunking evaluation the Markdown files are split by Quoth's own chunker, and the words that the set names as the answer
 are looked for among the characters of the best five. Writes docs/benchmarks/retrieval.json and .md.
 """
@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from corpora import Asked, EvaluationSet, load_sets
-from quoth import terms
 from quoth.domain import Chunk
+from quoth.text import terms
 from retrieval_page import as_page
 from searching import PlainBM25, Searcher, best, reciprocal_ranks
 from stages import stage_times

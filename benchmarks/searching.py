@@ -17,10 +17,10 @@ import numpy.typing as npt
 import Stemmer
 
 from corpora import Corpus, Floats
-from quoth.adapters.minilm import DIMENSIONS, NAME, MiniLMEmbedder
+from quoth.ask.find import Retriever
 from quoth.domain import Chunk, Evidence, Filters, IndexHit, IndexHits, IndexQuery, Vector
+from quoth.models.minilm import DIMENSIONS, NAME, MiniLMEmbedder
 from quoth.ports import ChunkIndex, Embedder, TokenCounter
-from quoth.retrieval import Retriever
 
 Mask = npt.NDArray[np.bool_]
 

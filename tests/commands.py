@@ -22,17 +22,18 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIG_DFL, SIGINT, SIGKILL, SIGTERM, default_int_handler, signal
+from typing import Any
 
 OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
 NUMBER = struct.Struct("i")
 LARGEST = 2**20
 # What commands import when they come to it. (Not onnxruntime: it starts threads, and those do not survive a fork.)
 EARLY = (
-    "alembic.command alembic.autogenerate numpy qdrant_edge sqlalchemy.dialects.sqlite tokenizers quoth.api"
-    " quoth.bootstrap quoth.cli quoth.ingest quoth.sources quoth.testing.embedder quoth.adapters.database"
-    " quoth.adapters.edge quoth.adapters.edge_draft quoth.adapters.edge_scan quoth.adapters.edge_shard"
-    " quoth.adapters.minilm quoth.adapters.openai_chat quoth.adapters.sql quoth.adapters.sqlite"
+    "alembic.command alembic.autogenerate numpy qdrant_edge sqlalchemy.dialects.sqlite tokenizers quoth.serve.app"
+    " quoth.bootstrap quoth.cli quoth.ingest quoth.sources quoth.testing.embedder quoth.store.database"
+    " quoth.index.embedded quoth.index.draft quoth.index.columns quoth.index.engine"
+    " quoth.models.minilm quoth.models.openai quoth.store.library quoth.store.sqlite"
 )
 
 
@@ -107,6 +108,23 @@ def quoth(
         return subprocess.CompletedProcess([*map(str, arguments)], code, said.read(), complained.read())
 
 
+BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
+Run = subprocess.CompletedProcess[str]
+
+
+def document(run: Run) -> Any:
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def one_line(run: Run) -> str:
+    """An error is one line that says what to do next, and never a traceback."""
+    (line,) = run.stderr.strip().splitlines()
+    assert line.startswith("quoth: ")
+    assert run.stdout == ""
+    return line
+
+
 @functools.cache
 def _maker() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -168,6 +186,9 @@ def _become(order: dict[str, object], standard: list[int]) -> None:
     if os.isatty(0):
         os.login_tty(0)
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # nobody has replaced it
+    # A test run in the background ignores Ctrl-C, and its children would too.
+    signal(SIGINT, default_int_handler)
+    signal(SIGTERM, SIG_DFL)
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent

@@ -18,14 +18,14 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import Mount
 
 from quoth import keys
-from quoth.api import create_app
-from quoth.api.jobs import Order
-from quoth.api.openai_schemas import OpenAIProblem
-from quoth.api.schemas import Problem
-from quoth.api.server import address_of, listen, server_for
+from quoth.ask.extract import ExtractiveOptions
 from quoth.bootstrap import Quoth, fingerprint_of
 from quoth.domain import Citation, Draft, Evidence, Scope
-from quoth.extractive import ExtractiveOptions
+from quoth.serve.app import create_app
+from quoth.serve.jobs import Order
+from quoth.serve.openai_shapes import OpenAIProblem
+from quoth.serve.server import address_of, listen, server_for
+from quoth.serve.shapes import Problem
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder

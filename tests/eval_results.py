@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from doors import ASKED, UNKNOWN
+from quoth.domain import Filters
+from quoth.evals.cases import Case, Label
 from quoth.evals.results import Result
+
+QUOTE = "Transient local durability keeps the last message for late subscribers."
+ANSWERABLE = Case("late", "answerable", ASKED, Label("topics.md", QUOTE), line=1)
+UNANSWERABLE = Case("cup", "unanswerable", UNKNOWN, None, line=2)
+SHUT_OUT = Case("out", "filtered", ASKED, None, line=3, filters=Filters(module="gazebo"))
+SELECTED = Case(
+    "sel", "selected_text", "What does volatile durability keep?", Label("", "Volatile durability keeps nothing."),
+    line=4, selected_text="Durability matters. Volatile durability keeps nothing.",
+)  # fmt: skip
 
 
 def result(id: str = "q", **fields: Any) -> Result:

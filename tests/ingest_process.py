@@ -10,9 +10,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from quoth.adapters.edge import EdgeIndex, EdgeOptions
-from quoth.adapters.edge_draft import DraftOptions
 from quoth.bootstrap import bootstrap
+from quoth.index.draft import DraftOptions
+from quoth.index.embedded import EdgeIndex, EdgeOptions
 from quoth.ingest import Ingest, IngestOptions
 from quoth.settings import load_settings
 from quoth.sources import open_source

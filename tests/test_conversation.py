@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from quoth.ask.request import Search
 from quoth.bootstrap import Quoth, bootstrap, fingerprint_of
 from quoth.domain import AnswerEvent, Delta, Done, Filters, Grounded, Retrieved, Sourced, Status, Turn
 from quoth.errors import IndexUnavailable, LibraryUnavailable
-from quoth.requests import Search
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from quoth.bootstrap import fingerprint_of
+from quoth.chunks.plan import FilePlan
 from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, PageRecord
 from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.ingest import Ingest, IngestOptions, Progress
-from quoth.planning import FilePlan
 from quoth.ports import ABANDONED
 from quoth.sources import BookSource, open_source
 from quoth.testing.embedder import FakeEmbedder

@@ -12,12 +12,12 @@ import pytest
 
 from contracts.library_contract import SESSION, a_turn
 from doors import ASKED, REFUSAL, Doors, check_problem, opened
-from quoth.adapters.database import Bounded
-from quoth.adapters.sql import SqlLibrary
-from quoth.adapters.sqlite import SqliteDatabase
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable, LibraryUnavailable
+from quoth.store.database import TimedDatabase
+from quoth.store.library import SqlLibrary
+from quoth.store.sqlite import SqliteDatabase
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.waiting import within
@@ -69,7 +69,7 @@ async def database(tmp_path: Path) -> SqliteDatabase:
 
 
 async def test_a_database_that_hangs_is_an_outage_in_its_time_and_heals(database: SqliteDatabase) -> None:
-    bounded = Bounded(database, 0.05)
+    bounded = TimedDatabase(database, 0.05)
     library = SqlLibrary(bounded, TickingClock().now)
     begun, let_go = threading.Event(), threading.Event()
 
@@ -92,7 +92,7 @@ async def test_a_database_that_hangs_is_an_outage_in_its_time_and_heals(database
 
 
 async def test_a_read_that_hangs_is_an_outage_too(database: SqliteDatabase) -> None:
-    bounded = Bounded(database, 0.05)
+    bounded = TimedDatabase(database, 0.05)
     let_go = threading.Event()
     with pytest.raises(LibraryUnavailable, match="did not answer"):
         await bounded.read(lambda connection: let_go.wait(30))
@@ -102,7 +102,7 @@ async def test_a_read_that_hangs_is_an_outage_too(database: SqliteDatabase) -> N
 
 async def test_a_reader_is_told_of_a_database_that_is_locked_for_long(tmp_path: Path) -> None:
     path = tmp_path / "quoth.db"
-    bounded = Bounded(SqliteDatabase(path), 30)
+    bounded = TimedDatabase(SqliteDatabase(path), 30)
     await bounded.open()
     async with opened(tmp_path, library=SqlLibrary(bounded, TickingClock().now)) as doors:
         bounded._seconds = 0.2

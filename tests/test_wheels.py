@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from quoth.adapters.minilm import MiniLMEmbedder
+from quoth.models.minilm import MiniLMEmbedder
 from sharing import Once
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -37,7 +37,7 @@ EMBED = (
     NO_NETWORK
     + """
 import asyncio, json, quoth
-from quoth.adapters.minilm import MiniLMEmbedder, find_model_dir
+from quoth.models.minilm import MiniLMEmbedder, find_model_dir
 vector = asyncio.run(MiniLMEmbedder().embed_query("A node is a process."))
 print(json.dumps({"quoth": quoth.__file__, "model": str(find_model_dir()), "vector": vector}))
 """
@@ -93,7 +93,7 @@ def test_there_are_two_wheels_and_the_code_wheel_is_small(wheels: dict[str, Path
 
 def test_the_code_wheel_carries_the_graph_and_its_licence(wheels: dict[str, Path]) -> None:
     names = zipfile.ZipFile(wheels["quoth"]).namelist()
-    assert {"quoth/adapters/minilm.onnx", "quoth/py.typed"} <= set(names)
+    assert {"quoth/models/minilm.onnx", "quoth/py.typed"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

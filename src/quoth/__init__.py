@@ -1,3 +1,5 @@
 """Quoth: ask a technical book and trust the reply."""
 
-__version__ = "0.1.0"
+from quoth.versions import __version__
+
+__all__ = ["__version__"]

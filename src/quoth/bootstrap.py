@@ -16,24 +16,24 @@ from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from quoth.answering import Answering, AnsweringOptions
-from quoth.confidence import FITTED, UNFITTED, ConfidenceOptions
+from quoth.ask.find import RetrievalOptions, Retriever
+from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
+from quoth.ask.model_turn import Answering, AnsweringOptions
+from quoth.ask.reply import ReplyOptions
+from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
-from quoth.observing import Observers, TraceOptions, Traces, log_answer
+from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
-from quoth.replying import ReplyOptions
-from quoth.retrieval import RetrievalOptions, Retriever
 from quoth.settings import Settings
-from quoth.spans import SILENT, Spans
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
-    from quoth.adapters.calibrations import CalibrationFiles
+    from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
     from quoth.sources import Documents, Web
-    from quoth.sources.visiting import Tell
+    from quoth.sources.visitor import Tell
 
 
 logger = logging.getLogger(__name__)
@@ -198,14 +198,14 @@ def _spans(settings: Settings) -> Spans:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
         logger.warning("spans are not sent: pip install 'quoth[telemetry]'")
         return SILENT
-    from quoth.adapters.telemetry import exporting_to
+    from quoth.insight.telemetry import exporting_to
 
     return exporting_to(settings.otel_endpoint)
 
 
 def documents() -> Documents | None:
     """What converts PDF, EPUB and DOCX, where the extra is installed."""
-    from quoth.adapters.markitdown import documents as converter
+    from quoth.models.documents import documents as converter
 
     return converter()
 
@@ -214,7 +214,7 @@ def documents() -> Documents | None:
 
 
 def _embedder(settings: Settings) -> Embedder:
-    from quoth.adapters.minilm import MiniLMEmbedder
+    from quoth.models.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir)
 
@@ -222,8 +222,8 @@ def _embedder(settings: Settings) -> Embedder:
 def workers_embedder(settings: Settings) -> Embedder:
     """For one of several workers on this machine: together they have as many threads as there are cores. One that
     takes them all for each query spends a quarter more on it, and the others wait."""
-    from quoth.adapters.minilm import MiniLMEmbedder
-    from quoth.adapters.together import usable_cores
+    from quoth.batching import usable_cores
+    from quoth.models.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir, threads=max(1, usable_cores() // settings.workers))
 
@@ -243,7 +243,7 @@ def _model(settings: Settings) -> ChatModel | None:
         key, base_url, name = settings.gemini_api_key, GEMINI, name or "gemini-2.5-flash"
         if key is None:
             return None
-    from quoth.adapters.openai_chat import ModelOptions, OpenAIChat
+    from quoth.models.openai import ModelOptions, OpenAIChat
 
     secret = key.get_secret_value() if key else ""
     return OpenAIChat(
@@ -258,7 +258,7 @@ def _model(settings: Settings) -> ChatModel | None:
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    from quoth.adapters.edge import EdgeIndex
+    from quoth.index.embedded import EdgeIndex
 
     return EdgeIndex(settings.data_dir, fingerprint)
 
@@ -272,8 +272,8 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
             "QDRANT_URL is set, but the client for Qdrant is not installed.",
             hint="Install it: pip install 'quoth[cluster]'. Without QDRANT_URL the index is in files.",
         )
-    from quoth.adapters.qdrant import QdrantIndex
-    from quoth.adapters.qdrant_server import QdrantOptions
+    from quoth.index.qdrant import QdrantIndex
+    from quoth.index.qdrant_client import QdrantOptions
 
     key = settings.qdrant_api_key
     options = QdrantOptions(
@@ -298,7 +298,7 @@ async def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 
 def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFiles:
-    from quoth.adapters.calibrations import CalibrationFiles
+    from quoth.index.calibrations import CalibrationFiles
 
     return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
@@ -308,7 +308,7 @@ def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
     from quoth.sources import CrawlOptions, Web
 
     def opened() -> AbstractAsyncContextManager[Fetcher]:
-        from quoth.adapters.fetching import FetchOptions, open_fetcher
+        from quoth.models.web import FetchOptions, open_fetcher
 
         return open_fetcher(FetchOptions(timeout=settings.crawl_timeout, allow_private=settings.allow_private))
 
@@ -323,7 +323,7 @@ def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
 
 async def _library(settings: Settings, clock: Clock) -> Library:
     def imported() -> Callable[..., Awaitable[Library]]:
-        from quoth.adapters.sql import open_library
+        from quoth.store.library import open_library
 
         return open_library
 
@@ -343,7 +343,7 @@ def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
             "A Redis is named (QUOTH_REDIS_URL), but its client is not installed.",
             hint="Install it: pip install 'quoth[redis]'.",
         )
-    from quoth.adapters.redis_limiter import RedisLimiter
+    from quoth.serve.limits import RedisLimiter
 
     return RedisLimiter(settings.redis_url or "", limit, window)
 
@@ -358,6 +358,6 @@ def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
             "The login of a site is half configured.",
             hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
         )
-    from quoth.adapters.jwt_tokens import JwtTokens, TokenOptions
+    from quoth.serve.tokens import JwtTokens, TokenOptions
 
     return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)

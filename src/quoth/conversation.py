@@ -14,18 +14,25 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
-from quoth import confidence, questions
-from quoth.answering import Answering
-from quoth.calibration import Calibration
-from quoth.confidence import ConfidenceOptions
+from quoth.ask import follow_up
+from quoth.ask import judge as judging
+from quoth.ask.calibration import Calibration
+from quoth.ask.find import Retriever
+from quoth.ask.follow_up import FollowUpOptions
+from quoth.ask.judge import ConfidenceOptions
+from quoth.ask.memory import Memory, SessionOrder
+from quoth.ask.model_turn import Answering
+from quoth.ask.reply import MayUseModel, Reply, Replying, ReplyOptions, SoFar
+from quoth.ask.request import MAX_TOP_K, Search
+from quoth.ask.selection import evidence_of_selection, judge_selection
 from quoth.domain import (
     Answer,
     AnswerEvent,
     Delta,
     Done,
     Evidence,
-    Exchange,
     Grounded,
+    PastTurn,
     Question,
     Retrieved,
     SearchQuery,
@@ -36,14 +43,7 @@ from quoth.domain import (
     Verdict,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ordering import SessionOrder
 from quoth.ports import ChunkIndex, Clock, Library
-from quoth.questions import FollowUpOptions
-from quoth.remembering import Memory
-from quoth.replying import MayUseModel, Reply, Replying, ReplyOptions, SoFar
-from quoth.requests import MAX_TOP_K, Search
-from quoth.retrieval import Retriever
-from quoth.selection import evidence_of_selection, judge_selection
 from quoth.waiting import within
 
 SUGGESTIONS = 3
@@ -131,7 +131,7 @@ class Conversations:
         evidence = await self._retriever.find(
             search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
         )
-        return evidence, confidence.judge(evidence, self._confidence(search.book_id))
+        return evidence, judging.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
         """The same answer as the stream's, without the stream. Nobody has read half of it, so a model that breaks off
@@ -195,18 +195,24 @@ class Conversations:
     async def _find(self, question: Question, history: Sequence[Turn]) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        query = await self._query(question, [questions.exchange_of(turn) for turn in history])
+        query = await self._query(question, [follow_up.exchange_of(turn) for turn in history])
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
-        return replace(found, told=query.told, heard=query.heard, rules=query.rules, carried=query.carried)
+        return replace(
+            found,
+            exclude_quotes=query.exclude_quotes,
+            previous_quotes=query.previous_quotes,
+            rules=query.rules,
+            carried=query.carried,
+        )
 
-    async def _query(self, question: Question, history: Sequence[Exchange]) -> SearchQuery:
+    async def _query(self, question: Question, history: Sequence[PastTurn]) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""
-        ids = questions.terms_for(question.query, history)
+        ids = follow_up.terms_for(question.query, history)
         async with self._in_time():
             rarity = await self._index.idf(question.book_id, ids) if ids else {}
-        return questions.rewrite(question.query, history, rarity, self._options.follow_ups)
+        return follow_up.rewrite(question.query, history, rarity, self._options.follow_ups)
 
     async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
         """The source that the question points at and what stands around it. The index is asked for them with all
@@ -219,7 +225,7 @@ class Conversations:
             if question.filters.parent_doc_id in (None, chunk.parent_doc_id):
                 page = replace(question.filters, parent_doc_id=chunk.parent_doc_id)
                 found = await self._retriever.find(query.text, book_id=question.book_id, filters=page, limit=MAX_TOP_K)
-                return questions.pinned_first(found, chunk, question.top_k)
+                return follow_up.pinned_first(found, chunk, question.top_k)
         return None
 
     def _in_time(self) -> AbstractAsyncContextManager[None]:
@@ -228,7 +234,7 @@ class Conversations:
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return confidence.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
+        return judging.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
 
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))

@@ -170,7 +170,7 @@ class Chunk:
     char_count: int
     markup: Markup = "markdown"  # of its page
     lead: str = ""
-    # Includes add to the text of a page what its file does not hold; `quoth.places` leads back to the file.
+    # Includes add to the text of a page what its file does not hold; `quoth.text.offsets` leads back to the file.
     shift: int = 0  # `start - shift` is the offset in the file, where the chunk does not begin inside an include
     line_shift: int = 0  # `line + line_shift` is the line in the text
     inserts: tuple[Insert, ...] = ()  # those that the chunk holds or is part of
@@ -440,8 +440,8 @@ class Evidence:
     total_found: int
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
-    told: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
-    heard: tuple[str, ...] = ()  # what he was quoted just before he asked on
+    exclude_quotes: tuple[str, ...] = ()  # what the reader was quoted already and asks to hear more than
+    previous_quotes: tuple[str, ...] = ()  # what he was quoted just before he asked on
     rules: tuple[str, ...] = ()  # why the query differs from the question's words
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
@@ -571,7 +571,7 @@ class CitedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class PastTurn:
     """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
 
     question: str
@@ -588,8 +588,8 @@ class SearchQuery:
     rules: tuple[str, ...] = ()  # what in the question points back; none: it stands alone
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     pinned: CitedSource | None = None  # the source that the question points at
-    told: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
-    heard: tuple[str, ...] = ()  # quotes of the answer that it follows
+    exclude_quotes: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+    previous_quotes: tuple[str, ...] = ()  # quotes of the answer that it follows
 
     @property
     def stands_alone(self) -> bool:
@@ -782,7 +782,7 @@ class Trace:
     session_id: str
     book_id: str
     created_at: datetime
-    record: Mapping[str, Any]  # JSON; `quoth.tracing` writes it
+    record: Mapping[str, Any]  # JSON; `quoth.insight.trace` writes it
 
 
 # --- who may ask -----------------------------------------------------------------------------------------------------

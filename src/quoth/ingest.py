@@ -17,7 +17,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from quoth.chunking import ChunkOptions, embedding_text, split, term_text
+from quoth.chunks.payload import payload_hash
+from quoth.chunks.plan import FilePlan, WantedChunk, plan_files, plan_page
+from quoth.chunks.split import ChunkOptions, embedding_text, split, term_text
 from quoth.domain import (
     Chunk,
     IndexedChunk,
@@ -31,10 +33,8 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import Conflict, QuothError, Unreadable
-from quoth.payload import payload_hash
-from quoth.planning import FilePlan, WantedChunk, plan_files, plan_page
 from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
-from quoth.terms import passage_weights
+from quoth.text.terms import passage_weights
 
 if TYPE_CHECKING:
     from quoth.sources import BookSource

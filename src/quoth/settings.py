@@ -32,7 +32,7 @@ from pydantic import (
 
 from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
-from quoth.setting_values import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
+from quoth.setting_types import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"

@@ -1,8 +1,11 @@
-"""The versions that make up the fingerprint of an index. They stand here so that asking need not load what splits.
+"""The version of Quoth, and those that make up the fingerprint of an index.
 
-Bump one with any change after which the same page would give other chunks, or the same text other terms: an index
-built before is then refused until it is built again.
+Bump CHUNKER_VERSION with any change after which the same page gives other chunks, and TERMS_VERSION when the same text
+gives other terms: an index built before is then refused until it is built again. They have a module of their own so
+that asking need not load what splits.
 """
+
+__version__ = "0.1.0"
 
 CHUNKER_VERSION = "5"
 TERMS_VERSION = "terms-1"

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from quoth.chunks.payload import payload_hash
 from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
 from quoth.errors import Conflict, IndexMismatch, InternalError, UnknownBook, WrongUsage
-from quoth.payload import payload_hash
 from quoth.ports import ChunkIndex
 
 OpenIndex = Callable[..., ChunkIndex]

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, indexed
-from quoth.adapters.edge import EdgeIndex, EdgeOptions
-from quoth.adapters.edge_draft import DraftOptions
 from quoth.domain import IndexedChunk
 from quoth.errors import QuothError
+from quoth.index.draft import DraftOptions
+from quoth.index.embedded import EdgeIndex, EdgeOptions
 from quoth.ports import ChunkIndex
 
 SHARED = 20

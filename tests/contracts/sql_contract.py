@@ -13,15 +13,15 @@ from datetime import datetime
 import pytest
 
 from contracts.library_contract import NOW, SESSION, LibraryContract, a_record, a_turn
-from quoth.adapters.sql import open_library
 from quoth.domain import Book, IngestJob
 from quoth.errors import Conflict, InternalError, NotFound
 from quoth.ports import Library
+from quoth.store.library import open_library
 
 WRITER = """
 import asyncio, sys
 from datetime import UTC, datetime
-from quoth.adapters.sql import open_library
+from quoth.store.library import open_library
 from quoth.domain import IngestJob, Turn
 from quoth.errors import Conflict
 

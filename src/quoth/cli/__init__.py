@@ -13,22 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import (
-    ask,
-    books,
-    chat,
-    config,
-    demo,
-    eval,
-    exchange,
-    explain,
-    ingest,
-    keys,
-    mcp,
-    migrate,
-    questions,
-    serve,
-)
+from quoth.cli import ask, books, chat, config, demo, eval, explain, ingest, keys, questions, serve, transfer
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
@@ -41,15 +26,13 @@ __all__ = [
     "config",
     "demo",
     "eval",
-    "exchange",
     "explain",
     "ingest",
     "keys",
     "main",
-    "mcp",
-    "migrate",
     "questions",
     "serve",
+    "transfer",
 ]
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C

@@ -1,24 +1,85 @@
-"""`quoth ask` and `quoth search`: the same pipelines as the HTTP doors; `--json` prints the very same bodies."""
+"""`quoth ask` and `quoth search`: the same pipelines as the HTTP doors; `--json` prints the very same bodies.
+
+On a terminal an answer appears while it is written: what is under way, the words as they come, then the sources. A pipe
+gets the finished answer (`output`).
+"""
 
 from __future__ import annotations
 
 import sys
 import uuid
+from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from quoth.ask.request import ChatRequest, SearchRequest, parse
 from quoth.bootstrap import Quoth
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.filters import takes_filters
-from quoth.cli.live import answered_live
-from quoth.cli.output import print_answer, print_passages
-from quoth.domain import Answer
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for, takes_filters
+from quoth.cli.output import decorated, harmless, print_answer, print_basis, print_passages, print_unsupported, styled
+from quoth.domain import Answer, AnswerEvent, Delta, Done, Question, Status
 from quoth.errors import Unreadable
-from quoth.requests import ChatRequest, SearchRequest, parse
+from quoth.serve.views import answer_view, search_view
 from quoth.settings import Settings
-from quoth.views import answer_view, search_view
+
+# --- an answer while it is written -----------------------------------------------------------------------------------
+
+
+UNDER_WAY = {"retrieving": "searching the book …", "generating": "answering …"}
+CLEAR_LINE = "\r\x1b[2K"
+
+
+async def answered_live(quoth: Quoth, question: Question) -> Answer:
+    """Ask and show. Whoever stops it finds the terminal at the beginning of a line, in no colour."""
+    screen = Screen()
+    try:
+        async with aclosing(quoth.conversations.ask(question)) as events:
+            async for event in events:
+                screen.take(event)
+                if isinstance(event, Done):
+                    return event.answer
+    finally:
+        screen.leave()
+    raise AssertionError("the stream of an answer ends with Done")
+
+
+class Screen:
+    def __init__(self) -> None:
+        self._note = False  # that something is under way stands on the line
+        self._open = False  # the line has words on it
+        self._spoke = False
+
+    def take(self, event: AnswerEvent) -> None:
+        if isinstance(event, Status) and decorated():
+            self._write(styled(UNDER_WAY[event.stage], dim=True))
+            self._note = True
+        elif isinstance(event, Delta) and event.text:
+            self._write(harmless(event.text))
+            self._spoke, self._open = True, not event.text.endswith("\n")
+        elif isinstance(event, Done):
+            self.leave()
+            self._close(event.answer)
+
+    def leave(self) -> None:
+        self._write("\n" if self._open else "")
+        self._open = False
+
+    def _close(self, answer: Answer) -> None:
+        if answer.fallback_message:
+            sys.stdout.write(("\n" if self._spoke else "") + styled(answer.fallback_message, fg="yellow") + "\n")
+        print_unsupported(answer.grounding)
+        print_basis(answer)
+        sys.stdout.flush()
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(f"{CLEAR_LINE if self._note else ''}{text}")
+        sys.stdout.flush()
+        self._note = False
+
+
+# --- the commands ----------------------------------------------------------------------------------------------------
+
 
 TopK = Annotated[int | None, typer.Option("--top-k", "-k", help="Passages to read, 1 to 20.", show_default="5")]
 Selection = Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")]

@@ -10,7 +10,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Book, IndexStatus
 from quoth.errors import UnknownBook
-from quoth.views import book_view, job_view
+from quoth.serve.views import book_view, job_view
 
 
 async def _status(quoth: Quoth, book: Book) -> IndexStatus | None:

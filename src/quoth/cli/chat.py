@@ -20,18 +20,16 @@ from typing import Any, NoReturn
 
 import typer
 
+from quoth.ask.request import ChatRequest, parse
 from quoth.bootstrap import Quoth
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, report, settings_for
-from quoth.cli.ask import Selection, SessionId, TopK, given, print_stages, read_selection
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, report, settings_for, takes_filters
+from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, read_selection
 from quoth.cli.background import Background, background
-from quoth.cli.filters import takes_filters
-from quoth.cli.live import answered_live
 from quoth.cli.output import decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
 from quoth.errors import QuothError, SessionNotFound
-from quoth.requests import ChatRequest, parse
+from quoth.serve.views import View, answer_view
 from quoth.settings import Settings
-from quoth.views import View, answer_view
 
 LEAVING = frozenset(("quit", "exit", "q"))
 HISTORY = "chat_history"  # in the data directory

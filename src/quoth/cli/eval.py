@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quoth import __version__
+from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
-from quoth.calibration import calibration_for
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Book
 from quoth.errors import WrongUsage
-from quoth.views import timestamp
+from quoth.serve.views import timestamp
+from quoth.versions import __version__
 
 if TYPE_CHECKING:
     from quoth.evals.calibrate import Refit
     from quoth.evals.cases import GoldenSet
     from quoth.evals.report import Document
-    from quoth.evals.runner import Run, Tell
+    from quoth.evals.run import Run, Tell
 
 # What measures is imported where it is used: asking needs neither numpy nor tables.
 
@@ -105,7 +105,7 @@ def evaluate(
 
 
 async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, tell: Tell) -> Run:
-    from quoth.evals.runner import Runner, RunOptions
+    from quoth.evals.run import Runner, RunOptions
 
     options = RunOptions(top_k=quoth.settings.top_k, concurrency=concurrency)
     runner = Runner(quoth.conversations, quoth.index, quoth.library, book_id=book.book_id, options=options)

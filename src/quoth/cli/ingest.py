@@ -19,12 +19,12 @@ from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, 
 from quoth.cli.output import print_job, print_notices, print_plan, summary
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
+from quoth.serve.views import job_view, plan_view
 from quoth.settings import Settings
-from quoth.views import job_view, plan_view
 
 if TYPE_CHECKING:
+    from quoth.chunks.plan import FilePlan
     from quoth.ingest import Planned, Progress, Tell
-    from quoth.planning import FilePlan
     from quoth.sources import BookSource
 
 

@@ -14,7 +14,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Key
 from quoth.errors import WrongUsage
-from quoth.views import key_view
+from quoth.serve.views import key_view
 
 commands = typer.Typer(
     help="Make, list and revoke the keys of a server.",

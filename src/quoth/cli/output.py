@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from quoth.domain import Answer, Grounding, IngestJob, Notice, Passage
-from quoth.views import citation_view, plan_view, snippet
+from quoth.serve.views import citation_view, plan_view, snippet
 
 if TYPE_CHECKING:
-    from quoth.planning import FilePlan
+    from quoth.chunks.plan import FilePlan
 
 QUOTE_WIDTH = 96
 NOTICES_SHOWN = 20

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.recording import together
-from quoth.views import recorded_view
+from quoth.serve.views import recorded_view
 
 OFF = "Questions are not recorded. To record refused and low-confidence ones, redacted: QUOTH_RECORD_QUESTIONS=true"
 

@@ -1,13 +1,14 @@
-"""`quoth serve`: the page and the HTTP doors on one port."""
+"""`quoth serve`: the page and the HTTP doors on one port. `quoth mcp`: the books for a coding agent, over stdio."""
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
 
 from quoth.bootstrap import Quoth
-from quoth.cli.app import DataDir, Verbose, app, run, settings_for
+from quoth.cli.app import BookId, DataDir, Verbose, app, run, settings_for
 from quoth.errors import BadConfiguration
 from quoth.settings import Settings
 
@@ -45,6 +46,25 @@ def serve(
             f"{settings.host} can be reached from other machines and no key is required.",
             hint="Make one: `quoth keys create --name me --scope admin`; or listen on 127.0.0.1, or say --allow-open.",
         )
-    from quoth.api.server import serve_forever  # brings FastAPI and uvicorn along
+    from quoth.serve.server import serve_forever  # brings FastAPI and uvicorn along
 
     serve_forever(settings)
+
+
+@app.command(epilog="Example: quoth mcp --book my-book   An agent: claude mcp add my-book -- quoth mcp --book my-book")
+def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False) -> None:
+    """Serve coding agents (Model Context Protocol) on standard input and output; `quoth serve` does at /mcp."""
+    settings = settings_for(data_dir=data_dir, verbose=verbose, book=book)
+
+    async def work(quoth: Quoth) -> None:
+        from mcp.server.stdio import stdio_server
+
+        from quoth.serve.mcp_tools import Agents
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # a thread waits for input and cannot be told to stop
+        server = Agents(lambda request: quoth).server()
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    run(settings, work)

@@ -19,7 +19,7 @@ from quoth.domain import IngestJob
 from quoth.errors import Conflict, Outage, QuothError, Unreadable
 
 if TYPE_CHECKING:
-    from quoth.planning import FilePlan
+    from quoth.chunks.plan import FilePlan
     from quoth.sources import BookSource
     from quoth.sources.watching import Look
 

@@ -1,9 +1,10 @@
-"""Outcomes → a judge fitted to the book, if it is a better one (`quoth eval --calibrate`). Pure.
+"""Fits the judge's logistic model, and decides whether a book's own fit is better than the shipped one.
 
-Every figure comes from questions that the fit has not seen: the questions are dealt into five parts, all about one page
-into the same part, and each part is judged by a model fitted on the other four. Only when those held-out judgements
-beat the shipped model's on the same questions, by more than their standard error, is the model fitted on everything
-worth writing. Features are those that `quoth.confidence` names; nothing here knows one of them.
+Shared by `quoth eval --calibrate` and benchmarks/refusal.py. Every figure comes from questions that the fit has not
+seen: the questions are dealt into five parts, all about one page into the same part, and each part is judged by a model
+fitted on the other four. The model fitted on everything is worth writing only when those held-out judgements beat the
+shipped model's on the same questions by more than their standard error. Features are those that `quoth.ask.judge`
+names; this module knows none of them. Pure.
 """
 
 from __future__ import annotations
@@ -14,13 +15,62 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 
-from quoth.calibration import Calibration, Logistic, calibration_for
-from quoth.confidence import FITTED, UNFITTED, features
+from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.judge import FITTED, UNFITTED, features
 from quoth.errors import WrongUsage
-from quoth.evals.fitting import fit_logistic
 from quoth.evals.metrics import Point, area_under, auroc, calibration_error, mean, quantile, risk_coverage
-from quoth.evals.runner import Outcome
+from quoth.evals.run import Outcome
+
+# --- fitting ---------------------------------------------------------------------------------------------------------
+
+
+Floats = npt.NDArray[np.floating]
+Mask = npt.NDArray[np.bool_]
+ROUNDS = 50
+
+
+def fit_logistic(
+    names: Sequence[str], rows: Floats, labels: Mask, weights: Floats, ridge: float = 1.0, prior: Logistic | None = None
+) -> Logistic:
+    """Newton's method on standardised features; the weights that leave are those of the raw ones."""
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-9
+    matrix = np.hstack([np.ones((len(rows), 1)), (rows - mean) / deviation]).astype(np.float64)
+    scale = weights.astype(np.float64) * len(rows) / weights.sum()
+    penalty = np.diag([0.0] + [ridge] * rows.shape[1])
+    target = np.zeros(matrix.shape[1])
+    if prior is not None:
+        before = np.array([prior.weights.get(name, 0.0) for name in names])
+        target = np.concatenate([[prior.bias + float((before * mean).sum())], before * deviation])
+
+    def cost(beta: Floats) -> float:
+        logits = matrix @ beta
+        pull = beta - target
+        return float((scale * (np.logaddexp(0, logits) - labels * logits)).sum() + pull @ penalty @ pull / 2)
+
+    # From nothing, not from the prior: where that is far off it is certain of everything, and a step from there leads
+    # anywhere. A step that makes things worse is halved.
+    beta = np.zeros(matrix.shape[1])
+    for _ in range(ROUNDS):
+        chance = 1 / (1 + np.exp(-np.clip(matrix @ beta, -30, 30)))
+        gradient = matrix.T @ (scale * (labels - chance)) - penalty @ (beta - target)
+        curvature = (matrix * (scale * chance * (1 - chance))[:, None]).T @ matrix + penalty
+        step = np.linalg.solve(curvature + 1e-9 * np.eye(len(beta)), gradient)
+        while cost(beta + step) > cost(beta) + 1e-12 and np.abs(step).max() > 1e-8:
+            step = step / 2
+        beta = beta + step
+        if np.abs(step).max() < 1e-8:
+            break
+    raw = beta[1:] / deviation
+    return Logistic(
+        round(float(beta[0] - (raw * mean).sum()), 4),
+        {name: round(float(weight), 4) for name, weight in zip(names, raw, strict=True)},
+    )
+
+
+# --- a book of its own -----------------------------------------------------------------------------------------------
+
 
 FOLDS = 5
 LEAST_HELD, LEAST_NOT_HELD = 30, 20  # questions of either sort; below that a fit says more about chance than the book

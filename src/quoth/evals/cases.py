@@ -17,9 +17,9 @@ from typing import Any, Literal, cast, get_args
 
 import yaml
 
+from quoth.ask.request import ChatRequest, parse
 from quoth.domain import Filters
 from quoth.errors import WrongUsage
-from quoth.requests import ChatRequest, parse
 
 Kind = Literal["answerable", "unanswerable", "filtered", "selected_text", "follow_up"]
 Subject = Literal["", "absent", "near"]  # of what must be refused; "": nobody said

@@ -27,7 +27,7 @@ from quoth.evals.metrics import (
     parts,
 )
 from quoth.evals.results import Result, from_record, to_record
-from quoth.evals.runner import Run
+from quoth.evals.run import Run
 
 Document = dict[str, Any]
 COVERAGES = tuple(step / 10 for step in range(1, 11))

@@ -15,20 +15,19 @@ from quoth.domain import Book, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
+from quoth.sources.files import existing_folder, folders
 from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.includes import Includes
-from quoth.sources.jupyterbook import find_jupyter_book
 from quoth.sources.mdbook import MdBookRules, find_mdbook
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
-from quoth.sources.rstincludes import sphinx_includes
+from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.sphinx import SphinxRules
-from quoth.sources.sphinxconf import find_sphinx
-from quoth.sources.visiting import CrawlOptions, Web
-from quoth.sources.walking import existing_folder, folders
-from quoth.sources.weburls import is_url
+from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
+from quoth.sources.urls import is_url
+from quoth.sources.visitor import CrawlOptions, Web
 
 __all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
 
@@ -74,7 +73,7 @@ def open_source(
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
-        from quoth.sources.sitemap import SitemapSource
+        from quoth.sources.site import SitemapSource
 
         return SitemapSource(str(path), web, book_id=book_id, base_url=base_url, title=title)
     root = existing_folder(Path(path))

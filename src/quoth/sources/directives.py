@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from quoth.plaintext import IMPORT
+from quoth.sources.files import front_matter
 from quoth.sources.includes import Dialect, Directive, first_existing
-from quoth.sources.reading import front_matter
+from quoth.text.plain import IMPORT
 
 # --- mdBook --------------------------------------------------------------------------------------------------------
 

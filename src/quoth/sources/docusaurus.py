@@ -20,9 +20,8 @@ from urllib.parse import quote
 import yaml
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.reading import FrontMatter
-from quoth.sources.walking import walk
 
 SUFFIXES = frozenset((".md", ".mdx"))
 CONFIGS = tuple(f"docusaurus.config.{ending}" for ending in ("ts", "js", "mjs", "cjs", "mts", "cts"))

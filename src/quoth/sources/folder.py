@@ -18,11 +18,11 @@ from typing import Protocol
 
 from quoth.domain import AnchorRule, Book, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.markdown import first_heading
+from quoth.sources.files import FrontMatter, decode, front_matter, read_bytes
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
+from quoth.sources.front_matter import Field, Place, grading, place, used_fields
 from quoth.sources.includes import Expanded, Includes
-from quoth.sources.metadata import Field, Place, grading, place, used_fields
-from quoth.sources.reading import FrontMatter, decode, front_matter, read_bytes
+from quoth.text.markdown import first_heading
 
 # Bump when a page would be read otherwise than before, so that unchanged files are read again.
 READER_VERSION = "4"

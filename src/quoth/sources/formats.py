@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from quoth.domain import AnchorRule, Markup
+from quoth.sources.html import decode_html, page_from_html
 from quoth.sources.notebooks import notebook_text
-from quoth.sources.webpage import decode_html, page_from_html
 
 HTML = frozenset((".html", ".htm", ".xhtml"))
 NOTEBOOKS = frozenset((".ipynb",))

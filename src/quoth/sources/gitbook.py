@@ -15,13 +15,11 @@ from urllib.parse import quote
 import yaml
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.mdbook import unwritten
-from quoth.sources.metadata import Place
+from quoth.sources.front_matter import Place
+from quoth.sources.mdbook import Entry, read_summary, unwritten
 from quoth.sources.plain import label_of
-from quoth.sources.reading import FrontMatter
-from quoth.sources.summary import Entry, read_summary
-from quoth.sources.walking import walk
 
 SUFFIXES = frozenset((".md", ".markdown"))
 CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from quoth.domain import Insert, Notice
 from quoth.errors import Unreadable
-from quoth.sources.reading import decode
+from quoth.sources.files import decode
 
 MAX_DEPTH = 10  # as mdBook has it
 MAX_CHARACTERS = 4_000_000  # that includes may add to one page

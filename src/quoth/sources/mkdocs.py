@@ -17,9 +17,8 @@ from urllib.parse import quote
 import yaml
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.reading import FrontMatter
-from quoth.sources.walking import walk
 
 SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
 CONFIGS = ("mkdocs.yml", "mkdocs.yaml")

@@ -14,10 +14,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.formats import CONVERTED, HTML
-from quoth.sources.reading import FrontMatter
-from quoth.sources.walking import walk
 
 SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | CONVERTED
 # Folders whose HTML is built or is a part of pages.

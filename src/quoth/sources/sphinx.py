@@ -3,7 +3,7 @@
 A page is a file with a source suffix that no exclude pattern matches; `:orphan:` pages are pages. Its URL is its path
 with `.html` (or as a folder, where `.readthedocs.yaml` names the builder `dirhtml`) below `--base-url` or
 `html_baseurl`. Its trail is the chain of toctrees that leads to it, captions included. What autodoc would write from
-the project's code is not read: that code would have to run. `quoth.sources.sphinxconf` reads conf.py.
+the project's code is not read: that code would have to run. `quoth.sources.sphinx_conf` reads conf.py.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from posixpath import join, normpath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.markdown import first_heading, leaves, parse
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.reading import FrontMatter
-from quoth.sources.sphinxconf import SphinxProject, Toctree
-from quoth.sources.walking import walk
+from quoth.sources.sphinx_conf import SphinxProject, Toctree
+from quoth.text.markdown import first_heading, leaves, parse
 
 _TOCTREE = re.compile(r"\s*(?:\.\.[ \t]+toctree::|[`~:]{3,}\{toctree\})[^\n]*\n")
 _TITLED = re.compile(r"(.*?)\s*<([^<>]+)>$", re.S)

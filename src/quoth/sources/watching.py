@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quoth.ports import Clock
-from quoth.sources.walking import IGNORED
+from quoth.sources.files import IGNORED
 
 Look = Mapping[str, tuple[int, int, int]]
 

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, passes, payload_hash
 from quoth.domain import (
     Chunk,
     Filters,
@@ -27,7 +28,6 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import Conflict, QuothError, UnknownBook
-from quoth.payload import check_book_id, check_dimensions, check_fingerprint, check_put, passes, payload_hash
 
 TEST_FINGERPRINT = Fingerprint(embedder="test", dimensions=4, chunker="test-1", terms="test-1")
 

@@ -1,1 +1,0 @@
-"""One file for each foreign library; nothing else imports that library."""

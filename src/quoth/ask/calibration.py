@@ -1,0 +1,76 @@
+"""The numbers that turn raw scores into probabilities, fitted once for each embedder and shipped as plain JSON.
+
+Read by retrieval (how likely is this passage relevant?) and by confidence (how likely do these passages hold the
+answer?). benchmarks/refusal.py fits them and writes calibration.json with its provenance. An embedder that is not in
+the file has no numbers: both stages then follow a conservative rule of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """probability = 1 / (1 + exp(-(bias + sum of weight * feature)))"""
+
+    bias: float
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def logit(self, features: Mapping[str, float]) -> float:
+        return self.bias + sum(weight * features[name] for name, weight in self.weights.items())
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        return sigmoid(self.logit(features))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    similarity: Logistic  # of one passage
+    judge: Logistic  # of the evidence
+    threshold: float  # refuse below: chosen for the risk stated in the file
+    medium: float
+    high: float
+
+
+def sigmoid(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, logit))))
+
+
+def calibration_for(embedder: str) -> Calibration | None:
+    return shipped().get(embedder)
+
+
+@cache
+def shipped() -> Mapping[str, Calibration]:
+    text = files("quoth.ask").joinpath("calibration.json").read_text(encoding="utf-8")
+    return {name: _read(entry) for name, entry in json.loads(text)["embedders"].items()}
+
+
+def _read(entry: Mapping[str, Mapping[str, float | Mapping[str, float]]]) -> Calibration:
+    levels = entry["levels"]
+    return Calibration(
+        similarity=_logistic(entry["similarity"]),
+        judge=_logistic(entry["judge"]),
+        threshold=_number(levels["low"]),
+        medium=_number(levels["medium"]),
+        high=_number(levels["high"]),
+    )
+
+
+def _logistic(entry: Mapping[str, float | Mapping[str, float]]) -> Logistic:
+    weights = entry["weights"]
+    if not isinstance(weights, Mapping):
+        raise TypeError("calibration.json: weights must be an object")
+    return Logistic(bias=_number(entry["bias"]), weights=dict(weights))
+
+
+def _number(value: float | Mapping[str, float]) -> float:
+    if isinstance(value, Mapping):
+        raise TypeError("calibration.json: a number was expected")
+    return float(value)

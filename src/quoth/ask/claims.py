@@ -1,0 +1,110 @@
+"""The text of an answer → what it claims, sentence by sentence, and which markers each claim carries.
+
+In: Markdown with `[n]` markers. Out: `Claim`s that together own every character of the text: prose sentences, list
+items, table rows, code blocks, and whatever else a model may write (raw HTML, comments), for nothing may slip through
+unchecked. Headings are labels, not claims, unless they are as long as sentences. Knows nothing of sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from quoth.text.markers import markers, without_markers
+from quoth.text.sentences import Kind, Sentence, sentences
+
+LONGEST_HEADING = 8  # words
+_LIST_MARK = re.compile(r"(?:^|(?<=\n))[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?\Z")
+_PARTED = re.compile(r"\n[ \t>]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    begin: int  # the text from here to the next claim's beginning belongs to this one: list mark, markers, space behind
+    text: str  # as written, markers included
+    words: str  # without markers
+    numbers: tuple[int, ...]  # of its own markers
+    leans: tuple[int, ...]  # without own ones: those of the next marked sentence of its paragraph, else the one before
+    kind: Kind
+    paragraph: int
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        return self.numbers or self.leans
+
+
+def claims(text: str) -> list[Claim]:
+    """Headings are among them, as owners of their text; `is_claim` tells them apart."""
+    found: list[Claim] = []
+    end = paragraph = 0
+    for unit in _units(text):
+        paragraph += bool(_PARTED.search(text, end, unit.start)) or unit.kind == "heading"
+        claim = _claim(text, unit, paragraph, _begin(text, end, unit.start) if found else 0)
+        end = unit.end
+        if claim.words or not found:
+            found.append(claim)
+        else:
+            _mark_block_before(found, claim.numbers)
+    return _leaning([claim for claim in found if claim.words])
+
+
+def is_claim(claim: Claim) -> bool:
+    return claim.kind != "heading"
+
+
+def _units(text: str) -> Iterator[Sentence]:
+    """The sentences, and between them what only carries markup in a book but may carry a claim in an answer."""
+    end = 0
+    for unit in (*sentences(text), Sentence(len(text), len(text), "prose")):
+        gap = _LIST_MARK.sub("", text[end : unit.start])
+        if any(char.isalnum() for char in gap):
+            left = end + len(gap) - len(gap.lstrip())
+            yield Sentence(left, end + len(gap.rstrip()), "prose")
+        if unit.start < unit.end:
+            long = unit.kind == "heading" and len(text[unit.start : unit.end].split()) > LONGEST_HEADING
+            yield replace(unit, kind="prose") if long else unit
+        end = unit.end
+
+
+def _begin(text: str, end: int, start: int) -> int:
+    """White space belongs to the sentence before it, a list mark to the one behind it."""
+    gap = text[end:start]
+    return end + len(gap) - len(gap.lstrip())
+
+
+def _claim(text: str, unit: Sentence, paragraph: int, begin: int) -> Claim:
+    body = text[unit.start : unit.end]
+    if unit.kind == "code":
+        return Claim(begin, body, body, (), (), "code", paragraph)
+    found = markers(body)
+    numbers = tuple(dict.fromkeys(number for marker in found for number in marker.numbers))
+    words = without_markers(body, found)
+    words = words if any(char.isalnum() for char in words) else ""
+    return Claim(begin, body, words, numbers, (), unit.kind, paragraph)
+
+
+def _mark_block_before(found: list[Claim], numbers: tuple[int, ...]) -> None:
+    """Markers alone on a line belong to the code block, the table or the sentence above them."""
+    table = ("row", "header")
+    kinds = table if found[-1].kind in table else (found[-1].kind,)
+    for position in range(len(found) - 1, -1, -1):
+        if found[position].kind not in kinds:
+            break
+        found[position] = replace(found[position], numbers=(*found[position].numbers, *numbers))
+        if kinds != table:
+            break
+
+
+def _leaning(found: Sequence[Claim]) -> list[Claim]:
+    leaning: list[Claim] = []
+    for position, claim in enumerate(found):
+        leans: tuple[int, ...] = ()
+        if not claim.numbers:
+            later = (other.numbers for other in found[position + 1 :] if other.paragraph == claim.paragraph)
+            before = [other.sources for other in leaning if other.paragraph == claim.paragraph]
+            leans = next((numbers for numbers in later if numbers), before[-1] if before else ())
+            if not leans and claim.kind == "code" and leaning:
+                leans = leaning[-1].sources
+        leaning.append(replace(claim, leans=leans))
+    return leaning

@@ -1,0 +1,254 @@
+"""Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
+
+Comes in: the text to search, the book, the filters. Goes out: passages best first, each with a similarity that is a
+probability (0.5: as likely relevant as not), and what the judge needs to know of the question's words. How scores are
+put together is `quoth.ask.fuse`'s; what to make of the evidence is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.fuse import (
+    FusionOptions,
+    Scored,
+    ceiling,
+    completed,
+    fuse,
+    scale_of,
+    weighed,
+    with_agreement,
+    with_pairs,
+)
+from quoth.ask.spans import SILENT, Spans
+from quoth.domain import (
+    Candidate,
+    Chunk,
+    Evidence,
+    Filters,
+    IndexHit,
+    IndexQuery,
+    Passage,
+    QueryTerm,
+    TermWeights,
+    Vector,
+)
+from quoth.errors import IndexUnavailable
+from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
+from quoth.waiting import within
+
+ATTEMPTS = 3  # where a book is published between finding and reading
+HEADS = 10  # of each rank list that a trace shows
+LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    depth: int = 50  # of each list
+    fusion: FusionOptions = FusionOptions()
+    seconds: float = 10.0  # how long the index is waited for
+
+
+# For an embedder without fitted numbers. The best cosine of a list then counts as 1 however far it is, so the words
+# have to make up half of the score before a passage is as likely relevant as not.
+UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query, taken apart."""
+
+    readable: str  # as much of it as the embedder reads
+    sparse: TermWeights
+    words: list[ContentTerm]
+    pairs: list[Pair]
+
+    @property
+    def term_ids(self) -> list[int]:
+        parts = (part for word in self.words for part in word.parts)
+        return sorted({*self.sparse.ids, *parts, *(term for pair in self.pairs for term in pair.ids)})
+
+
+def prepare(query: str, tokens: TokenCounter) -> Prepared:
+    readable = cut_to_limit(query, tokens)
+    return Prepared(readable, query_weights(query), query_terms(query), query_pairs(readable))
+
+
+class _Vanished(Exception):
+    """A chunk that was found is not there any more."""
+
+
+class Retriever:
+    def __init__(
+        self,
+        index: ChunkIndex,
+        embedder: Embedder,
+        options: RetrievalOptions = RetrievalOptions(),
+        spans: Spans = SILENT,
+    ) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._options = options
+        self._spans = spans
+
+    async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
+        with self._spans.retrieval(book_id, limit):
+            return await self._find(query, book_id=book_id, filters=filters, limit=limit)
+
+    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int) -> Evidence:
+        asked = await self._prepared(query)
+        with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
+            vector = await self._embedder.embed_query(asked.readable)
+        slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
+        for _ in range(ATTEMPTS):
+            try:
+                async with within(self._options.seconds, slow):
+                    return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
+            except _Vanished:
+                continue  # what was found belonged to the publication before
+        raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
+
+    async def _look(
+        self, query: str, asked: Prepared, vector: Vector, *, book_id: str, filters: Filters, limit: int
+    ) -> Evidence:
+        depth = max(self._options.depth, limit)
+        hits, rarity = await asyncio.gather(
+            self._index.search(IndexQuery(book_id, vector, asked.sparse, filters, depth)),
+            self._index.idf(book_id, asked.term_ids),
+        )
+        size = hits.total_found if filters == Filters() else await self._index.count(book_id)
+        full = completed(asked.words, rarity, size)
+        dense, sparse = _scores(hits.dense), _scores(hits.sparse)
+        calibration = calibration_for(self._embedder.name)
+        scale = scale_of(dense, absolute=calibration is not None)
+        options = self._options.fusion
+
+        scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale, options=options)
+        chunks = await self._read(book_id, scored, max(options.compared, limit))
+        pairs = weighed(asked.pairs, full, size)
+        near = with_pairs(unique(scored, chunks), pairs, lambda key: chunks[key].shown, options)
+        near = near[: max(options.compared, limit)]
+        vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
+        ranked = with_agreement(near, vector, vectors, scale, options)
+        best = ranked[:limit]
+        return Evidence(
+            query=query,
+            passages=tuple(_passage(one, chunks[one.key], calibration) for one in best),
+            total_found=hits.total_found,
+            terms=tuple(query_term(word, rarity, full) for word in asked.words),
+            diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
+            candidates=candidates(ranked, scored, chunks),
+        )
+
+    async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
+        """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
+        found: dict[str, Chunk] = {}
+        step = self._options.fusion.read
+        for start in range(0, len(scored), step):
+            ids = [one.key for one in scored[start : start + step]]
+            chunks = await self._index.chunks(book_id, ids)
+            if len(chunks) < len(ids):
+                raise _Vanished
+            found.update((chunk.id, chunk) for chunk in chunks)
+            if len({chunk.content_hash for chunk in found.values()}) >= wanted:
+                break
+        return found
+
+    async def _prepared(self, query: str) -> Prepared:
+        tokens = self._embedder.tokens
+        return await asyncio.to_thread(prepare, query, tokens) if len(query) > LONG_QUERY else prepare(query, tokens)
+
+
+# --- pure --------------------------------------------------------------------------------------------------------
+
+
+def cut_to_limit(query: str, tokens: TokenCounter) -> str:
+    """The longest beginning of the query that the embedder reads whole, cut between words where it can be."""
+    spans = tokens.spans(query)
+    kept = tokens.limit
+    while len(spans) > kept > 0:
+        end = spans[kept - 1][1]
+        head = query[:end]
+        if not query[end : end + 1].isspace():
+            # Back to the last space, unless the script has none.
+            head = head.rsplit(maxsplit=1)[0] if len(head.split(maxsplit=1)) > 1 else head
+        if tokens.counts([head])[0] <= tokens.limit:
+            return head.rstrip()
+        kept -= 1  # a word cut in two may make more tokens than it had
+    return query if kept > 0 else ""
+
+
+def unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored]:
+    """The best one of each text; of equally good ones that which a reader of the book meets first."""
+    best: dict[str, Scored] = {}
+    read = (one for one in scored if one.key in chunks)
+    for one in sorted(read, key=lambda one: (-one.score, *_place(chunks[one.key]))):
+        best.setdefault(chunks[one.key].content_hash, one)
+    return list(best.values())
+
+
+def _place(chunk: Chunk) -> tuple[str, int]:
+    return chunk.source_file, chunk.chunk_index
+
+
+def candidates(
+    ranked: Sequence[Scored], scored: Sequence[Scored], chunks: Mapping[str, Chunk]
+) -> tuple[Candidate, ...]:
+    """The heads of both lists: those that were looked at twice as they came out, the others behind them."""
+    seen = {one.key for one in ranked}
+    heads = [one for one in (*ranked, *(one for one in scored if one.key not in seen)) if _heads(one)]
+    return tuple(
+        Candidate(
+            chunk_id=one.key,
+            place=" › ".join(chunks[one.key].breadcrumb) if one.key in chunks else "",
+            score=one.score,
+            dense_score=one.dense,
+            dense_rank=one.dense_rank,
+            sparse_score=one.sparse,
+            sparse_rank=one.sparse_rank,
+        )
+        for one in heads
+    )
+
+
+def _heads(one: Scored) -> bool:
+    return min(one.dense_rank or HEADS + 1, one.sparse_rank or HEADS + 1) <= HEADS
+
+
+def diversity(vectors: Sequence[Sequence[float]]) -> float:
+    """S4: one minus the mean cosine of all pairs."""
+    if len(vectors) < 2:
+        return 0.0
+    import numpy as np
+
+    table = np.array(list(vectors), dtype=np.float64)
+    cosines = table @ table.T
+    pairs = len(vectors) * (len(vectors) - 1)  # each counted twice, and none with itself
+    return max(0.0, min(1.0, 1.0 - float(cosines.sum() - cosines.trace()) / pairs))
+
+
+def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
+    return [(hit.chunk_id, hit.score) for hit in hits]
+
+
+def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:
+    model = calibration.similarity if calibration else UNFITTED
+    return Passage(
+        chunk=chunk,
+        score=scored.score,
+        similarity=model.probability({"score": scored.score}),
+        dense_score=scored.dense,
+        dense_rank=scored.dense_rank,
+        sparse_score=scored.sparse,
+        sparse_rank=scored.sparse_rank,
+        pair_share=scored.pairs,
+        agreement=scored.agreement,
+    )
+
+
+def query_term(word: ContentTerm, rarity: Mapping[int, float], full: Mapping[int, float]) -> QueryTerm:
+    return QueryTerm(word.text, word.id, full[word.id], in_book=word.found_in(rarity))

@@ -1,0 +1,74 @@
+"""What the author may learn of a question that his book does not answer. Pure.
+
+In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None where there is
+nothing to learn: the book answered, or a selection was asked and not the book. Also puts similar ones together for
+reading. When to record, and where, is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from quoth.ask.redaction import redacted
+from quoth.domain import Answer, Evidence, RecordedQuestion
+from quoth.text.terms import content_terms, term_ids
+
+LONGEST = 1_000  # characters of a question: the rest of a pasted log is nobody's business
+READ = 4_000  # of which they are made
+SIMILAR = 0.6  # share of the words of two questions that both have
+
+
+def recorded(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
+    verdict, asked = answer.verdict, answer.question
+    if asked.selected_text is not None or (verdict.should_answer and verdict.level != "low"):
+        return None
+    searched = _shown(evidence.query)
+    shown = {term.text for term in content_terms(searched)}
+    nearest = evidence.passages[0].chunk if evidence.passages else None
+    return RecordedQuestion(
+        book_id=asked.book_id,
+        asked_at=answer.created_at,
+        question=_shown(asked.query),
+        searched=searched,
+        level=verdict.level,
+        confidence=verdict.confidence,
+        # A key or an address is a missing term too: only what is still shown may be named.
+        missing_terms=tuple(term for term in evidence.missing_terms if term in shown),
+        nearest=nearest.breadcrumb if nearest else (),
+        nearest_url=nearest.url if nearest else "",
+    )
+
+
+def _shown(text: str) -> str:
+    """Redacted before it is cut, and read up to the end of a word: half a key does not look like one."""
+    head = text if len(text) <= READ else text[:READ].rsplit(maxsplit=1)[0]
+    return redacted(head)[:LONGEST]
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Questions that ask for much the same."""
+
+    newest: RecordedQuestion
+    times: int
+
+
+def together(questions: Iterable[RecordedQuestion]) -> list[Similar]:
+    """In the order of the newest of each; questions of two books are never the same."""
+    groups: list[tuple[frozenset[int], list[RecordedQuestion]]] = []
+    for question in questions:
+        words = term_ids(question.question)
+        for known, members in groups:
+            if members[0].book_id == question.book_id and _alike(known, words, members[0], question):
+                members.append(question)
+                break
+        else:
+            groups.append((words, [question]))
+    return [Similar(members[0], len(members)) for _, members in groups]
+
+
+def _alike(known: frozenset[int], words: frozenset[int], one: RecordedQuestion, other: RecordedQuestion) -> bool:
+    if not known or not words:
+        return one.question == other.question
+    return len(known & words) >= SIMILAR * len(known | words)

@@ -1,0 +1,208 @@
+"""Evidence → Verdict: may this be answered, and how sure are we?
+
+Comes in: what a search brought back. Goes out: a probability that the passages hold the answer, a level, and whether
+to answer. Two policies: `calibrated` (a small logistic model over what was found and what was not; its numbers are
+fitted on public data and shipped) and `spec` (S4's table over the similarities, exact). A refusal is decided here and
+nowhere else; an outage never reaches this module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.kinds import kind_asked
+from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
+from quoth.text.sentences import sentences
+from quoth.text.terms import ContentTerm, is_exact, kinship, names_something, query_terms, term_ids
+
+Policy = Literal["calibrated", "spec"]
+
+# For evidence without fitted numbers (another embedder, a selected text): only words are trusted. The passages must
+# hold most of the question's rare words; one word that is nowhere in the book outweighs a good match of the rest, and
+# so does a number asked for where there is none.
+UNFITTED = Calibration(
+    similarity=Logistic(0.0),  # not used by the judge
+    judge=Logistic(-4.5, {"top_share": 4.0, "sentence_share": 4.0, "absent_share": -4.0, "unmet": -2.0}),
+    threshold=0.5,
+    medium=0.65,
+    high=0.85,
+)
+READ = 3  # passages that are read closely
+NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
+# The features that the shipped model weighs, of those computed below.
+FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "unmet", "words")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceOptions:
+    policy: Policy = "calibrated"
+    embedder: str = ""  # whose fitted numbers apply; unknown names fall back to the conservative rule
+    own: Calibration | None = None  # fitted to the very book, by `quoth eval --calibrate`
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the levels rest on measured numbers, for /health."""
+        return (self.own or calibration_for(self.embedder)) is not None
+
+
+def judge(
+    evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions(), threshold: float | None = None
+) -> Verdict:
+    """`threshold` is the reader's own: refuse below it instead of below the calibrated one."""
+    metrics = measured(evidence)
+    if options.policy == "spec":
+        return _by_table(metrics, threshold)
+    if not evidence.passages:
+        return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
+    searched = any(passage.dense_score is not None for passage in evidence.passages)
+    calibration = (options.own or calibration_for(options.embedder) if searched else None) or UNFITTED
+    judge = calibration.judge
+    basis = Basis(
+        features=features(evidence),
+        weights=judge.weights,
+        bias=judge.bias,
+        threshold=calibration.threshold if threshold is None else threshold,
+        fitted=calibration is not UNFITTED,
+    )
+    confidence = judge.probability(basis.features)
+    level = _level(confidence, calibration, basis.threshold)
+    return Verdict(confidence, level, should_answer=level != "insufficient", metrics=metrics, basis=basis)
+
+
+def measured(evidence: Evidence) -> ConfidenceMetrics:
+    """S4's figures."""
+    similarities = [passage.similarity for passage in evidence.passages]
+    if not similarities:
+        return ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
+    average = sum(similarities) / len(similarities)
+    least, most = min(similarities), max(similarities)
+    return ConfidenceMetrics(
+        average_similarity=max(least, min(most, average)),  # rounding must not put the mean outside its own range
+        min_similarity=least,
+        max_similarity=most,
+        num_chunks=len(similarities),
+        chunk_diversity=evidence.diversity,
+    )
+
+
+def _by_table(metrics: ConfidenceMetrics, threshold: float | None) -> Verdict:
+    average, count = metrics.average_similarity, metrics.num_chunks
+    level: ConfidenceLevel = "insufficient"
+    if average >= 0.85 and count >= 5:
+        level = "high"
+    elif average >= 0.75 and count >= 3:
+        level = "medium"
+    elif average >= 0.60 and count >= 2:
+        level = "low"
+    if threshold is not None and average < threshold:
+        level = "insufficient"
+    return Verdict(average, level, level != "insufficient", metrics)
+
+
+def _level(confidence: float, calibration: Calibration, threshold: float) -> ConfidenceLevel:
+    if confidence < threshold:
+        return "insufficient"
+    if confidence >= calibration.high:
+        return "high"
+    return "medium" if confidence >= calibration.medium else "low"
+
+
+# --- what the judge looks at -----------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"\b(?:[A-Z][\w-]+|\d[\d.,]*)")
+Weighted = Sequence[tuple[ContentTerm, QueryTerm]]
+
+
+def features(evidence: Evidence) -> dict[str, float]:
+    """Every feature is defined for one passage as well as for twenty, and for a question of one word."""
+    words = {word.id: word for word in query_terms(evidence.query)}
+    weighted = [(words.get(term.id, ContentTerm(term.text, term.id)), term) for term in evidence.terms]
+    top, read = evidence.passages[0], evidence.passages[:READ]
+    told = _sentences_told(read, weighted)
+    nearest = max(told, key=lambda one: one.share, default=_Told())
+    return {
+        "cosine": top.dense_score or 0.0,
+        "agreement": top.agreement,
+        "top_share": max(_share(weighted, term_ids(_readable(passage))) for passage in read),
+        "sentence_share": nearest.share,
+        "another_name": float(_names_another(nearest, weighted, evidence.query)),
+        "absent_share": _absent_share(weighted),
+        "unmet": float(_unmet(evidence.query, told, nearest.share)),
+        "words": min(len(weighted), 12) / 12,
+    }
+
+
+def _readable(passage: Passage) -> str:
+    chunk = passage.chunk
+    return "\n".join((*chunk.breadcrumb, chunk.shown))
+
+
+def _share(weighted: Weighted, ids: frozenset[int], text: str = "") -> float:
+    """The rarity-weighted share of the question's words that stand among `ids`; one of which only a kin stands in the
+    text (discover, discovery) counts for as much as the two have in common."""
+    total = sum(term.idf for _, term in weighted)
+    if not total:
+        return 0.0
+    found = sum(term.idf for word, term in weighted if word.found_in(ids))
+    near = sum(term.idf * kinship(term.text, text) for word, term in weighted if text and not word.found_in(ids))
+    return (found + near) / total
+
+
+def _absent_share(weighted: Weighted) -> float:
+    total = sum(term.idf for _, term in weighted)
+    return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
+
+
+# --- the sentences that come nearest to the question -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A sentence of a passage, and how much of the question it holds."""
+
+    text: str = ""
+    share: float = 0.0
+    beside: tuple[frozenset[int], ...] = ()  # the terms of its headings, of its neighbours and its own
+
+    @property
+    def around(self) -> frozenset[int]:
+        return frozenset().union(*self.beside)
+
+
+def _sentences_told(passages: Sequence[Passage], weighted: Weighted) -> list[_Told]:
+    found = []
+    for passage in passages:
+        text = passage.chunk.text
+        units = sentences(text, lead=passage.chunk.lead, markup=passage.chunk.markup)
+        said = [text[unit.start : unit.end] for unit in units if unit.kind != "heading"]
+        ids = [term_ids(one) for one in said]
+        above = term_ids("\n".join(passage.chunk.breadcrumb))
+        found += [
+            _Told(one, _share(weighted, ids[at], one.lower()), (above, *ids[max(0, at - 1) : at + 2]))
+            for at, one in enumerate(said)
+        ]
+    return found
+
+
+def _unmet(query: str, told: Sequence[_Told], best: float) -> bool:
+    """A price, a number, a date or a name is asked for, and no sentence near the question holds one."""
+    holds = kind_asked(query)
+    return holds is not None and not any(holds(one.text) for one in told if one.share >= NEARLY * best)
+
+
+def _names_another(nearest: _Told, weighted: Weighted, query: str) -> bool:
+    """A name, a number or an identifier asked for is not there, and others are: most likely this is about those."""
+    opening = query.split(maxsplit=1)[0] if query.split() else ""
+    around = nearest.around
+    missing = any(
+        names_something(term.text) and not word.found_in(around)
+        for word, term in weighted
+        if term.text != opening or is_exact(opening)  # the first word has a capital whatever it is
+    )
+    asked = set(_WORD.findall(query.lower()))
+    return missing and any(name.lower() not in asked for name in _NAME.findall(nearest.text))

@@ -1,0 +1,233 @@
+"""One question at a time in each session; its turn is stored once, whatever happens to its reader.
+
+In: questions as they come, answers whole or broken off. Out: turns in the library, unanswered questions for the author,
+the topic of a long conversation. A follow-up has to know the answer before it, so a question waits while its session
+has another under way (within this process; across processes the store keeps the order in which turns end). Storing
+runs in a task of its own, so a reader who leaves, a server that stops or a caller that is cancelled twice cannot stop
+it half-way; `close` waits for what is under way. Knows no transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from quoth.ask import threads
+from quoth.ask.gaps import recorded
+from quoth.domain import Answer, Evidence, ModelText, Question, Turn
+from quoth.errors import LibraryUnavailable, Outage, QuothError, SessionNotFound
+from quoth.ports import ChatModel, Library
+from quoth.serve.views import remembered_view, sources_view
+
+# --- the order of a session ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Queue:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # lets those who wait through in their order
+    inside: int = 0  # who asks and who waits
+
+
+class SessionOrder:
+    def __init__(self) -> None:
+        self._queues: dict[tuple[str, str], _Queue] = {}
+
+    @asynccontextmanager
+    async def turn(self, owner: str, session_id: str) -> AsyncIterator[None]:
+        """Another key's session of the same id is another session: it is not waited for."""
+        key = (owner, session_id)
+        queue = self._queues.setdefault(key, _Queue())
+        queue.inside += 1
+        try:
+            async with queue.lock:
+                yield
+        finally:
+            queue.inside -= 1
+            if not queue.inside:
+                del self._queues[key]
+
+    def waiting(self, *, owner: str, session_id: str) -> int:
+        """How many wait in it behind the one who asks."""
+        queue = self._queues.get((owner, session_id))
+        return queue.inside - 1 if queue else 0
+
+    def __len__(self) -> int:
+        """Sessions in which somebody asks or waits."""
+        return len(self._queues)
+
+
+# --- storing turns ---------------------------------------------------------------------------------------------------
+
+
+PATIENCE = 10.0  # seconds for turns to be stored at the end; the store itself gives up earlier
+
+logger = logging.getLogger(__name__)
+
+
+class Remembered:
+    """One turn on its way into the store, as a context: left by a reader who is gone, what he was given is stored."""
+
+    def __init__(self, memory: Memory, question: Question) -> None:
+        self._memory = memory
+        self.question = question
+        self.so_far: Callable[[], Answer] | None = None  # what the reader has; None: nothing was said yet
+        self.forgotten = False  # its session was erased meanwhile
+        self._storing: asyncio.Task[None] | None = None
+
+    async def store(self) -> None:
+        """As it is now, and once: a second call waits for the first."""
+        self.begin_to_store()
+        if self._storing is not None:
+            await asyncio.shield(self._storing)
+
+    def begin_to_store(self) -> None:
+        if self._storing is None and self.so_far is not None and not self.forgotten:
+            self._storing = self._memory.in_background(self._memory.add(self.so_far()))
+
+    async def interrupt(self) -> None:
+        """Whatever the reader has by now is all there will be. Nobody is left to tell of a fault but the operator."""
+        try:
+            await self.store()
+        except QuothError as error:
+            logger.warning("an interrupted turn could not be stored: %s", error)
+
+    async def __aenter__(self) -> Self:
+        self._memory.under_way.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if isinstance(error, GeneratorExit | asyncio.CancelledError):
+                await self.interrupt()
+        finally:
+            self._memory.under_way.discard(self)
+
+
+class Memory:
+    def __init__(
+        self, library: Library, *, keep_unanswered: timedelta | None = None, model: ChatModel | None = None
+    ) -> None:
+        """Without `keep_unanswered` the author learns of no question; without `model` topics come from headings."""
+        self._library = library
+        self._keep_unanswered = keep_unanswered
+        self._model = model
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._topics: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self.under_way: set[Remembered] = set()
+
+    def turn(self, question: Question) -> Remembered:
+        return Remembered(self, question)
+
+    async def recall(self, question: Question, *, exchanges: int) -> list[Turn]:
+        """The last exchanges of this session about this book; none beside a selection, which is alone. Another key's
+        session is not found, also beside a selection."""
+        turns = await self._library.recent_turns(question.session_id, owner=question.owner, limit=exchanges)
+        if question.selected_text is not None:
+            return []
+        if question.history is not None:  # the client keeps it itself
+            return list(question.history[-exchanges:])
+        return [turn for turn in turns if turn.metadata.get("book_id") == question.book_id]
+
+    async def add(self, answer: Answer) -> None:
+        await self._library.add_turn(
+            Turn(
+                session_id=answer.question.session_id,
+                timestamp=answer.created_at,
+                query=answer.question.query,
+                response=answer.text or "",
+                sources=tuple(sources_view(answer)),
+                metadata=remembered_view(answer),
+                owner=answer.question.owner,
+            )
+        )
+
+    async def record(self, answer: Answer, evidence: Evidence) -> None:
+        """For the author, if he wants it. The reader has the answer by now and it is stored: a note that cannot be
+        taken is told to the operator and takes nothing away from it."""
+        keep = self._keep_unanswered
+        if keep is None or (question := recorded(answer, evidence)) is None:
+            return
+        try:
+            await self._library.record_question(question, keep_since=answer.created_at - keep)
+        except LibraryUnavailable as error:
+            logger.warning("an unanswered question could not be recorded: %s", error)
+
+    def consider_topic(self, question: Question) -> None:
+        """After an answer, while nobody waits for it. One at a time in each session."""
+        key = (question.owner, question.session_id)
+        if self._model is None or key in self._topics:
+            return
+        self._topics[key] = self.in_background(self._find_topic(self._model, question))
+        self._topics[key].add_done_callback(lambda _: self._topics.pop(key))
+
+    async def forget(self, session_id: str, *, owner: str) -> None:
+        """Erase it for good, with what is being answered in it right now."""
+        asked = {turn: turn.question for turn in self.under_way}
+        concerned = [turn for turn, one in asked.items() if (one.session_id, one.owner) == (session_id, owner)]
+        for turn in concerned:
+            turn.forgotten = True
+            await turn.interrupt()  # what is being stored already is waited for, to be erased too
+        try:
+            await self._library.delete_conversation(session_id, owner=owner)
+        except SessionNotFound:
+            if not concerned:
+                raise
+
+    async def close(self) -> None:
+        """Turns that are still under way are stored as they are; topics can wait for the next time."""
+        for topic in list(self._topics.values()):
+            topic.cancel()
+        for turn in self.under_way:
+            turn.begin_to_store()
+        if not self._tasks:
+            return
+        done, hanging = await asyncio.wait(self._tasks, timeout=PATIENCE)
+        for task in hanging:
+            task.cancel()
+        lost = len(hanging) + sum(not task.cancelled() and task.exception() is not None for task in done)
+        if lost:
+            logger.warning("%d turns could not be stored before the end", lost)
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waits for it has it too; nobody has to
+
+    async def _find_topic(self, model: ChatModel, question: Question) -> None:
+        session, owner = question.session_id, question.owner
+        try:
+            conversation = await self._library.conversation(session, owner=owner)
+            if not threads.topic_is_due(conversation.turns, conversation.topic_summary):
+                return
+            turns = await self._library.recent_turns(session, owner=owner, limit=threads.LIVE_TURNS)
+            if topic := await self._topic(model, turns):
+                await self._library.put_topic_summary(session, topic, owner=owner)
+        except SessionNotFound:
+            return  # erased meanwhile
+        except Outage as error:
+            logger.warning("a conversation goes without a new topic: %s", error)
+
+    @staticmethod
+    async def _topic(model: ChatModel, turns: Sequence[Turn]) -> str:
+        words: list[str] = []
+        async with aclosing(model.reply(threads.topic_request(turns))) as events:
+            async for event in events:
+                if isinstance(event, ModelText):
+                    words.append(event.text)
+                if sum(map(len, words)) > 4 * threads.LONGEST_TOPIC:  # a model that does not stop
+                    break
+        return threads.one_line("".join(words))

@@ -1,0 +1,377 @@
+"""How well one sentence stands in the passages it leans on.
+
+In: a sentence without its markers, the passages read into `Source`s, the words of the question. Out: `Support`: the
+chance that the passages say it, and the first thing in it that they do not hold. Exact things (numbers, flags,
+identifiers, names) must occur there; for the rest a small logistic model weighs how many of the words are new, whether
+neighbouring words are neighbours there too, and whether one short stretch there holds most of them. Its numbers
+are fitted by benchmarks/grounding.py and shipped in grounding.json. No language model is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import pairwise
+
+from quoth.ask.calibration import Logistic
+from quoth.domain import Chunk
+from quoth.text.sentences import fold
+from quoth.text.terms import ContentTerm, content_ids, content_terms, term_ids
+
+STRETCH, STEP = 24, 8  # content words: as many as two sentences hold, and how far apart such stretches begin
+NEAR = 4  # content words from one to the next: the two stand together
+FEATURES = ("new", "apart", "scattered", "numbers", "names", "no_claim")
+
+# Words with which an answer speaks of itself, of its sources or of its own order. They claim nothing.
+_GLUE = """
+according additionally addition additional aforementioned another answer answers answered appear appears article
+author based basis besides brief briefly case certain clear clearly conclude conclusion confidence confirm consider
+considered contain contains context crucial describe described describes detail detailed details determine discuss
+discussed discusses document effectively ensure especially even example examples excerpt explain explained explains
+explanation explicitly extract fact factor factors final finally first firstly second secondly third thirdly follow
+following follows furthermore general generally given hand hence however implied implies imply important
+importantly include included includes including indicate indicated indicates infer information instance instead
+involve involves involved key known lastly like likely list listed main mainly mean means meanwhile mention
+mentioned mentions moreover namely necessary need needed needs nevertheless next note noted noteworthy number one
+ones order overall page particular particularly passage passages point points possible possibly potentially present
+presented previous primarily primary provide provided provides providing purpose question query quote read reason
+reasons recommend recommended refer refers regarding related relevant remember response result results role said
+say says section sections see seem seems sentence several short significant significantly similar similarly simply
+source sources specific specifically specified state stated states step steps still suggest suggested suggests sum
+summarize summary sure term terms text therefore tip tips topic typically unable unclear unfortunately use used
+uses using usually various vary way ways well whereas worth make makes making made take takes taken help helps
+allow allows
+"""
+# Spelled-out numbers are the same numbers.
+_SMALL_NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen twenty
+"""
+_LARGE_NUMBERS = {
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 1_000_000,
+}
+_SIGNS = {"%": "percent percentage", "$": "dollar", "°": "degree fahrenheit celsius", "€": "euro", "£": "pound"}
+
+_SOURCE_WORDS = r"(?:passages?|contexts?|sources?|texts?|documents?|excerpts?|articles?|book|sections?|information)"
+_NOT = r"(?:not|no|n[o']t|cannot|\w+n[’']t|without|lacks?|never|nothing|unclear)"
+_DISCLAIMS = re.compile(
+    rf"\b{_SOURCE_WORDS}\b[^.;]{{0,80}}\b{_NOT}\b|\b{_NOT}\b[^.;]{{0,60}}\b{_SOURCE_WORDS}\b"
+    r"|\b(?:unable|cannot|can't|impossible|not (?:possible|able)|could not|couldn't)\b[^.;]{0,40}"
+    r"\b(?:answer|determine|find|say|tell|conclude|infer)|\bis unclear\b",
+    re.IGNORECASE,
+)
+_TURNS = re.compile(
+    r"[.,;]\s*(?:but|however|although|though|nevertheless|instead)\b|\b(?:but|however)\b", re.IGNORECASE
+)
+_ADVISES = re.compile(
+    r"\b(?:let me know|hope (?:this|that|it)|feel free|please (?:let|provide|ask)"
+    r"|further (?:questions|assistance|information|clarification)"
+    r"|(?:consult|contact|seek|check|refer)\w*\b[^.;]{0,60}\b(?:professional|doctor|expert|physician|provider|advice"
+    r"|guidance|resources?|assistance|sources?|specialist|manufacturer|lawyer|contractor|documentation))\b",
+    re.IGNORECASE,
+)
+# "Passage 2", "Step 3": the answer counts its own parts.
+_COUNTED = re.compile(
+    r"\(?\b(?:passage|source|option|step|method|part|example|approach|point|item|answer|question)s?\s+"
+    r"\d+(?:(?:\s*,|\s*,?\s+(?:and|or)|\s*-|\s*&)\s*\d+)*\b\)?",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_JOINED = re.compile(r"(?<=\d)/(?=[A-Za-z])")
+_NAME = re.compile(r"(?<=[\w,;)] )[\"'(*_“]*([A-Z][\w'’-]+)")
+_CODE = re.compile(r"`+([^`]+)`+")
+_QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^“”\n]*)”")
+LEAST_QUOTED = 4  # words; fewer are a term or a label
+_MARKUP = re.compile(r"[*_`~]+")
+_NOT_LETTERS = re.compile(r"\W+")
+_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_LINE = re.compile(r"^.*\S", re.MULTILINE)
+_QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_CAPITALS = re.compile(r"\b[A-Z]{2,8}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage, read once for all sentences that lean on it."""
+
+    chunk: Chunk
+    windows: tuple[frozenset[int], ...]  # the words of each stretch as long as two sentences
+    places: Mapping[int, Sequence[int]]  # word → where, counted in content words
+    ids: frozenset[int]  # all words, those of the headings too
+    raw: str
+    letters: str
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    score: float  # 0–1: the chance that the passages say this
+    missing: str = ""  # the exact thing they do not hold, in words
+    verbatim: bool = False
+
+    @property
+    def stands(self) -> bool:
+        return self.verbatim or (not self.missing and self.score >= fitted().threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    unsupported: Logistic
+    threshold: float  # least score of a supported sentence
+
+
+@cache
+def fitted() -> Fitted:
+    shipped = json.loads(files("quoth.ask").joinpath("grounding.json").read_text(encoding="utf-8"))
+    model = Logistic(float(shipped["unsupported"]["bias"]), dict(shipped["unsupported"]["weights"]))
+    return Fitted(model, float(shipped["threshold"]))
+
+
+# --- reading a passage -----------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def read(chunk: Chunk) -> Source:
+    above = " / ".join((chunk.title, *chunk.heading_path))
+    words, glue = content_ids(chunk.shown), _glue()
+    places: dict[int, list[int]] = {}
+    position = 0
+    for ids in words:
+        position += ids[0] not in glue
+        for id_ in ids:
+            places.setdefault(id_, []).append(position)
+    told = [ids for ids in words if ids[0] not in glue]
+    stretches = (told[at : at + STRETCH] for at in range(0, max(1, len(told) - STRETCH + STEP), STEP))
+    return Source(
+        chunk=chunk,
+        windows=tuple(_with_numbers({id_ for ids in stretch for id_ in ids}) for stretch in stretches),
+        places=places,
+        ids=_with_numbers({*places, *term_ids(above)}) | _signs(chunk.text),
+        raw=f"{above}\n{chunk.shown}",
+        letters=letters(chunk.shown),
+    )
+
+
+def letters(text: str) -> str:
+    """Word characters only, bounded by spaces: how a text reads when markup and punctuation are forgotten."""
+    return f" {_NOT_LETTERS.sub(' ', _MARKUP.sub('', text)).strip()} ".lower()
+
+
+@cache
+def _numbers() -> Mapping[int, int]:
+    """The id of a spelled-out number ↔ that of its digits."""
+    named = {word: number for number, word in enumerate(_SMALL_NUMBERS.split())} | _LARGE_NUMBERS
+    pairs = [(content_ids(word)[0][0], content_ids(str(number))[0][0]) for word, number in named.items()]
+    return dict(pairs) | {digits: word for word, digits in pairs}
+
+
+@cache
+def _glue() -> frozenset[int]:
+    return term_ids(_GLUE)
+
+
+def _with_numbers(ids: set[int]) -> frozenset[int]:
+    same = _numbers()
+    return frozenset(ids) | {same[id_] for id_ in ids if id_ in same}
+
+
+def _signs(text: str) -> frozenset[int]:
+    return term_ids(" ".join(words for sign, words in _SIGNS.items() if sign in text))
+
+
+# --- one sentence ----------------------------------------------------------------------------------------------------
+
+
+def verbatim(claim: str, sources: Sequence[Source]) -> Source | None:
+    """The passage in which the sentence stands word for word; what is set as code, letter for letter."""
+    said = letters(claim)
+    code = [fold(span) for span in _CODE.findall(claim)]
+    for source in sources:
+        if said.strip() and said in source.letters:
+            folded = fold(source.raw) if code else ""
+            if all(span in folded for span in code):
+                return source
+    return None
+
+
+def support(claim: str, sources: Sequence[Source], asked: frozenset[int] = frozenset()) -> Support:
+    """`asked` are the words of the question: to repeat them claims nothing."""
+    if not sources:
+        return Support(0.0)
+    if verbatim(claim, sources):
+        return Support(1.0, verbatim=True)
+    values, missing = measured(claim, sources, asked)
+    return Support(1.0 - fitted().unsupported.probability(values), missing)
+
+
+def measured(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tuple[dict[str, float], str]:
+    """The features of the model, each 0 where all is well, and the exact thing that is missing."""
+    claim = _JOINED.sub(" / ", _ORDINAL.sub("", _COUNTED.sub(" ", claim)))
+    ids = frozenset().union(*(source.ids for source in sources))
+    in_order = [term for term in content_terms(claim) if term.id not in _glue()]
+    terms = list({term.id: term for term in in_order}.values())
+    no_claim = _claims_nothing(claim)
+    new = [term for term in terms if not term.found_in(ids) and term.id not in asked]
+    names = _missing_names(claim, new, sources)
+    numbers = [term.text for term in new if any(char.isdigit() for char in term.text)]
+    missing = "" if no_claim else _missing(claim, new, numbers, names, sources, asked)
+    values = {
+        "new": len(new) / len(terms) if terms else 0.0,
+        "apart": _apart(in_order, sources),
+        "scattered": _scattered(terms, sources),
+        "numbers": 0.0 if no_claim else float(min(len(numbers), 2)),
+        "names": 0.0 if no_claim else float(min(len(names), 2)),
+        "no_claim": float(no_claim or not terms),
+    }
+    return values, missing
+
+
+def _claims_nothing(claim: str) -> bool:
+    """A question, a courtesy, or a sentence that says what the passages do not tell."""
+    if claim.rstrip(" *_)").endswith("?") or _ADVISES.search(claim):
+        return True
+    return bool(_DISCLAIMS.search(claim)) and not _TURNS.search(claim)
+
+
+def _apart(terms: Sequence[ContentTerm], sources: Sequence[Source]) -> float:
+    """The share of neighbouring words that are not near each other in any passage."""
+    pairs = list(pairwise(terms))
+    if not pairs:
+        return 0.0
+    return sum(not any(_near(one, other, source) for source in sources) for one, other in pairs) / len(pairs)
+
+
+def _near(one: ContentTerm, other: ContentTerm, source: Source) -> bool:
+    left, right = source.places.get(one.id, ()), source.places.get(other.id, ())
+    return any(abs(a - b) <= NEAR for a in left for b in right)
+
+
+def _scattered(terms: Sequence[ContentTerm], sources: Sequence[Source]) -> float:
+    """The share of the words that the best stretch does not hold."""
+    if not terms:
+        return 0.0
+    windows = (window for source in sources for window in source.windows)
+    return 1.0 - max((sum(term.found_in(window) for term in terms) for window in windows), default=0) / len(terms)
+
+
+# --- exact things ----------------------------------------------------------------------------------------------------
+
+
+def _missing(
+    claim: str,
+    new: Sequence[ContentTerm],
+    numbers: Sequence[str],
+    names: Sequence[str],
+    sources: Sequence[Source],
+    asked: frozenset[int],
+) -> str:
+    if numbers:
+        return f"{numbers[0]} is not in the source"
+    raw = "\n".join(source.raw for source in sources)
+    for term in _exact_terms(claim, new):
+        if not term.found_in(asked) and not _stands_exactly(term.text, raw):
+            return f"{term.text} is not in the source"
+    if any(_misquotes(straight or curved, sources, asked) for straight, curved in _QUOTED.findall(claim)):
+        return "the words in quotation marks are not in the source"
+    return f"{names[0]} is not in the source" if names else ""
+
+
+def _misquotes(quoted: str, sources: Sequence[Source], asked: frozenset[int]) -> bool:
+    said = letters(quoted)
+    if len(said.split()) < LEAST_QUOTED or any(said in source.letters for source in sources):
+        return False
+    terms = content_terms(quoted)
+    return 2 * sum(term.id in asked for term in terms) <= len(terms)  # else it is the question that is quoted
+
+
+def _exact_terms(claim: str, new: Sequence[ContentTerm]) -> list[ContentTerm]:
+    """Words in code, and new words that look like code wherever they stand."""
+    in_code = [term for span in _CODE.findall(claim) for term in content_terms(span)]
+    return in_code + [term for term in new if _looks_like_code(term.text)]
+
+
+def _looks_like_code(text: str) -> bool:
+    body = text.lstrip("-@$~./")
+    inside = any(mark in body for mark in ("_", "::")) or bool(re.search(r"[a-z][A-Z]|\w\.\w{2,}", body))
+    return inside or (text.startswith("-") and len(text) > 1)
+
+
+def _stands_exactly(text: str, raw: str) -> bool:
+    return not text.isascii() or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", raw) is not None
+
+
+def _missing_names(claim: str, new: Sequence[ContentTerm], sources: Sequence[Source]) -> list[str]:
+    unknown = {term.text for term in new}
+    names = [name for name in _NAME.findall(claim) if name in unknown]
+    if not names:
+        return []
+    raw = "\n".join(source.raw for source in sources)
+    short_there, long_here = set(_CAPITALS.findall(raw)), _initials(claim)
+    spelled_out = {letter for short in short_there if short in long_here for letter in short}
+    long_there = _initials(raw)
+    return [
+        name
+        for name in names
+        if name[0] not in spelled_out and not (name.isupper() and (name in long_there or name in long_here[:-1]))
+    ]
+
+
+def _initials(text: str) -> str:
+    """Of the words with a capital: FLSA stands for Fair Labor Standards Act, here or there."""
+    return "".join(word[0] for word in re.findall(r"\b[A-Z][\w'’-]*", text) if not word.isupper())
+
+
+# --- where it stands -------------------------------------------------------------------------------------------------
+
+
+def locate(words: str, text: str) -> tuple[int, int] | None:
+    """Where the words stand in the text, however lines are broken or quoted there."""
+    parts = fold(words).split()
+    if not parts:
+        return None
+    found = re.search(r"(?:\s|^[ \t]*>[ \t]?)+".join(map(re.escape, parts)), text, re.MULTILINE)
+    return found.span() if found else None
+
+
+def locate_code(block: str, text: str) -> tuple[int, int] | None:
+    """Where a code block stands line by line, indented as a whole or not; its fences do not count."""
+    wanted = code_lines(block)
+    if not wanted:
+        return None
+    held = [(*_indented(match.group()), match) for match in _LINE.finditer(text) if _indented(match.group())[1]]
+    for first in range(len(held) - len(wanted) + 1):
+        offset = held[first][0] - wanted[0][0]
+        run = held[first : first + len(wanted)]
+        # A line that was indented less than its block begins at the margin.
+        if all(
+            words == said and indent == max(0, column - offset)
+            for (indent, said), (column, words, _) in zip(wanted, run, strict=True)
+        ):
+            return run[0][2].end() - len(run[0][1]), run[-1][2].end()
+    return locate(wanted[0][1], text) if len(wanted) == 1 else None
+
+
+def code_lines(block: str) -> list[tuple[int, str]]:
+    """Its lines with their indents, without fences and empty ones."""
+    lines = block.split("\n")
+    if _FENCE.match(lines[0]):
+        fence = lines[0].strip()[:3]
+        lines = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith(fence) else lines[1:]
+    return [told for told in map(_indented, lines) if told[1]]
+
+
+def _indented(line: str) -> tuple[int, str]:
+    body = _QUOTE_MARKS.sub("", line.rstrip()).expandtabs()
+    return len(body) - len(body.lstrip()), body.strip()

@@ -1,0 +1,1 @@
+"""A page becomes chunks, and chunks become what an index stores."""

@@ -1,0 +1,382 @@
+"""Page → Chunks: what is indexed, found and cited as one.
+
+Blocks are packed under their heading up to the target. Every section with text of its own starts a chunk, so that a
+citation opens at the heading it belongs to; a heading without text joins what follows it; fences and tables are cut
+only when they alone exceed what the embedder reads. Pure: no file, no clock, no index; the tokenizer comes in as a
+`TokenCounter`.
+
+What need not be in any chunk is decided in one place, `quoth.text.markdown`: a leaf block with nothing to read is
+markup. Ids follow S3: uuid5 over book, module, chapter, lesson and content hash where all three are known, else over
+book, source file and content hash; the second and later chunk of the same text in one page gets an ordinal. Files that
+claim the same module, chapter and lesson are told apart by `quoth.sources`, which withholds the lesson from all of
+them, so that the path form keeps their ids unique whatever the order of reading.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha1, sha256
+from threading import Lock
+from typing import NamedTuple
+
+from quoth.chunks.cut import Cutter, Piece, Words, words_of
+from quoth.domain import Chunk, Insert, Markup, Page
+from quoth.errors import TextTooLong
+from quoth.ports import TokenCounter
+from quoth.text.anchors import Anchors
+from quoth.text.composing import Composer
+from quoth.text.markdown import Block, leaves, parse, plain
+from quoth.text.offsets import insert_at
+
+ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+_NAMESPACE = ID_NAMESPACE.bytes
+
+# Characters of markup between two chunks that may be carried along when they are joined.
+_FAR = 200
+# Where the tokenizer does not split at white space first, sums over words are checked from this share of the limit on.
+_SURE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    target: int = 400  # tokens; the embedder's limit holds where it is lower
+    least_tail: int = 60  # a shorter last chunk of a section is evened out with the one before
+    least_characters: int = 10  # S3's minimum; shorter ones join a neighbour where that fits
+
+
+class _Section(NamedTuple):
+    path: tuple[str, ...]
+    breadcrumb: tuple[str, ...]
+    anchor: str
+    blocks: tuple[Block, ...]
+
+
+class _Draft(NamedTuple):
+    """A chunk to be: pieces that stand together under one heading."""
+
+    section: _Section
+    pieces: tuple[Piece, ...]
+    start: int
+    end: int
+
+    @property
+    def tokens(self) -> int:
+        return _size(self.pieces)
+
+    def shown(self, page: Page) -> str:
+        lead, text = self.pieces[0].lead, page.text[self.start : self.end]
+        return f"{lead}\n{text}" if lead else text
+
+
+def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions()) -> list[Chunk]:
+    """The chunks of a page, in order. A page without anything to read has none."""
+    blocks = parse(page.text, markup=page.markup, start=page.body_start)
+    words = words_of(tokens)
+    every = list(leaves(blocks))
+    texts = [leaf for leaf in every if leaf.kind != "markup"]
+    counts = words.counts([leaf.plain for leaf in texts])
+    leaf_tokens = {leaf.start: count for leaf, count in zip(texts, counts, strict=True)}
+    cutter = Cutter(page.text, page.markup, words, leaf_tokens)
+    composer = Composer(page.text, page.markup, every, leaf_tokens, words.counts)
+    drafts: list[_Draft] = []
+    for section in _sections(page, blocks):
+        packed = _pack(section, cutter, tokens.limit, options)
+        drafts += [_draft(page, section, pieces) for pieces in packed]
+    drafts = _join_short(page, drafts, tokens.limit, options)
+    return _chunks(page, _fit(page, drafts, cutter, composer, words, tokens.limit))
+
+
+def embedding_text(chunk: Chunk) -> str:
+    """What is embedded for a chunk: its words without markup. Not where it stands, so that a text that moves to
+    another page keeps its vector."""
+    return _said(chunk.shown, chunk.markup)
+
+
+def term_text(chunk: Chunk) -> str:
+    """What is weighed by its words: where the chunk stands in the book, and what it says."""
+    return "\n".join((" > ".join(chunk.breadcrumb), embedding_text(chunk)))
+
+
+_SAID: dict[tuple[str, Markup], str] = {}  # splitting has just made what the ingest asks for next
+_SAID_AT_MOST = 1024
+_SAID_LOCK = Lock()
+
+
+def _said(shown: str, markup: Markup, composed: str = "") -> str:
+    key = (shown, markup)
+    words = _SAID.get(key)
+    if words is None:
+        words = composed or plain(shown, markup) or shown.strip()
+        with _SAID_LOCK:
+            _SAID[key] = words
+            if len(_SAID) > _SAID_AT_MOST:
+                del _SAID[next(iter(_SAID))]
+    return words
+
+
+# --- sections: which heading a block belongs to --------------------------------------------------------------------
+
+
+def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
+    headings = [leaf for leaf in leaves(blocks) if leaf.level]
+    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
+    anchor_at = {heading.start: anchors.of(heading.text, heading.anchor) for heading in headings}
+    top = headings[0].start if headings else -1
+    sections: list[_Section] = []
+    above: list[tuple[int, str, str]] = []  # level, words, anchor
+    waiting: list[Block] = []  # headings that have had no text yet
+
+    def close() -> None:
+        path = tuple(words for _, words, _ in above if words)
+        if path and path[0] == page.title:
+            path = path[1:]
+        anchor = next((anchor for _, _, anchor in reversed(above) if anchor), "")
+        crumbs = tuple(crumb for crumb in (*page.trail, page.title, *path) if crumb)
+        sections.append(_Section(path, crumbs, anchor, tuple(waiting)))
+        waiting.clear()
+
+    for block in blocks:
+        if block.level:
+            if any(other.kind != "markup" and not other.level for other in waiting):
+                close()
+            while above and above[-1][0] >= block.level:
+                above.pop()
+            page_top = block.start == top and block.level == 1
+            above.append((block.level, block.text, "" if page_top else anchor_at[block.start]))
+        waiting.append(block)
+    if any(block.kind != "markup" for block in waiting):
+        close()
+    return sections
+
+
+def _draft(page: Page, section: _Section, pieces: tuple[Piece, ...]) -> _Draft:
+    """Its text has no white space at the ends; a cut piece of code keeps the indentation of its first line."""
+    end = pieces[-1].end
+    text = page.text[pieces[0].start : end]
+    kept = text.lstrip("\r\n") if pieces[0].lead else text.lstrip("\ufeff \t\r\n\f\v")
+    return _Draft(section, pieces, end - len(kept), end - len(kept) + len(kept.rstrip()))
+
+
+# --- packing: pieces of one section into drafts --------------------------------------------------------------------
+
+
+def _size(pieces: Sequence[Piece]) -> int:
+    return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
+
+
+def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+    hard = limit
+    soft = min(options.target, hard)
+    drafts: list[tuple[Piece, ...]] = []
+    current: list[Piece] = []
+    size = 0  # of `current`
+    for piece in (piece for block in section.blocks for piece in cutter.pieces(block, soft, hard)):
+        if piece.barrier:
+            if not all(other.sticky for other in current):
+                drafts.append(tuple(current))
+                current, size = [], 0
+            continue
+        if current and size + piece.tokens > soft:
+            carried = _carried(current, piece, soft, hard)
+            if len(carried) < len(current):
+                drafts.append(tuple(current[: len(current) - len(carried)]))
+                current = carried
+            elif size + piece.tokens > hard:
+                drafts.append(tuple(current))
+                current = []
+            size = _size(current)
+        size += piece.tokens if current else piece.tokens + piece.lead_tokens
+        current.append(piece)
+    if current:
+        drafts.append(tuple(current))
+    return _even_out(drafts, soft, options)
+
+
+def _carried(current: list[Piece], following: Piece, soft: int, hard: int) -> list[Piece]:
+    """The pieces at the end that announce `following` and move into the next chunk with it, where they fit."""
+    first = len(current)
+    while first > 0 and current[first - 1].sticky:
+        first -= 1
+    carried = current[first:]
+    while carried and _size([*carried, following]) > (soft if len(carried) < len(current) else hard):
+        carried = carried[1:]
+    return carried
+
+
+def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+    """Moves pieces from the last but one chunk of a section into a last one that is hardly worth finding."""
+    if len(drafts) < 2 or _size(drafts[-1]) >= options.least_tail:
+        return drafts
+    before, tail = list(drafts[-2]), list(drafts[-1])
+    if _size([*before, *tail]) <= soft:
+        return [*drafts[:-2], (*before, *tail)]
+    while len(before) > 1 and _size([before[-1], *tail]) <= min(soft, _size(before[:-1])):
+        tail.insert(0, before.pop())
+    while len(before) > 1 and before[-1].sticky and _size([before[-1], *tail]) <= soft:
+        tail.insert(0, before.pop())
+    return [*drafts[:-2], tuple(before), tuple(tail)]
+
+
+def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
+    """Chunks below S3's minimum join the chunk before them, or after, where both fit together."""
+    joined: list[_Draft] = []
+    for draft in drafts:
+        if joined:
+            before = joined[-1]
+            short = min(before.end - before.start, draft.end - draft.start) < options.least_characters
+            near = draft.start - before.end < _FAR
+            if short and near and before.tokens + draft.tokens <= min(options.target, limit) // 2:
+                section = before.section if draft.end - draft.start < options.least_characters else draft.section
+                joined[-1] = _draft(page, section, before.pieces + draft.pieces)
+                continue
+        joined.append(draft)
+    return joined
+
+
+# --- checking: nothing above the limit -----------------------------------------------------------------------------
+
+
+def _fit(
+    page: Page, drafts: list[_Draft], cutter: Cutter, composer: Composer, words: Words, limit: int
+) -> list[tuple[_Draft, int]]:
+    """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
+    embedded: list[str] = []
+    sizes: list[int] = []
+    for draft in drafts:
+        first = draft.pieces[0]
+        words_said, size = (not first.lead and composer.said(first.start, draft.start, draft.end)) or ("", 0)
+        embedded.append(_said(draft.shown(page), page.markup, words_said))
+        sizes.append(size if words_said else -1)
+    asked = [index for index, size in enumerate(sizes) if size < 0]
+    for index, size in zip(asked, words.counts([embedded[index] for index in asked]), strict=True):
+        sizes[index] = size
+    if not words.additive:
+        near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
+        for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
+            sizes[index] = size
+    fitting: list[tuple[_Draft, int]] = []
+    for draft, size in zip(drafts, sizes, strict=True):
+        if size <= limit:
+            fitting.append((draft, size))
+        else:
+            fitting += _fit(page, _halves(page, draft, cutter), cutter, composer, words, limit)
+    return fitting
+
+
+def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
+    """The same text in more or smaller pieces: between pieces, else inside the last one, else anywhere."""
+    *before, last = draft.pieces
+    joints = [at for at in range(1, len(draft.pieces)) if not draft.pieces[at - 1].sticky]
+    if joints:
+        middle = min(joints, key=lambda at: abs(2 * at - len(draft.pieces)))
+        return [_draft(page, draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
+    parts = cutter.smaller(last)
+    if len(parts) > 1 or (parts and parts[0].end - parts[0].start < last.end - last.start):
+        return [_draft(page, draft.section, (*before, *parts))]
+    if before:
+        return [_draft(page, draft.section, part) for part in (tuple(before), (last,))]
+    middle = (last.start + last.end) // 2
+    if middle == last.start:
+        raise TextTooLong(
+            f"{page.source_file}: what stands at offset {last.start} cannot be cut small enough.",
+            hint="Use an embedder that reads more tokens.",
+        )
+    half = max(1, last.tokens // 2)
+    cuts = ((last.start, middle), (middle, last.end))
+    return [_draft(page, draft.section, (Piece(a, b, half, last.lead, last.lead_tokens),)) for a, b in cuts]
+
+
+# --- chunks: ids and chain -----------------------------------------------------------------------------------------
+
+
+def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
+    drafts = [(draft, size) for draft, size in drafts if draft.end > draft.start]
+    place = page.source_file
+    if page.module is not None and page.chapter is not None and page.lesson is not None:
+        place = f"{page.module}:{page.chapter}:{page.lesson}"
+    hashes = [sha256(page.text[draft.start : draft.end].encode()).hexdigest() for draft, _ in drafts]
+    ids = _ids(f"{page.book_id}:{place}", hashes)
+    parent = _uuid5(f"{page.book_id}:{place}:parent")
+    chunks: list[Chunk] = []
+    line, counted = 1, 0
+    for index, (draft, size) in enumerate(drafts):
+        text = page.text[draft.start : draft.end]
+        line, counted = line + _line_breaks(page.text, counted, draft.start), draft.start
+        file_line, shift, inserts = _in_file(page, draft, line)
+        chunks.append(
+            Chunk(
+                id=ids[index],
+                book_id=page.book_id,
+                text=text,
+                start=draft.start,
+                end=draft.end,
+                line=file_line,
+                source_file=page.source_file,
+                source_file_hash=page.file_hash,
+                title=page.title,
+                url=f"{page.url}#{draft.section.anchor}" if draft.section.anchor else page.url,
+                heading_path=draft.section.path,
+                breadcrumb=draft.section.breadcrumb,
+                content_hash=hashes[index],
+                parent_doc_id=parent,
+                chunk_index=index,
+                total_chunks=len(drafts),
+                prev_chunk_id=ids[index - 1] if index else None,
+                next_chunk_id=ids[index + 1] if index + 1 < len(ids) else None,
+                word_count=len(text.split()),
+                token_count=size,
+                char_count=len(text),
+                markup=page.markup,
+                lead=draft.pieces[0].lead,
+                shift=shift,
+                line_shift=line - file_line,
+                inserts=inserts,
+                module=page.module,
+                chapter=page.chapter,
+                lesson=page.lesson,
+                hardware_tier=page.hardware_tier,
+                proficiency_level=page.proficiency_level,
+                layer=page.layer,
+                language=page.language,
+                version=page.version,
+            )
+        )
+    return chunks
+
+
+def _ids(place: str, hashes: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    ids: list[str] = []
+    for content_hash in hashes:
+        name = f"{place}:{content_hash[:16]}"
+        seen[name] = seen.get(name, 0) + 1
+        ids.append(_uuid5(name if seen[name] == 1 else f"{name}:{seen[name]}"))
+    return ids
+
+
+def _uuid5(name: str) -> str:
+    """`str(uuid.uuid5(ID_NAMESPACE, name))` without the two objects in between, which cost five times as much."""
+    text = sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(text[16], 16) % 4]
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
+
+
+def _in_file(page: Page, draft: _Draft, line: int) -> tuple[int, int, tuple[Insert, ...]]:
+    """The line in the page's own file where a chunk begins, how far includes have moved it, and those it touches."""
+    if not page.inserts:
+        return line, 0, ()
+    touched = tuple(insert for insert in page.inserts if insert.start < draft.end and draft.start < insert.end)
+    insert = insert_at(page.inserts, draft.start)
+    if insert is None:
+        return line, 0, touched
+    if draft.start < insert.end:
+        return insert.line, draft.start - insert.at, touched
+    return line - insert.lines, insert.shift, touched
+
+
+def _line_breaks(text: str, start: int, end: int) -> int:
+    between = text[start:end]
+    return len(re.findall(r"\r\n?|\n", between)) if "\r" in between else between.count("\n")

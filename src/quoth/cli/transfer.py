@@ -1,0 +1,169 @@
+"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: a book between files and Qdrant."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from quoth.bootstrap import Quoth, cluster_index, embedded_index
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.domain import Chunk, Vector
+from quoth.errors import UnknownBook, Unreadable
+
+if TYPE_CHECKING:
+    from quoth.migrate import Moved, Tell
+
+if TYPE_CHECKING:
+    from quoth.export import Imported
+
+
+# --- migrate-index ---------------------------------------------------------------------------------------------------
+
+
+@app.command("migrate-index", epilog="Example: quoth migrate-index --to cluster --dry-run")
+def migrate_index(
+    to: Annotated[
+        str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data dir.")
+    ],
+    book: Annotated[str | None, typer.Option("--book", help="Which book.", show_default="all of them")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, and change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a book of the target even if it is newer.")] = False,
+    data_dir: DataDir = None,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Move books to a Qdrant server, or back, without embedding them again. They stay where they were, too."""
+    if to not in ("cluster", "embedded"):
+        raise typer.BadParameter(f"{to!r} is not one of cluster, embedded.", param_hint="--to")
+    settings = settings_for(data_dir=data_dir, verbose=verbose)
+
+    async def work(quoth: Quoth) -> list[Moved]:
+        from quoth.migrate import move_book
+
+        async with AsyncExitStack() as closing:
+            fingerprint = quoth.index.fingerprint
+            embedded, cluster = embedded_index(settings, fingerprint), cluster_index(settings, fingerprint)
+            closing.push_async_callback(embedded.close)
+            closing.push_async_callback(cluster.close)
+            source, target = (embedded, cluster) if to == "cluster" else (cluster, embedded)
+            books = [book] if book else await source.books()
+            if not books:
+                raise UnknownBook("There is no book to move.", hint="`quoth ingest PATH` adds one.")
+            moved = []
+            for book_id in books:
+                with progress_bar(f"Moving {book_id}", shown=not json and sys.stderr.isatty()) as tell:
+                    moved.append(await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell))
+            return moved
+
+    moved = run(settings, work)
+    if json:
+        print_json({"to": to, "books": [asdict(one) for one in moved]})
+        return
+    for one in moved:
+        verb = "Would move" if dry_run else "Moved"
+        what = f"{one.written} of {one.chunks} chunks written, {one.dropped} dropped, none embedded"
+        typer.echo(f"{verb} {one.book_id} to the {'cluster' if to == 'cluster' else 'embedded index'}: {what}")
+    if not dry_run:
+        wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
+        typer.echo(f"{wanted}, and every command works there.")
+
+
+@contextmanager
+def progress_bar(what: str, *, shown: bool) -> Iterator[Tell]:
+    if not shown:
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+# --- export and import -----------------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: quoth export --book my-docs > my-docs.jsonl")
+def export(
+    book: BookId = None,
+    vectors: Annotated[bool, typer.Option("--vectors", help="With vectors, so that an import embeds nothing.")] = False,
+    data_dir: DataDir = None,
+    verbose: Verbose = False,
+) -> None:
+    """Write every chunk with all its metadata and offsets as JSON Lines."""
+
+    async def work(quoth: Quoth) -> None:
+        from quoth.export import line_of
+
+        chosen = await quoth.choose_book(book)
+        pages = await quoth.library.page_records(chosen.book_id)
+        async for chunk, vector in _chunks(quoth, chosen.book_id, vectors=vectors):
+            line = line_of(chunk, chosen, pages.get(chunk.source_file), vector, quoth.embedder.name)
+            sys.stdout.write(line + "\n")
+
+    run(settings_for(data_dir=data_dir, verbose=verbose), work)
+
+
+async def _chunks(quoth: Quoth, book_id: str, *, vectors: bool) -> AsyncIterator[tuple[Chunk, Vector | None]]:
+    if vectors:
+        async for point in quoth.index.points(book_id):
+            yield point.chunk, point.dense
+    else:
+        async for chunk in quoth.index.scan(book_id):
+            yield chunk, None
+
+
+@app.command(
+    "import", epilog="Example: quoth import my-docs.jsonl   or: quoth export --vectors | ssh host quoth import -"
+)
+def import_book(
+    file: Annotated[str, typer.Argument(help="What `quoth export` wrote; - reads standard input.")],
+    data_dir: DataDir = None,
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Read an exported book back: the same chunks under the same ids, in place of what is there of the book."""
+    settings = settings_for(data_dir=data_dir, verbose=verbose)
+
+    with opened(file) as lines:
+
+        async def work(quoth: Quoth) -> Imported:
+            from quoth.export import Importer
+
+            importer = Importer(quoth.index, quoth.library, quoth.embedder, quoth.clock)
+            with progress_bar("Importing", shown=not json and sys.stderr.isatty()) as tell:
+                return await importer.run(lines, tell=tell)
+
+        done = run(settings, work)
+    if json:
+        print_json(asdict(done))
+        return
+    what = f"{done.written} of {done.chunks} chunks written, {done.dropped} dropped, {done.embedded} embedded"
+    typer.echo(f"Imported {done.title} ({done.book_id}), {done.pages} pages: {what}")
+
+
+@contextmanager
+def opened(file: str) -> Iterator[BinaryIO]:
+    """Something that can be read twice."""
+    if file == "-":
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            yield copy
+        return
+    try:
+        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; only opening it may fail here
+    except OSError as error:
+        raise Unreadable(
+            f"{file} cannot be read: {error.strerror}.", hint="Give a file, or - to read a pipe."
+        ) from error
+    with lines:
+        yield lines

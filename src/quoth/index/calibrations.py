@@ -1,0 +1,97 @@
+"""The judge's numbers that were fitted to one book, in a small readable file beside its index.
+
+`quoth eval --calibrate` writes the file; the judge of every process reads it, and notices when it changes. A file that
+was fitted for another index, or that weighs a feature which this Quoth does not compute, is named in the log and not
+used: wrong numbers are worse than the shipped ones.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from quoth.ask.calibration import Calibration, Logistic
+from quoth.chunks.payload import is_book_id
+from quoth.domain import Fingerprint
+from quoth.index.generations import unavailable, writing
+
+log = logging.getLogger(__name__)
+
+NAME = "calibration.json"
+Stamp = tuple[int, int]
+
+
+class CalibrationFiles:
+    """`known` are the features that the judge computes."""
+
+    def __init__(self, data_dir: Path, fingerprint: Fingerprint, known: Collection[str]) -> None:
+        self._root = data_dir / "index"
+        self._fingerprint = fingerprint
+        self._known = frozenset(known)
+        self._read: dict[str, tuple[Stamp, Calibration | None]] = {}
+
+    def path(self, book_id: str) -> Path:
+        return self._root / book_id / NAME
+
+    def __call__(self, book_id: str) -> Calibration | None:
+        """One look at the file's time for each question; it is read only when that has changed."""
+        if not is_book_id(book_id):
+            return None
+        try:
+            stat = self.path(book_id).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise unavailable(error, self.path(book_id)) from error
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        known = self._read.get(book_id)
+        if known is None or known[0] != stamp:
+            known = self._read[book_id] = (stamp, self._checked(self.path(book_id)))
+        return known[1]
+
+    def provenance(self, book_id: str) -> Mapping[str, Any] | None:
+        """What the numbers in use were fitted on."""
+        if self(book_id) is None:
+            return None
+        provenance: Mapping[str, Any] = json.loads(self.path(book_id).read_text("utf-8"))["provenance"]
+        return provenance
+
+    def write(self, book_id: str, calibration: Calibration, provenance: Mapping[str, Any]) -> Path:
+        """In one piece: a reader finds the old numbers or the new ones."""
+        path = self.path(book_id)
+        document = {
+            "book_id": book_id,
+            "provenance": provenance,
+            "fingerprint": self._fingerprint.as_dict(),
+            "judge": {"bias": calibration.judge.bias, "weights": dict(calibration.judge.weights)},
+            "levels": {"low": calibration.threshold, "medium": calibration.medium, "high": calibration.high},
+        }
+        new = path.with_suffix(".new")
+        with writing(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            new.replace(path)
+        return path
+
+    def _checked(self, path: Path) -> Calibration | None:
+        try:
+            found = json.loads(path.read_text("utf-8"))
+            judge, levels = found["judge"], found["levels"]
+            weights = {str(name): float(weight) for name, weight in judge["weights"].items()}
+            calibration = Calibration(
+                similarity=Logistic(0.0),  # of the judge alone; a passage's similarity stays the embedder's
+                judge=Logistic(float(judge["bias"]), weights),
+                threshold=float(levels["low"]),
+                medium=float(levels["medium"]),
+                high=float(levels["high"]),
+            )
+            fits = found["fingerprint"] == self._fingerprint.as_dict() and weights.keys() <= self._known
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("%s is damaged and not used (%s); the shipped numbers are", path, error)
+            return None
+        if not fits:
+            log.warning("%s was fitted for another index or judge and is not used; run --calibrate again", path)
+        return calibration if fits else None

@@ -1,0 +1,1 @@
+"""What operators see of an answer afterwards: log lines, traces, spans."""

@@ -1,0 +1,178 @@
+"""How an answer came about → a record that `quoth explain` prints. Pure.
+
+Comes in: a question, what was found for it and the answer. Goes out: a `Trace` of plain JSON: the query and why it
+differs from the question, the heads of both rank lists, how they were fused, what the judge weighed, what the model was
+told and did, and every sentence's support. It says which passages were used, not what they say, and is never larger
+than `LARGEST`. When to keep it, and where, is not decided here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from quoth.ask.prompts import PROMPT_VERSION
+from quoth.domain import Answer, Basis, Candidate, Evidence, Filters, Passage, Trace, Verdict
+
+VERSION = 1  # of the record
+LARGEST = 20_000  # bytes
+# How long texts and lists of a record that is too large may be; the first that makes it small enough holds.
+_ROOM = ((1_000, 40), (300, 20), (100, 12), (40, 6), (20, 3))
+
+
+def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None = None) -> Trace:
+    asked = answer.question
+    record: dict[str, Any] = {
+        "version": VERSION,
+        "question": {
+            "text": asked.query,
+            "selected_text": None if asked.selected_text is None else len(asked.selected_text),
+            "filters": _given(asked.filters),
+            "top_k": asked.top_k,
+        },
+        "query": {
+            "searched": evidence.query,
+            "rules": list(evidence.rules),
+            "carried": list(evidence.carried),
+            "terms": [{"text": term.text, "idf": _short(term.idf), "in_book": term.in_book} for term in evidence.terms],
+            "chunks": evidence.total_found,
+        },
+        "dense": _head(evidence.candidates, "dense"),
+        "sparse": _head(evidence.candidates, "sparse"),
+        "fused": [_passage(rank, passage, answer) for rank, passage in enumerate(evidence.passages, start=1)],
+        "verdict": _verdict(answer.verdict),
+        "answer": _answer(answer),
+        "grounding": {
+            "supported": answer.grounding.supported,
+            "total": answer.grounding.total,
+            "removed": answer.grounding.removed,
+            "sentences": [
+                {
+                    "text": sentence.text,
+                    "supported": sentence.supported,
+                    "score": _short(sentence.score),
+                    "sources": list(sentence.sources),
+                    "reason": sentence.reason,
+                }
+                for sentence in answer.grounding.sentences
+            ],
+        },
+        "times": {
+            "stages": {stage: _short(spent) for stage, spent in answer.stage_ms.items()},
+            "first_word": None if first_word_ms is None else _short(first_word_ms),
+            "total": _short(answer.query_time_ms),
+        },
+    }
+    return Trace(
+        request_id=asked.request_id,
+        session_id=asked.session_id,
+        book_id=asked.book_id,
+        created_at=answer.created_at,
+        record=bounded(record),
+    )
+
+
+def bounded(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with as much of its texts and lists as there is room for."""
+    cut = record
+    for width, length in _ROOM:
+        if _size(cut) <= LARGEST:
+            break
+        cut = _cut(record, width, length)
+    return cut
+
+
+def _size(record: dict[str, Any]) -> int:
+    return len(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _cut(value: Any, width: int, length: int) -> Any:
+    match value:
+        case str():
+            return value if len(value) <= width else value[: width - 1] + "…"
+        case list():
+            return [_cut(item, width, length) for item in value[:length]]
+        case dict():
+            return {name: _cut(item, width, length) for name, item in value.items()}
+    return value
+
+
+def _given(filters: Filters) -> dict[str, Any]:
+    values = ((name, getattr(filters, name)) for name in Filters.__slots__)
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values if value not in (None, ())
+    }
+
+
+def _head(candidates: Sequence[Candidate], side: str) -> list[dict[str, Any]]:
+    """The best of one rank list, in its order; not those far behind that only the other list has at its head."""
+    by_rank = {getattr(one, f"{side}_rank"): one for one in candidates}
+    rows: list[dict[str, Any]] = []
+    while one := by_rank.get(len(rows) + 1):
+        score = _short(getattr(one, f"{side}_score"))
+        rows.append({"rank": len(rows) + 1, "chunk_id": one.chunk_id, "score": score, "place": one.place})
+    return rows
+
+
+def _passage(rank: int, passage: Passage, answer: Answer) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "chunk_id": passage.chunk.id,
+        "place": " › ".join(passage.chunk.breadcrumb),
+        "score": _short(passage.score),
+        "similarity": _short(passage.similarity),
+        "dense_rank": passage.dense_rank,
+        "sparse_rank": passage.sparse_rank,
+        "dense_score": _short(passage.dense_score),
+        "sparse_score": _short(passage.sparse_score),
+        "pair_share": _short(passage.pair_share),
+        "agreement": _short(passage.agreement),
+        "cited_as": [one.index for one in answer.citations if one.chunk.id == passage.chunk.id],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    basis = verdict.basis
+    return {
+        "confidence": _short(verdict.confidence),
+        "level": verdict.level,
+        "should_answer": verdict.should_answer,
+        "threshold": None if basis is None else _short(basis.threshold),
+        "fitted": None if basis is None else basis.fitted,
+        "bias": None if basis is None else _short(basis.bias),
+        "features": [] if basis is None else _features(basis),
+    }
+
+
+def _features(basis: Basis) -> list[dict[str, Any]]:
+    """Those that were weighed, the heaviest first; then the others, which say nothing here."""
+    rows = [
+        {"name": name, "value": _short(value), "weight": _short(weight), "adds": _short(weight * value)}
+        for name, value in basis.features.items()
+        for weight in (basis.weights.get(name, 0.0),)
+    ]
+    return sorted(rows, key=lambda row: -abs(row["adds"] or 0.0))
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    by_model = answer.model is not None
+    return {
+        "mode": answer.mode,
+        "characters": len(answer.text or ""),
+        "fallback_message": answer.fallback_message,
+        "model": answer.model,
+        "prompt_version": PROMPT_VERSION if by_model else None,
+        "tokens": answer.tokens_used,
+        "prompt_tokens": answer.work.prompt_tokens,
+        "rounds": answer.work.rounds,
+        "tools": [{"name": call.name, "arguments": call.arguments} for call in answer.work.tools],
+        "citations": [
+            {"index": one.index, "chunk_id": one.chunk.id, "start": one.start, "end": one.end}
+            for one in answer.citations
+        ],
+    }
+
+
+def _short(number: float | None) -> Any:
+    return None if number is None else round(number, 4) + 0.0  # never -0.0

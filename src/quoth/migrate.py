@@ -1,0 +1,124 @@
+"""A book moves from one index to another: nothing is read from its source, nothing is embedded again.
+
+In: two `ChunkIndex`es that build alike, and a book of the first. Out: what was `Moved`. Points are streamed in batches,
+so memory does not grow with their vectors; those that the target already holds stay; and the book is published once,
+whole, after it has been compared. A move that is killed leaves the target as it was, and the next one starts anew.
+The library is not asked: chunk ids stay, so its page records fit the moved book, and an ingest finds nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from quoth.chunks.payload import payload_hash
+from quoth.domain import IndexedChunk, IndexStatus
+from quoth.errors import Conflict, IndexUnavailable, UnknownBook
+from quoth.ports import ChunkIndex, IndexWriter
+
+BATCH = 256
+
+Tell = Callable[[int, int], None]  # chunks written, chunks to write
+Hashes = dict[str, str]  # of all that a chunk holds, by its id
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    book_id: str
+    chunks: int  # in the book
+    written: int  # of them, because the target did not hold them
+    dropped: int  # of the target, because the book does not hold them
+    dry_run: bool = False
+
+
+async def move_book(
+    book_id: str,
+    source: ChunkIndex,
+    target: ChunkIndex,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    tell: Tell = lambda done, total: None,
+) -> Moved:
+    """`Conflict` when the target holds something newer, unless `force`."""
+    before = await _status(target, book_id)
+    replaced = before is not None and before.fingerprint != target.fingerprint
+    if dry_run:
+        wanted = await _scanned(source, book_id)
+        moved = _plan(book_id, wanted, {} if before is None or replaced else await _scanned(target, book_id))
+        _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
+        return moved
+    # Nobody else changes the book while it moves.
+    async with source.writer(book_id) as reading, target.writer(book_id, recreate=replaced) as writing:
+        wanted, found = await _stored(reading), await _stored(writing)
+        moved = _plan(book_id, wanted, found, dry_run=False)
+        _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
+        await _write(source, writing, moved, wanted, found, tell)
+        if await _stored(writing) != wanted:
+            raise IndexUnavailable(f"The copy of {book_id!r} differs from it; it was not published.", hint="Try again.")
+        await writing.publish()
+    await _verify(target, moved)
+    return moved
+
+
+async def _write(
+    source: ChunkIndex, writing: IndexWriter, moved: Moved, wanted: Hashes, found: Hashes, tell: Tell
+) -> None:
+    """New chunks in, then stale ones out."""
+    batch: list[IndexedChunk] = []
+    written = 0
+    if moved.written:
+        async for point in source.points(moved.book_id):
+            if found.get(point.chunk.id) != wanted.get(point.chunk.id):
+                batch.append(point)
+            if len(batch) == BATCH:
+                await writing.put(batch)
+                written, batch = written + len(batch), []
+                tell(written, moved.written)
+    await writing.put(batch)
+    await writing.drop([chunk_id for chunk_id in found if chunk_id not in wanted])
+    tell(moved.written, moved.written)
+
+
+async def _verify(target: ChunkIndex, moved: Moved) -> None:
+    status = await target.status(moved.book_id)
+    held = await target.count(moved.book_id)
+    if (status.chunks, held, status.fingerprint) != (moved.chunks, moved.chunks, target.fingerprint):
+        raise IndexUnavailable(
+            f"After the move {moved.book_id!r} has {held} chunks instead of {moved.chunks}.", hint="Move it again."
+        )
+
+
+def _plan(book_id: str, wanted: Hashes, found: Mapping[str, str], *, dry_run: bool = True) -> Moved:
+    return Moved(
+        book_id=book_id,
+        chunks=len(wanted),
+        written=sum(found.get(chunk_id) != known for chunk_id, known in wanted.items()),
+        dropped=len(found.keys() - wanted.keys()),
+        dry_run=dry_run,
+    )
+
+
+def _refuse_older(moved: Moved, source: IndexStatus, target: IndexStatus | None, *, force: bool) -> None:
+    if target is None or force or not (moved.written or moved.dropped) or target.published_at <= source.published_at:
+        return
+    raise Conflict(
+        f"The target holds {moved.book_id!r} as of {target.published_at:%Y-%m-%d %H:%M:%S} UTC, newer than what would "
+        f"replace it, of {source.published_at:%Y-%m-%d %H:%M:%S} UTC.",
+        hint="Move the other way round, or replace it with --force.",
+    )
+
+
+async def _status(index: ChunkIndex, book_id: str) -> IndexStatus | None:
+    try:
+        return await index.status(book_id)
+    except UnknownBook:
+        return None
+
+
+async def _scanned(index: ChunkIndex, book_id: str) -> Hashes:
+    return {chunk.id: payload_hash(chunk) async for chunk in index.scan(book_id)}
+
+
+async def _stored(writer: IndexWriter) -> Hashes:
+    return {chunk_id: stored.payload_hash for chunk_id, stored in (await writer.stored()).items()}

@@ -1,0 +1,94 @@
+"""`GET /books`: which books can be asked; `/llms.txt` and `/llms-full.txt`: a book's contents and its whole text.
+
+The last two are for programs that read a whole book instead of asking it (llmstxt.org). The text comes from the index,
+page by page while it is sent, so a large book is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+
+from quoth.bootstrap import Quoth
+from quoth.domain import Book, IndexStatus, PageRecord
+from quoth.errors import UnknownBook
+from quoth.ports import ChunkIndex
+from quoth.serve.book_text import as_document, contents, llms_txt, pages_of, text_of
+from quoth.serve.deps import quoth_of
+from quoth.serve.shapes import TEXT, BooksResponse, answers
+from quoth.serve.views import book_view
+
+# --- which books there are -------------------------------------------------------------------------------------------
+
+
+router = APIRouter(tags=["books"])
+
+
+async def status_of(quoth: Quoth, book: Book) -> IndexStatus | None:
+    try:
+        return await quoth.index.status(book.book_id)
+    except UnknownBook:  # known to the library, but its first ingest has not published anything yet
+        return None
+
+
+@router.get("/books", responses=answers(BooksResponse, 503))
+async def books(request: Request) -> JSONResponse:
+    """Every book, with the state of its index."""
+    quoth = quoth_of(request)
+    known = await quoth.books()
+    return JSONResponse({"books": [book_view(book, await status_of(quoth, book)) for book in known]})
+
+
+# --- whole books -----------------------------------------------------------------------------------------------------
+
+BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
+
+
+@router.get("/llms.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms(request: Request, book_id: BookId = None) -> PlainTextResponse:
+    """The pages of a book by section, with their addresses, in the format of llmstxt.org."""
+    return await table_of_contents(request, book_id)
+
+
+@router.get("/books/{book_id}/llms.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms_of(request: Request, book_id: str) -> PlainTextResponse:
+    """The same of the named book."""
+    return await table_of_contents(request, book_id)
+
+
+@router.get("/llms-full.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms_full(request: Request, book_id: BookId = None) -> StreamingResponse:
+    """The text of every page of a book, in reading order."""
+    return await whole_text(request, book_id)
+
+
+@router.get("/books/{book_id}/llms-full.txt", responses=TEXT, response_class=PlainTextResponse)
+async def llms_full_of(request: Request, book_id: str) -> StreamingResponse:
+    """The same of the named book."""
+    return await whole_text(request, book_id)
+
+
+async def table_of_contents(request: Request, book_id: str | None) -> PlainTextResponse:
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    entries = await contents(quoth.index, await pages_of(quoth.library, book.book_id))
+    full = str(request.app.url_path_for("llms_full_of", book_id=book.book_id))
+    return PlainTextResponse(llms_txt(book, entries, whole_text=full))
+
+
+async def whole_text(request: Request, book_id: str | None) -> StreamingResponse:
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    records = await pages_of(quoth.library, book.book_id)
+    # What fails before the first byte still has a proper status.
+    first = [as_document(record, await text_of(quoth.index, record)) for record in records[:1]]
+    return StreamingResponse(documents(quoth.index, "".join(first), records[1:]), media_type="text/plain")
+
+
+async def documents(index: ChunkIndex, first: str, rest: Sequence[PageRecord]) -> AsyncIterator[str]:
+    yield first
+    for record in rest:
+        yield as_document(record, await text_of(index, record))

@@ -1,0 +1,27 @@
+"""Where a handler finds the parts that `bootstrap` joined."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fastapi import Request
+
+from quoth.bootstrap import Quoth
+from quoth.domain import Key
+from quoth.serve.jobs import Jobs
+
+
+def quoth_of(request: Request) -> Quoth:
+    """All of it, as far as the key of this request may see: no handler gets it in any other way."""
+    quoth = cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped
+    key: Key | None = getattr(request.state, "key", None)
+    return quoth if key is None else quoth.seen_by(key)
+
+
+def jobs_of(request: Request) -> Jobs:
+    return cast(Jobs, request.app.state.jobs)
+
+
+def owner_of(request: Request) -> str:
+    """Whose sessions this request may see; empty where nobody needs a key."""
+    return str(getattr(request.state, "owner", ""))

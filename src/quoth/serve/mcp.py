@@ -1,0 +1,195 @@
+"""`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as everybody else.
+
+The server is that of `quoth.serve.mcp_tools`, which `quoth mcp` runs as well. Each request stands alone (stateless),
+so that any worker can answer it; there is no stream to listen at, so GET is not allowed. The SDK is loaded with the
+first request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request, Response
+from starlette.types import Message, Receive, Scope, Send
+
+from quoth.errors import (
+    BodyTooLarge,
+    Forbidden,
+    InternalError,
+    InvalidJson,
+    NotAcceptable,
+    NotFound,
+    QuothError,
+    WrongUsage,
+)
+from quoth.serve.access import Guard
+from quoth.serve.bodies import check_media_type, decode
+from quoth.serve.deps import owner_of, quoth_of
+from quoth.serve.problems import problem_response
+from quoth.serve.shapes import MCP, MCP_REQUEST
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+router = APIRouter(tags=["agents"])
+
+HOST_HINT = "Name the hosts by which this server is reached in QUOTH_ALLOWED_HOSTS."
+
+
+class AgentSessions:
+    """The SDK's session manager, started with the first request and kept in a task of its own until the server ends."""
+
+    def __init__(self) -> None:
+        self._starting = asyncio.Lock()
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def manager(self) -> StreamableHTTPSessionManager:
+        async with self._starting:
+            if self._manager is None:
+                self._manager = manager = await asyncio.to_thread(self._made)
+                started = asyncio.Event()
+                self._running = asyncio.create_task(_run(manager, started))
+                await started.wait()
+            return self._manager
+
+    @staticmethod
+    def _made() -> StreamableHTTPSessionManager:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from quoth.serve.mcp_tools import Agents
+
+        return StreamableHTTPSessionManager(Agents(quoth_of, owner_of).server(), stateless=True)
+
+    async def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+
+
+async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) -> None:
+    """In one task from beginning to end, as the SDK's task group demands."""
+    async with manager.run():
+        started.set()
+        await asyncio.Event().wait()
+
+
+class McpResponse(Response):
+    """Gives the request to the SDK, whose answer is the response."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager, body: bytes) -> None:
+        super().__init__()
+        self._manager = manager
+        self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        unread = [{"type": "http.request", "body": self._body, "more_body": False}]
+
+        async def again() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await self._manager.handle_request(scope, again, ProblemSender(Request(scope, again), send).send)
+
+
+class ProblemSender:
+    """What the SDK refuses leaves in our shape; a JSON-RPC error keeps its own beside it, and its media type, because
+    that is where MCP clients look for it."""
+
+    def __init__(self, request: Request, send: Send) -> None:
+        self._request = request
+        self._send = send
+        self._refused: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            self._refused = message
+        elif self._refused is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                response = self._response(self._refused["status"])
+                await response(self._request.scope, self._request.receive, self._send)
+
+    def _response(self, status: int) -> Response:
+        rpc = _rpc_error(self._body)
+        told = str(rpc["error"].get("message", "")) if rpc else self._body.decode("utf-8", "replace")
+        told = told.partition("\n")[0][:200]
+        response = problem_response(_refusal(status, told), self._request)
+        if rpc is None:
+            return response
+        both = {**json.loads(bytes(response.body)), **rpc, "error": {**rpc["error"], "message": told}}
+        return Response(json.dumps(both), status_code=response.status_code, media_type="application/json")
+
+
+def _rpc_error(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("error"), dict) else None
+
+
+def _refusal(status: int, told: str) -> QuothError:
+    kinds: dict[int, type[QuothError]] = {404: NotFound, 406: NotAcceptable, 413: BodyTooLarge}
+    if status >= 500:
+        return InternalError(told)
+    return kinds.get(status, WrongUsage)(told or "The message was refused.")
+
+
+async def check_reached(request: Request) -> None:
+    """A page of another site must not talk to a server on its reader's own machine, by whatever name it reaches it
+    (DNS rebinding). Where keys are needed, it has none. Where not, the server is asked by names of this machine and by
+    those that the operator gave, and from pages of no other site. `Origin` is sent by browsers alone."""
+    guard = cast(Guard, request.app.state.guard)
+    if await guard.closed():
+        return
+    settings = quoth_of(request).settings
+    host, origin = _name(f"//{request.headers.get('host', '')}"), request.headers.get("origin")
+    if settings.is_local and not (_is_here(host) or host in settings.allowed_hosts):
+        raise Forbidden(f"This server is not reached by the name {host!r}.", hint=HOST_HINT)
+    if origin is None or _name(origin) == host or _is_here(_name(origin)):
+        return
+    if _name(origin) not in settings.allowed_hosts and not await guard.lets_in(origin):
+        raise Forbidden(f"Pages of {origin} may not ask here.", hint="Its operator allows it: QUOTH_CORS_ORIGINS.")
+
+
+def _name(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_here(host: str) -> bool:
+    """A name of this machine for itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_message(message: object) -> None:
+    """What is no message at all is refused here, in words that can be read; the rest is the SDK's to judge."""
+    if not isinstance(message, dict):
+        raise InvalidJson("The body is JSON, but not one object.")
+    known = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    number = message.get("id", 0)  # left out in a notification
+    if not known or type(number) not in (int, str) or not isinstance(message.get("params", {}), dict):
+        raise WrongUsage("The body is no request of JSON-RPC 2.0.", hint="See https://modelcontextprotocol.io.")
+
+
+@router.post("/mcp", responses=MCP, openapi_extra=MCP_REQUEST)
+async def mcp(request: Request) -> Response:
+    """The Model Context Protocol: tools `search`, `fetch` and `ask`, and the pages of the books as resources."""
+    await check_reached(request)
+    check_media_type(request.headers.get("content-type", ""))
+    body = await request.body()
+    check_message(decode(body))
+    sessions = cast(AgentSessions, request.app.state.agents)
+    return McpResponse(await sessions.manager(), body)

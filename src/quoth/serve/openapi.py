@@ -1,0 +1,138 @@
+"""The OpenAPI document: the doors as the framework knows them, the bodies that we read ourselves, examples, problems.
+
+In: the application. Out: its schema. The examples are answers that were really given (scripts/openapi_examples.py), so
+that nobody copies something that never worked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from quoth.ask.request import ChatRequest, IngestRequest, RunRequest, SearchRequest
+from quoth.errors import (
+    BodyTooLarge,
+    Conflict,
+    EmptyQuery,
+    Forbidden,
+    IndexUnavailable,
+    NotAcceptable,
+    QuothError,
+    RateLimited,
+    Unauthorized,
+    UnknownBook,
+    UnsupportedMediaType,
+)
+from quoth.serve.access import scope_needed
+from quoth.serve.openai_protocol import CompletionRequest
+from quoth.serve.openai_shapes import OpenAIProblem
+from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, problem
+from quoth.serve.shapes import Problem
+
+EXAMPLES = Path(__file__).parent / "examples.json"
+OURS = (ChatRequest, RunRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
+REQUEST_ID = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
+
+# One of the errors that each status may mean.
+PROBLEMS: tuple[QuothError, ...] = (
+    EmptyQuery("The question is empty."),
+    Unauthorized("No key was shown."),
+    Forbidden("This key may ask, but here one that may ingest is needed."),
+    UnknownBook("There is no book 'atlantis'."),
+    RateLimited("100 requests a minute are allowed.", details={"retry_after": 20, "limit": 100}),
+    NotAcceptable("The client must accept application/json and text/event-stream."),
+    Conflict("Book 'my-book' is being ingested: job 7 is running."),
+    BodyTooLarge("The body is larger than 1,048,576 bytes."),
+    UnsupportedMediaType("The body was sent with `text/plain`."),
+    IndexUnavailable("The index cannot be read."),
+)
+
+KEY = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Made by `quoth keys create`; needed as soon as there is one, and always beyond loopback",
+}
+
+Schema = dict[str, Any]
+
+
+def document(app: FastAPI) -> None:
+    def openapi() -> Schema:
+        if app.openapi_schema is None:
+            schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            _, ours = models_json_schema(
+                [(model, "validation") for model in OURS], ref_template="#/components/schemas/{model}"
+            )
+            schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
+            for door, path, operation in operations(schema):
+                add_examples(operation, examples().get(door, {}))
+                if scope_needed(path) is not None:
+                    add_key(operation)
+                add_problems(operation, path)
+                add_headers(operation)
+            schema["components"]["securitySchemes"] = {"key": KEY}
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the framework's documented way to extend the schema
+
+
+@cache
+def examples() -> Schema:
+    found: Schema = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return found
+
+
+def operations(schema: Schema) -> Iterator[tuple[str, str, Schema]]:
+    """Each door as `POST /chat`, its path, and what is said about it."""
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", path, operation
+
+
+def add_examples(operation: Schema, example: Schema) -> None:
+    values = example.get("parameters", {})
+    for parameter in operation.get("parameters", ()):
+        if parameter["name"] in values:
+            parameter["example"] = values[parameter["name"]]
+    if "request" in example:
+        operation["requestBody"]["content"]["application/json"]["example"] = example["request"]
+    if "response" in example:
+        content = operation["responses"][str(example["status"])]["content"]
+        content[example["response"]["type"]]["example"] = example["response"]["body"]
+
+
+def add_key(operation: Schema) -> None:
+    """What may be answered where a key is needed; it is not needed everywhere, so `{}` is allowed too."""
+    operation["security"] = [{"key": []}, {}]
+    shape = operation["responses"]["default"]["content"]
+    for status in (401, 403, 429):
+        response = {"description": HTTPStatus(status).phrase, "content": dict(shape)}
+        operation["responses"].setdefault(str(status), response)
+
+
+def add_problems(operation: Schema, path: str) -> None:
+    for error in PROBLEMS:
+        content = operation["responses"].get(str(error.status), {}).get("content", {})
+        if MEDIA_TYPE in content:
+            told = problem(error, request_id=REQUEST_ID, instance=path)
+            content[MEDIA_TYPE] = {**content[MEDIA_TYPE], "example": told}
+
+
+def add_headers(operation: Schema) -> None:
+    for status, response in operation["responses"].items():
+        headers = response.setdefault("headers", {})
+        headers["X-Request-ID"] = {
+            "description": "The one of the request when it is a UUID v4, otherwise a new one; in every log line",
+            "schema": {"type": "string", "format": "uuid"},
+        }
+        if status in ("429", "503"):
+            headers["Retry-After"] = {"description": "Seconds", "schema": {"type": "integer"}, "example": RETRY_SOON}

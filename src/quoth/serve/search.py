@@ -1,0 +1,69 @@
+"""`POST /search`, `GET /context/{chunk_id}`, `GET /lesson/{parent_doc_id}`: what tools ask for (S3).
+
+Ids are unique within a book, so the two reading doors take an optional `book_id`, like every question does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse
+
+from quoth.ask.request import SearchRequest
+from quoth.errors import NotFound, UnknownChunk
+from quoth.serve.bodies import documented, read_body
+from quoth.serve.deps import quoth_of
+from quoth.serve.shapes import ContextResponse, LessonResponse, SearchResponse, answers
+from quoth.serve.views import chunk_view, search_view
+
+router = APIRouter(tags=["search"])
+
+BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
+Neighbours = Annotated[int, Query(ge=0, le=10, description="How many chunks on this side")]
+Explain = Annotated[bool, Query(description="Give the raw scores and ranks of both lists; also a field of the body")]
+
+
+@router.post(
+    "/search", openapi_extra=documented(SearchRequest), responses=answers(SearchResponse, 400, 404, 413, 415, 503)
+)
+async def search(request: Request, explain: Explain = False) -> JSONResponse:
+    """Find passages, best first, without answering."""
+    quoth = quoth_of(request)
+    wanted = await read_body(request, SearchRequest)
+    book = await quoth.choose_book(wanted.book_id)
+    query = wanted.to_search(book=book)
+    query = replace(query, explain=query.explain or explain)
+    evidence, verdict = await quoth.conversations.search(query)
+    return JSONResponse(search_view(query.text, book.book_id, query.filters, evidence, verdict, explain=query.explain))
+
+
+@router.get("/context/{chunk_id}", responses=answers(ContextResponse, 400, 404, 503))
+async def context(
+    request: Request, chunk_id: str, prev: Neighbours = 1, next: Neighbours = 1, book_id: BookId = None
+) -> JSONResponse:
+    """A chunk and its neighbours on the page, in reading order."""
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    found = await quoth.index.chunks(book.book_id, [chunk_id])
+    if not found:
+        raise UnknownChunk(f"The book {book.book_id} has no chunk {chunk_id}.", hint="Ids come from POST /search.")
+    page = await quoth.index.page(book.book_id, found[0].parent_doc_id)
+    at = found[0].chunk_index
+    near = [chunk for chunk in page if at - prev <= chunk.chunk_index <= at + next]
+    return JSONResponse({"book_id": book.book_id, "chunk_id": chunk_id, "chunks": [chunk_view(one) for one in near]})
+
+
+@router.get("/lesson/{parent_doc_id}", responses=answers(LessonResponse, 400, 404, 503))
+async def lesson(request: Request, parent_doc_id: str, book_id: BookId = None) -> JSONResponse:
+    """All chunks of one page, in reading order."""
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    page = await quoth.index.page(book.book_id, parent_doc_id)
+    if not page:
+        raise NotFound(f"The book {book.book_id} has no lesson {parent_doc_id}.", hint="Ids come from POST /search.")
+    chunks = [chunk_view(chunk) for chunk in page]
+    return JSONResponse(
+        {"book_id": book.book_id, "parent_doc_id": parent_doc_id, "title": page[0].title, "chunks": chunks}
+    )

@@ -1,0 +1,146 @@
+"""Front matter and path → module, chapter, lesson, tier, level and layer (S3), with S3's defaults.
+
+A value that is there but makes no sense is always told with its line. A value that is missing is told only where the
+book uses that field elsewhere: a book that knows nothing of hardware tiers should not be told so on every page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from quoth.domain import Layer, Notice, ProficiencyLevel
+from quoth.sources.files import FrontMatter
+
+Field = Literal["hardware_tier", "proficiency_level", "layer"]
+FIELDS: dict[Field, tuple[str, ...]] = {
+    "hardware_tier": ("hardware_tier", "hardware-tier", "tier"),
+    "proficiency_level": ("proficiency_level", "proficiency", "proficiency-level", "cefr"),
+    "layer": ("layer", "teaching_layer"),
+}
+DEFAULTS: dict[Field, str] = {"hardware_tier": "1", "proficiency_level": "A2", "layer": "L1"}
+
+_LEVEL = re.compile(r"\b([ABC][12])\b", re.I)
+_LAYER = re.compile(r"^\s*(?:layer\s*)?L?\s*([1-4])(?!\d)", re.I)
+_TIER = re.compile(r"^\s*(?:tier\s*)?([1-4])(?:\.0)?(?!\w)", re.I)
+_NUMBERED = re.compile(
+    r"^(?:(?:module|part|chapter|ch|week|unit|lesson)[-_ ]?)?(\d+)(?:\s*[-_.]+\s*(?=[^-_.\s\d])(.*))?$", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page stands in the book, as far as it is known."""
+
+    module: str | None = None
+    chapter: int | None = None
+    lesson: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        return self.module is not None and self.chapter is not None and self.lesson is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    hardware_tier: int
+    proficiency_level: ProficiencyLevel
+    layer: Layer
+    notices: tuple[Notice, ...] = ()
+
+
+def used_fields(front: FrontMatter) -> frozenset[Field]:
+    return frozenset(field for field, keys in FIELDS.items() if any(key in front.values for key in keys))
+
+
+def place(
+    front: FrontMatter, source_file: str, name: str, listed: Place | None = None
+) -> tuple[Place, tuple[Notice, ...]]:
+    """What the front matter says; where it is silent the table of contents, or else the path below the docs folder."""
+    by_path = place_by_path(name) if listed is None else listed
+    notices: list[Notice] = []
+    module = front.text("module") or by_path.module
+    numbers: dict[str, int | None] = {"chapter": by_path.chapter, "lesson": by_path.lesson}
+    for key in numbers:
+        value = front.values.get(key)
+        if value is None:
+            continue
+        match = re.fullmatch(r"\s*(?:chapter\s*|lesson\s*)?(\d{1,9})(?:\.0)?\s*", str(value), re.I)
+        if match:
+            numbers[key] = int(match[1])
+        else:
+            taken = "none" if numbers[key] is None else f"{numbers[key]}, from the path,"
+            message = f"{key} is {value!r}, not a whole number from 0; {taken} is taken"
+            notices.append(Notice("FRONT_MATTER_INVALID", message, source_file, front.lines.get(key, 1)))
+    return Place(module, numbers["chapter"], numbers["lesson"]), tuple(notices)
+
+
+def place_by_path(name: str) -> Place:
+    """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter.
+    Only where the path has that shape: three levels, each numbered."""
+    *folders, file = name.split("/")
+    stem = file.rsplit(".", 1)[0]
+    if not 1 <= len(folders) <= 2:
+        return Place()
+    parts = [_NUMBERED.match(part) for part in folders]
+    module = parts[0]
+    if any(part is None for part in parts) or module is None or not module[2]:
+        return Place()
+    index = stem.lower() in ("index", "readme", folders[-1].lower())
+    chapter = parts[1] if len(parts) == 2 else None
+    if chapter is None:
+        return Place(module[2], 0, 0) if index else Place()
+    lesson = _NUMBERED.match(stem)
+    if lesson is None and not index:
+        return Place()
+    return Place(module[2], int(chapter[1]), 0 if lesson is None or index else int(lesson[1]))
+
+
+def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field]) -> Grading:
+    """Tier, level and layer of a page. `book_uses` names the fields that at least one page of the book has."""
+    notices: list[Notice] = []
+    values: dict[Field, str] = dict(DEFAULTS)
+    missing: list[Field] = []
+    for name, keys in FIELDS.items():
+        key = next((key for key in keys if front.values.get(key) is not None), None)
+        if key is None:
+            missing += [name] if name in book_uses else []
+            continue
+        value = _grade(name, front.values[key])
+        if value is None:
+            message = f"{key} is {front.values[key]!r}, {_WANTED[name]}; {DEFAULTS[name]} is taken"
+            notices.append(Notice("FRONT_MATTER_INVALID", message, source_file, front.lines.get(key, 1)))
+        else:
+            values[name] = value
+    if missing and not front.damage:
+        taken = ", ".join(f"{name} {DEFAULTS[name]}" for name in missing)
+        notices.append(Notice("FRONT_MATTER_DEFAULT", f"the front matter is silent; taken: {taken}", source_file, 1))
+    return Grading(
+        int(values["hardware_tier"]),
+        cast(ProficiencyLevel, values["proficiency_level"]),
+        cast(Layer, values["layer"]),
+        tuple(notices),
+    )
+
+
+_WANTED: dict[Field, str] = {
+    "hardware_tier": "not one of 1 to 4",
+    "proficiency_level": "not one of A1, A2, B1, B2, C1, C2",
+    "layer": "not one of L1 to L4",
+}
+
+
+def _grade(name: Field, value: object) -> str | None:
+    if isinstance(value, bool):
+        return None
+    text = str(value)
+    if name == "hardware_tier":
+        tier = _TIER.match(text)
+        return tier[1] if tier else None
+    if name == "layer":
+        layer = _LAYER.match(text)
+        return f"L{layer[1]}" if layer else None
+    levels = [level.upper() for level in _LEVEL.findall(text)]
+    return min(levels) if levels else None

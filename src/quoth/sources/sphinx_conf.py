@@ -1,0 +1,319 @@
+"""What describes a Sphinx project: conf.py, read as text and never run, or a Jupyter Book's YAML files.
+
+Values that are written out in conf.py are taken (also joined from earlier ones, appended or extended); computed values
+count as not given. Of the extensions those that read pages are known: MyST, nbsphinx, MyST-NB. A Jupyter Book gives the
+same `SphinxProject`, with its table of contents as the toctrees of the pages it names. What cannot be read counts as
+not given.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+# --- conf.py ---------------------------------------------------------------------------------------------------------
+
+
+_FOLDERS = ("", "docs", "doc", "source", "docs/source", "doc/source", "docs/src", "doc/src", "documentation")
+_ROOTS = ("index", "contents")
+_SUFFIXES = (".rst", ".md", ".txt", ".ipynb")
+_READ = frozenset(
+    (
+        *("project", "version", "release", "language", "html_baseurl", "exclude_patterns", "include_patterns"),
+        *("source_suffix", "root_doc", "master_doc", "extensions", "html_title", "html_file_suffix", "html_extra_path"),
+        *("html_link_suffix", "templates_path", "html_static_path"),
+    )
+)
+_MARKDOWN = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude", "sphinx_markdown_parser")
+_NOTEBOOKS = ("nbsphinx", "myst_nb", "jupyter_sphinx")
+_BUILDER = re.compile(r"^[ \t]+builder:[ \t]*[\"']?(dirhtml|html|singlehtml)\b", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Toctree:
+    entries: tuple[tuple[int, str], ...]  # the line in its file, and the target as written
+    caption: str = ""
+    glob: bool = False
+    file: Path | None = None  # where it stands, if not in the page itself
+
+
+@dataclass(frozen=True, slots=True)
+class SphinxProject:
+    """`source` is the folder of conf.py. A suffix leads to the kind of page: rst, myst, or a notebook of either."""
+
+    source: Path
+    title: str = ""
+    version: str | None = None
+    language: str | None = None
+    base_url: str = ""
+    root_doc: str = "index"
+    suffixes: Mapping[str, str] = field(default_factory=lambda: {".rst": "restructuredtext"})
+    excluded: tuple[str, ...] = ()
+    ending: str = ".html"
+    folders: bool = False  # the dirhtml builder: every page is a folder
+    nbsphinx: bool = False
+    conf: str = "conf.py"
+    toctrees: Mapping[str, Sequence[Toctree]] = field(default_factory=dict)  # by page, besides those in its text
+    listed_only: bool = False  # pages that no toctree leads to are not published
+
+
+def find_sphinx(path: Path) -> SphinxProject | None:
+    """The project in this folder or in its docs, or one above of which the folder is part."""
+    inside = [path / name for name in _FOLDERS]
+    inside += sorted(found.parent for found in path.glob("doc*/*/conf.py"))
+    for folder in (*inside, *path.parents[:4]):
+        project = _project(folder, path)
+        if project is not None:
+            return project
+    return None
+
+
+def _project(folder: Path, path: Path) -> SphinxProject | None:
+    conf = folder / "conf.py"
+    if not conf.is_file():
+        return None
+    text = conf.read_text("utf-8", "replace")
+    values = read_conf(text)
+    root_doc = _string(values, "root_doc") or _string(values, "master_doc")
+    roots = [root_doc] if root_doc else list(_ROOTS)
+    found = next((name for name in roots for suffix in _SUFFIXES if (folder / f"{name}{suffix}").is_file()), None)
+    if found is None or not (values or "sphinx" in text.lower()):
+        return None
+    return _described(folder.resolve(), text, values, found, _builder(path, folder))
+
+
+def _described(source: Path, text: str, values: Mapping[str, object], root_doc: str, builder: str) -> SphinxProject:
+    patterns = [*_strings(values.get("exclude_patterns")), "**/_sources", "_build", ".#*", "**/.#*"]
+    for key in ("templates_path", "html_static_path", "html_extra_path"):
+        patterns += _strings(values.get(key))
+    version = _string(values, "release") or _string(values, "version")
+    return SphinxProject(
+        source=source,
+        title=_string(values, "project") or _string(values, "html_title"),
+        version=version or None,
+        language=_string(values, "language") or None,
+        base_url=_string(values, "html_baseurl"),
+        root_doc=root_doc,
+        suffixes=_suffixes(values, text),
+        excluded=tuple(pattern.strip("/") for pattern in patterns if pattern.strip("/")),
+        ending=_string(values, "html_link_suffix") or _string(values, "html_file_suffix") or ".html",
+        folders=builder == "dirhtml",
+        nbsphinx="nbsphinx" in _extensions(values, text),
+    )
+
+
+def _builder(path: Path, folder: Path) -> str:
+    """Read the Docs is told which builder makes the site; nothing else in a project says it for certain."""
+    for place in {path, folder, folder.parent, folder.parent.parent}:
+        for name in (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml"):
+            if (place / name).is_file():
+                match = _BUILDER.search((place / name).read_text("utf-8", "replace"))
+                return match[1] if match else "html"
+    return "html"
+
+
+def _extensions(values: Mapping[str, object], text: str) -> Sequence[str]:
+    given = _strings(values.get("extensions"))
+    return given or re.findall(r"[\"'](\w+)(?:\.\w+)*[\"']", text)
+
+
+def _suffixes(values: Mapping[str, object], text: str) -> dict[str, str]:
+    given = values.get("source_suffix")
+    suffixes: dict[str, str] = {}
+    if isinstance(given, dict):
+        suffixes = {str(key): str(value or "restructuredtext") for key, value in given.items()}
+    else:
+        for suffix in _strings(given) or [".rst"]:
+            suffixes[suffix] = {".md": "markdown", ".ipynb": "jupyter"}.get(suffix, "restructuredtext")
+    extensions = {name.split(".")[0] for name in _extensions(values, text)}
+    if extensions.intersection(_MARKDOWN):
+        suffixes.setdefault(".md", "markdown")
+    if extensions.intersection(_NOTEBOOKS):
+        suffixes.setdefault(".ipynb", "jupyter")
+    return suffixes
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def read_conf(text: str) -> dict[str, object]:
+    """The values that conf.py writes out, by name. A file that is no Python has none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    known: dict[str, object] = {}
+    for statement in _statements(tree.body):
+        _take(statement, known)
+    return {name: value for name, value in known.items() if name in _READ}
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
+    """Also what stands under a condition or in a `try`: the first branch that says something is as good as any."""
+    for statement in body:
+        if isinstance(statement, (ast.If, ast.Try, ast.With)):
+            yield from _statements(statement.body)
+        else:
+            yield statement
+
+
+def _take(statement: ast.stmt, known: dict[str, object]) -> None:
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        _assign(statement.target, _value(statement.value, known), known)
+    elif isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            _assign(target, _value(statement.value, known), known)
+    elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        _extend(statement.target.id, _value(statement.value, known), known)
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.args:
+            value = _value(call.args[0], known)
+            if call.func.attr in ("append", "extend"):
+                _extend(call.func.value.id, [value] if call.func.attr == "append" else value, known)
+
+
+def _assign(target: ast.expr, value: object, known: dict[str, object]) -> None:
+    if isinstance(target, ast.Name):
+        known.pop(target.id, None)
+        if value is not None:
+            known[target.id] = value
+    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)):
+        for part, one in zip(target.elts, value, strict=False):
+            _assign(part, one, known)
+
+
+def _extend(name: str, value: object, known: dict[str, object]) -> None:
+    before = known.get(name)
+    if isinstance(before, (list, tuple)) and isinstance(value, (list, tuple)):
+        known[name] = [*before, *value]
+    elif isinstance(before, str) and isinstance(value, str):
+        known[name] = before + value
+
+
+def _value(node: ast.expr, known: Mapping[str, object]) -> object:
+    """The value of an expression that is written out; None when it has to be computed."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return [value for part in node.elts if (value := _value(part, known)) is not None]
+    if isinstance(node, ast.Dict):
+        pairs = (
+            (_value(key, known), _value(value, known)) for key, value in zip(node.keys, node.values, strict=True) if key
+        )
+        return {str(key): value for key, value in pairs if key is not None}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _value(node.left, known), _value(node.right, known)
+        if isinstance(left, str) and isinstance(right, str):
+            return left + right
+        return [*left, *right] if isinstance(left, list) and isinstance(right, list) else None
+    if isinstance(node, ast.JoinedStr):
+        parts = [_value(part.value if isinstance(part, ast.FormattedValue) else part, known) for part in node.values]
+        return "".join(map(str, parts)) if all(isinstance(part, (str, int)) for part in parts) else None
+    return None
+
+
+def _string(values: Mapping[str, object], name: str) -> str:
+    value = values.get(name)
+    return str(value).strip() if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [str(part) for part in value if isinstance(part, str)] if isinstance(value, (list, tuple)) else []
+
+
+# --- Jupyter Book ----------------------------------------------------------------------------------------------------
+
+
+TOC = "_toc.yml"
+_PARSERS = {".md": "markdown", ".ipynb": "jupyter", ".rst": "restructuredtext"}
+_BELOW = ("chapters", "sections", "entries", "items")
+_PARTS = ("parts", "subtrees")
+
+
+def find_jupyter_book(path: Path) -> SphinxProject | None:
+    """The book in this folder or in its docs, or one above of which the folder is part."""
+    for folder in (path, path / "docs", path / "book", *path.parents[:4]):
+        if (folder / TOC).is_file():
+            return _jupyter_book(folder.resolve())
+    return None
+
+
+def _jupyter_book(source: Path) -> SphinxProject | None:
+    toc, config = _mapping(_loaded(source / TOC)), _mapping(_loaded(source / "_config.yml"))
+    root = _text(toc, "root")
+    if not root:
+        return None  # of another tool, or of a version that nobody builds any more
+    html = _mapping(config.get("html"))
+    sphinx = _mapping(_mapping(config.get("sphinx")).get("config"))
+    given = config.get("exclude_patterns")
+    excluded = [str(pattern).strip("/") for pattern in given] if isinstance(given, list) else []
+    return SphinxProject(
+        source=source,
+        title=_text(config, "title"),
+        language=_text(sphinx, "language") or None,
+        base_url=_text(html, "baseurl") or _text(sphinx, "html_baseurl"),
+        root_doc=_docname(root),
+        suffixes=_PARSERS,
+        excluded=(*filter(None, excluded), "_build", "**/.ipynb_checkpoints"),
+        conf="_config.yml",
+        toctrees=dict(_toctrees(toc, _docname(root), source / TOC)),
+        listed_only=config.get("only_build_toc_files") is True,
+    )
+
+
+def _toctrees(toc: Mapping[str, object], root: str, file: Path) -> Iterator[tuple[str, tuple[Toctree, ...]]]:
+    """Each page that has others below it, and those."""
+    lines = file.read_text("utf-8", "replace").splitlines()
+    waiting = [(root, toc)]
+    for docname, node in waiting:
+        trees: list[Toctree] = []
+        for part in [node, *(part for key in _PARTS for part in _nodes(node.get(key)))]:
+            children = [child for key in _BELOW for child in _nodes(part.get(key))]
+            named = [(child, name) for child in children if (name := _text(child, "file") or _text(child, "glob"))]
+            entries = [(_line(lines, name), f"/{_docname(name)}") for _, name in named]  # from the root
+            if entries:
+                glob = any("glob" in child for child in children)
+                trees.append(Toctree(tuple(entries), _text(part, "caption"), glob, file))
+            waiting += [(_docname(name), child) for child, name in named if "file" in child]
+        if trees:
+            yield docname, tuple(trees)
+
+
+def _line(lines: Sequence[str], name: str) -> int:
+    return next((number for number, line in enumerate(lines, 1) if line.rstrip().endswith(name)), 1)
+
+
+def _docname(said: str) -> str:
+    """Without a suffix that a page may have."""
+    suffix = next((suffix for suffix in _PARSERS if said.endswith(suffix)), "")
+    return said.removesuffix(suffix).strip("/")
+
+
+def _loaded(path: Path) -> object:
+    try:
+        return yaml.safe_load(path.read_bytes())
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _nodes(value: object) -> list[Mapping[str, object]]:
+    return [_mapping(item) for item in value] if isinstance(value, list) else []
+
+
+def _text(values: Mapping[str, object], key: str) -> str:
+    found = values.get(key)
+    return found.strip() if isinstance(found, str) else ""

@@ -1,0 +1,156 @@
+"""The conversations of the relational store: sessions, their turns, whose they are.
+
+The part of the `Library` port that `sql.py` takes over from here. Whose a session is stands in every statement, so that
+no caller can forget to ask: another key's session is not found, whatever is done with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Integer, Row, String, and_, bindparam, case, func, select, update
+from sqlalchemy.dialects.sqlite import Insert
+from sqlalchemy.sql.dml import ReturningInsert
+
+from quoth.domain import Conversation, Turn
+from quoth.errors import SessionNotFound
+from quoth.store.database import Database, delete_from, storable, upsert
+from quoth.store.tables import conversations, sessions
+
+
+class SqlConversations:
+    _database: Database
+
+    async def add_turn(self, turn: Turn) -> Turn:
+        session = {
+            "session_id": turn.session_id,
+            "created_at": turn.timestamp,
+            "last_active": turn.timestamp,
+            "owner": turn.owner,
+            "topic_summary": "",
+        }
+
+        def work(connection: Connection) -> int:
+            if connection.execute(_touch_session(connection.dialect.name), session).first() is None:
+                raise _no_session(turn.session_id)
+            turn_id: int = connection.execute(_ADD_TURN, _turn_row(turn)).scalar_one()
+            return turn_id
+
+        return replace(turn, turn_id=await self._database.write(work, order=turn.session_id))
+
+    async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
+        asked = {"session": session_id, "asking": owner, "most": max(limit, 1)}
+        rows = await self._database.read(lambda connection: connection.execute(_RECENT, asked).all())
+        if rows and rows[0].session_owner != owner:
+            raise _no_session(session_id)
+        return [_turn(row, owner) for row in reversed(rows[:limit]) if row.id is not None]
+
+    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
+        counted = _COUNTED.where(conversations.c.session_id == session_id).scalar_subquery().label("turns")
+        query = select(sessions, counted).where(sessions.c.session_id == session_id, sessions.c.owner == owner)
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        if row is None:
+            raise _no_session(session_id)
+        return Conversation(**row._mapping)
+
+    async def turns(
+        self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
+    ) -> tuple[list[Turn], int]:
+        # One statement, so that the count and the turns are of the same moment on every database.
+        total = _COUNTED.where(conversations.c.session_id == session_id).scalar_subquery().label("total")
+        query = (
+            select(conversations, total)
+            .join(sessions, sessions.c.session_id == conversations.c.session_id)
+            .where(sessions.c.session_id == session_id, sessions.c.owner == owner)
+            .order_by(conversations.c.id.desc())
+            .limit(max(limit, 1))
+            .offset(offset)
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        if not rows:  # nothing that far back, or no such session
+            return [], (await self.conversation(session_id, owner=owner)).turns
+        return [_turn(row, owner) for row in reversed(rows[:limit])], rows[0].total
+
+    async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
+        mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
+        statement = update(sessions).where(mine).values(topic_summary=storable(text))
+        await self._database.write(lambda connection: connection.execute(statement))
+
+    async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
+        mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
+        # The turns go with it: ON DELETE CASCADE.
+        if not await self._database.write(lambda connection: delete_from(connection, sessions, mine)):
+            raise _no_session(session_id)
+
+
+# --- statements; built once, because building one costs more than running it ---
+
+_ADD_TURN = conversations.insert().returning(conversations.c.id)
+_COUNTED = select(func.count()).select_from(conversations)
+
+# The session whoever has it, its turns only for who does: one look tells a new session from another key's.
+_RECENT = (
+    select(sessions.c.owner.label("session_owner"), conversations)
+    .select_from(
+        sessions.join(
+            conversations,
+            and_(
+                conversations.c.session_id == sessions.c.session_id,
+                sessions.c.owner == bindparam("asking", type_=String),
+            ),
+            isouter=True,
+        )
+    )
+    .where(sessions.c.session_id == bindparam("session", type_=String))
+    .order_by(conversations.c.id.desc())
+    .limit(bindparam("most", type_=Integer))
+)
+
+
+@cache
+def _touch_session(dialect: str) -> ReturningInsert[tuple[str]]:
+    """Open the session, or note that it was active, and say so; nothing happens to another key's. Clocks of two
+    processes may differ, so it never goes back."""
+    statement: Insert = upsert(dialect, sessions)
+    later = case(
+        (statement.excluded.last_active > sessions.c.last_active, statement.excluded.last_active),
+        else_=sessions.c.last_active,
+    )
+    return statement.on_conflict_do_update(
+        index_elements=[sessions.c.session_id],
+        set_={"last_active": later},
+        where=sessions.c.owner == statement.excluded.owner,
+    ).returning(sessions.c.session_id)
+
+
+# --- rows ---
+
+
+def _turn_row(turn: Turn) -> dict[str, Any]:
+    return {
+        "session_id": turn.session_id,
+        "timestamp": turn.timestamp,
+        "query": storable(turn.query),
+        "response": storable(turn.response),
+        "sources": [dict(source) for source in turn.sources],
+        "metadata": dict(turn.metadata),
+    }
+
+
+def _turn(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
+    return Turn(
+        session_id=row.session_id,
+        timestamp=row.timestamp,
+        query=row.query,
+        response=row.response,
+        sources=tuple(row.sources),
+        metadata=row._mapping["metadata"],
+        turn_id=row.id,
+        owner=owner,
+    )
+
+
+def _no_session(session_id: str) -> SessionNotFound:
+    return SessionNotFound(f"There is no session {session_id}.", hint="Ask without session_id to start a new one.")

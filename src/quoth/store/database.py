@@ -1,0 +1,104 @@
+"""Where the statements of the relational store run, and the words that all of them share.
+
+`sql.py` and `sql_conversations.py` hand functions with their statements to a `Database`: SQLite (`sqlite.py`) or
+PostgreSQL (`postgres.py`); the statements are written for both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Protocol, TypeVar, cast
+
+from sqlalchemy import ColumnElement, Connection, Table, delete
+from sqlalchemy import exc as sa
+from sqlalchemy.dialects.sqlite import Insert
+
+from quoth.errors import InternalError, LibraryUnavailable, QuothError
+from quoth.waiting import within
+
+T = TypeVar("T")
+
+# What no text column can hold: half of a surrogate pair is not UTF-8, PostgreSQL refuses NUL.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Database(Protocol):
+    """Where the statements run. Both verbs leave the event loop free and raise the errors of `quoth.errors`; only an
+    `IntegrityError` comes through, because whoever wrote the statement knows which promise was broken. Writes of the
+    same `order` happen one after the other, as they were called."""
+
+    async def open(self) -> None: ...
+
+    async def read(self, work: Callable[[Connection], T]) -> T: ...
+
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T: ...
+
+    async def close(self) -> None: ...
+
+
+class TimedDatabase:
+    """A database that is waited for only so long. What it has begun goes on: whoever was told of an outage may find
+    the turn stored after all, but never half of it."""
+
+    def __init__(self, database: Database, seconds: float) -> None:
+        self._database = database
+        self._seconds = seconds
+
+    async def open(self) -> None:
+        await self._database.open()  # a migration takes what it takes
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        async with within(self._seconds, self._late()):
+            return await self._database.read(work)
+
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
+        async with within(self._seconds, self._late()):
+            return await self._database.write(work, order=order)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    def _late(self) -> LibraryUnavailable:
+        return LibraryUnavailable(
+            f"The database did not answer within {self._seconds:g} seconds.", hint="Try again in a moment."
+        )
+
+
+@contextmanager
+def translated(
+    what: str, named: Callable[[BaseException], QuothError], lost: type[BaseException] | tuple[type[BaseException], ...]
+) -> Iterator[None]:
+    """The faults of a database in our words, `named` by whoever knows it; `lost` are those it has while connecting."""
+    try:
+        yield
+    except sa.IntegrityError:
+        raise  # whoever wrote the statement knows which promise was broken
+    except sa.DBAPIError as fault:
+        raise named(fault.orig or fault) from fault
+    except sa.TimeoutError as fault:
+        raise named(fault) from fault
+    except sa.SQLAlchemyError as fault:
+        raise InternalError(f"{what} was asked something impossible: {fault}") from fault
+    except lost as fault:
+        raise named(fault) from fault
+
+
+@cache
+def upsert(dialect: str, table: Table) -> Insert:
+    """An INSERT that can say ON CONFLICT. Each database has its own class for the same words."""
+    if dialect == "sqlite":
+        return Insert(table)
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert  # imported only where it is used
+
+    return cast(Insert, PostgresInsert(table))
+
+
+def delete_from(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    return connection.execute(delete(table).where(*conditions)).rowcount
+
+
+def storable(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)

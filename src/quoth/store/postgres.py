@@ -1,0 +1,211 @@
+"""A PostgreSQL server as the place of the relational store: the same verbs as `sqlite.py`, on asyncpg.
+
+`sql.py` hands in functions that run statements on a connection; here each gets a connection of a small pool and a
+transaction, on the event loop, without a thread. What this file settles: writes that belong together keep the order of
+their calls, a connection that died while it lay in the pool costs nobody an error, migrations run once however many
+workers start together, and the server's faults in our words, none of which holds a password.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import asyncpg
+from sqlalchemy import Connection, event
+from sqlalchemy import exc as sa
+from sqlalchemy.engine import URL
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
+
+from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
+from quoth.store.database import storable, translated
+from quoth.store.tables import SCHEMA_VERSION
+
+T = TypeVar("T")
+
+# Any number that is always the same: whoever migrates holds the server's lock of that name.
+_MIGRATION_LOCK = 7_174_685_084
+# What libpq has and asyncpg has not; hosted servers put it into the addresses that people copy.
+_NOT_FOR_ASYNCPG = ("channel_binding",)
+
+logger = logging.getLogger(__name__)
+
+
+class PostgresDatabase:
+    """One database on a server. Nothing is touched before `open`; `close` waits for the writes that were asked for."""
+
+    def __init__(self, url: URL, *, pool_size: int, seconds: float) -> None:
+        """`seconds`: seconds for a connection, for one statement, and for a place in the pool."""
+        self._name = f"The database {url.database or url.username} at {url.host or url.query.get('host', 'localhost')}"
+        self._dsn = _dsn(url)
+        self._seconds = seconds
+        self._engine = self._connected_by(seconds, pool_size=pool_size, max_overflow=0, pool_timeout=seconds)
+        # A reader makes one statement, which sees one moment without a transaction around it: one round trip.
+        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._writes: set[asyncio.Task[Any]] = set()
+        self._last: dict[str, asyncio.Task[Any]] = {}  # the newest write of each order
+
+    async def open(self) -> None:
+        """Bring the tables to the version of this code."""
+        if await self.read(_stored_version) == SCHEMA_VERSION:
+            return
+        # A migration of a large table, and waiting for another worker's, may take longer than any question.
+        patient = self._connected_by(None, poolclass=NullPool)
+        try:
+            with self._translated():
+                async with patient.begin() as connection:
+                    await connection.run_sync(self._migrate)
+        finally:
+            await patient.dispose()
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work`, which makes one statement and so sees one moment."""
+        with self._translated():
+            return await self._run(self._reading, work)
+
+    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
+        """Run `work` in a transaction: all of it or, on any error, nothing. Writes of the same `order` come one after
+        the other. A caller who is cancelled while it runs does not stop it half-way."""
+        task = asyncio.create_task(self._write(work, self._last.get(order)))
+        self._writes.add(task)
+        if order:
+            self._last[order] = task
+        task.add_done_callback(lambda done: self._written(done, order))
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        if self._writes:
+            await asyncio.wait(self._writes)
+        with self._translated():
+            await self._engine.dispose()
+
+    def _connected_by(self, seconds: float | None, **pool: Any) -> AsyncEngine:
+        async def connect() -> Any:  # asyncpg's connection is untyped
+            return await asyncpg.connect(self._dsn, timeout=self._seconds, command_timeout=seconds)
+
+        engine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=connect,  # asyncpg reads the address itself: sslmode, sslrootcert, several hosts …
+            json_serializer=_to_json,
+            hide_parameters=True,  # what readers asked does not belong into an error
+            **{"poolclass": AsyncAdaptedQueuePool, **pool},
+        )
+        event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)
+        return engine
+
+    async def _write(self, work: Callable[[Connection], T], before: asyncio.Task[Any] | None) -> T:
+        if before is not None:
+            await asyncio.wait([before])
+        with self._translated():
+            return await self._run(self._engine, work)
+
+    def _written(self, task: asyncio.Task[Any], order: str) -> None:
+        self._writes.discard(task)
+        if self._last.get(order) is task:
+            del self._last[order]
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            logger.debug("a write failed: %s", fault)  # its caller may be gone
+
+    async def _run(self, engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
+        """A connection that the server closed while it lay in the pool is found out by using it (asking first would
+        triple the round trips). Whatever was not yet being committed has not happened, and is done again, once."""
+        for last in (False, True):
+            committing = False
+            try:
+                async with engine.connect() as connection:
+                    result = await connection.run_sync(work)
+                    committing = True
+                    await connection.commit()
+                    return result
+            except sa.DBAPIError as fault:
+                if last or committing or not fault.connection_invalidated:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def _migrate(self, connection: Connection) -> None:
+        # The lock is the transaction's, and so is the migration: nobody sees half of it, nobody makes it twice.
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+        version = _stored_version(connection)
+        if version == SCHEMA_VERSION:
+            return
+        from quoth.store import migrations  # Alembic is heavy, and needed once in the life of a database
+
+        migrations.bring_up_to_date(connection, version, name=self._name)
+
+    # --- errors ---
+
+    def _translated(self) -> AbstractContextManager[None]:
+        faults = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+        return translated(self._name, self._named, faults)
+
+    def _named(self, fault: BaseException) -> QuothError:
+        if isinstance(fault, sa.TimeoutError):
+            return LibraryUnavailable(
+                f"{self._name} is busy: no connection came free within {self._seconds:g} s.",
+                hint="Try again in a moment, or raise QUOTH_DATABASE_POOL_SIZE.",
+            )
+        if isinstance(fault, TimeoutError):
+            return LibraryUnavailable(
+                f"{self._name} did not answer within {self._seconds:g} s.", hint="Try again in a moment."
+            )
+        state = str(getattr(fault, "sqlstate", None) or "")
+        if state == "53100":
+            return DiskFull(f"{self._name} could not be written: the server's disk is full.")
+        if state.startswith(("22", "42")) and state not in _HINTS:  # no data like that, no statement like that
+            return InternalError(f"{self._name} was asked something impossible: {fault}")
+        if isinstance(fault.__cause__, asyncpg.ClientConfigurationError):  # its words may repeat the address
+            return LibraryUnavailable(f"{self._name} has an address that cannot be used.", hint=_HINTS["28"])
+        hint = next((hint for states, hint in _HINTS.items() if state.startswith(states)), _HINTS[""])
+        return LibraryUnavailable(f"{self._name} failed: {str(fault) or type(fault).__name__}.", hint=hint)
+
+
+# By the beginning of the server's code for what went wrong; the last one is for all others.
+_HINTS = {
+    "28": "Check user, password and parameters in DATABASE_URL.",
+    "3D": "Make it: `createdb NAME`, or name another in DATABASE_URL.",
+    "42704": "Check the parameters in DATABASE_URL.",
+    "42501": "Give the user of DATABASE_URL the right to make and write tables there.",
+    "25006": "DATABASE_URL names a server that only reads; name the one that writes.",
+    "53300": "Allow more connections (max_connections), or lower QUOTH_DATABASE_POOL_SIZE or QUOTH_WORKERS.",
+    "57P": "The server is starting or stopping; try again in a moment.",
+    "": "Is the server running, and does DATABASE_URL name it? Try again in a moment.",
+}
+
+
+def _dsn(url: URL) -> str:
+    query = {name: value for name, value in url.query.items() if name not in _NOT_FOR_ASYNCPG}
+    if "ssl" in query:  # SQLAlchemy's name for it
+        query["sslmode"] = query.pop("ssl")
+    plain = url.set(drivername="postgresql", query=query)
+    return plain.render_as_string(hide_password=False)
+
+
+def _stored_version(connection: Connection) -> str | None:
+    """What Alembic wrote, read without Alembic."""
+    if connection.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar() is None:
+        return None
+    version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return version
+
+
+def _storable(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> tuple[str, Any]:
+    """PostgreSQL refuses NUL and half of a surrogate pair; neither may lose a turn or end an ingest."""
+    if isinstance(parameters, list):
+        return statement, [_cleaned(row) for row in parameters]
+    return statement, _cleaned(parameters)
+
+
+def _cleaned(row: Any) -> Any:
+    return tuple(storable(value) if isinstance(value, str) else value for value in row)
+
+
+def _to_json(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # JSONB holds no NUL. A backslash that is itself escaped is none of it.
+    return re.sub(r"\\(\\|u0000)", lambda found: "\ufffd" if found[1] == "u0000" else found[0], text)

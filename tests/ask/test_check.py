@@ -1,0 +1,248 @@
+"""Grounding: what stands in the cited passage is supported, what does not is marked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from quoth.ask.check import NOTHING_SUPPORTED, check, quote_stands, sieved
+from quoth.domain import Citation, Draft
+from samples import chunk
+
+PAGE = (
+    "The sensor data profile is best effort with a depth of 5. Call `rclpy.init()` before you create a node.\n\n"
+    "```bash\npip install --no-deps quoth\n```\n\nDDS was chosen by the ROS 2 team in 2014."
+)
+
+
+def citation(index: int = 1, text: str = PAGE, quote: str = "") -> Citation:
+    words = quote or text
+    start = text.index(words)
+    return Citation(index, chunk(text, start=50), words, 50 + start, 50 + start + len(words), 0.9)
+
+
+def supported(text: str, *citations: Citation) -> list[bool]:
+    return [sentence.supported for sentence in check(text, citations or (citation(),)).sentences]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The sensor data profile is best effort with a depth of 5. [1]",
+        "The **sensor data** profile is best effort\nwith a depth of 5 [1].",
+        "The depth of the sensor data profile is 5 [1].",
+        "You call `rclpy.init()` before a node is created. [1]",
+        "Yes, it does. [1]",
+    ],
+)
+def test_verbatim_words_and_faithful_paraphrases_are_supported(sentence: str) -> None:
+    assert supported(sentence) == [True]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The sensor data profile is best effort with a depth of 10. [1]",
+        "Call `rclpy.start()` before you create a node. [1]",
+        "Install with pip install --no-cache quoth. [1]",
+        "DDS was chosen by the Autoware team in 2014. [1]",
+        "Bananas are rich in potassium and grow in warm countries. [1]",
+    ],
+)
+def test_a_wrong_number_identifier_flag_or_name_is_not_supported(sentence: str) -> None:
+    assert supported(sentence) == [False]
+
+
+def test_a_marker_without_a_citation_supports_nothing() -> None:
+    assert supported("The sensor data profile is best effort with a depth of 5. [2]") == [False]
+    assert supported("The sensor data profile is best effort with a depth of 5. [1][2]") == [False]
+
+
+def test_a_sentence_without_any_marker_is_attributed_to_the_passage_that_says_it() -> None:
+    answer = "A lidar measures distance.\n\nBananas are rich in potassium."
+    said, invented = check(answer, [citation(), citation(2, "A lidar measures distance.")]).sentences
+    assert (said.supported, said.sources) == (True, (2,))
+    assert (invented.supported, invented.sources, invented.reason) == (
+        False,
+        (),
+        "no source is named, and none says this",
+    )
+
+
+def test_a_quote_that_is_not_at_its_place_supports_nothing() -> None:
+    good = citation(quote="best effort")
+    moved = replace(good, start=good.start + 1, end=good.end + 1)
+    changed = replace(good, quote="best effors")
+    assert quote_stands(good)
+    assert not quote_stands(moved)
+    assert not quote_stands(changed)
+    assert supported("The sensor data profile is best effort. [1]", moved) == [False]
+
+
+def test_each_sentence_is_checked_against_what_it_cites_itself() -> None:
+    other = citation(2, "A lidar measures distance.")
+    answer = "A lidar measures distance. [2] A lidar measures distance. [1]"
+    grounding = check(answer, [citation(), other])
+    assert [(s.supported, s.sources) for s in grounding.sentences] == [(True, (2,)), (False, (1,))]
+    assert (grounding.supported, grounding.total) == (1, 2)
+
+
+def test_a_sentence_may_be_supported_by_two_passages_together() -> None:
+    other = citation(2, "A lidar measures distance.")
+    joined = "The sensor data profile has a depth of 5 and a lidar measures distance [1, 2]."
+    assert supported(joined, citation(), other) == [True]
+
+
+def test_an_unmarked_sentence_leans_on_the_next_marker_of_its_paragraph() -> None:
+    other = citation(2, "A profile of best effort has a depth of 5.")
+    grounding = check("The profile is best effort. Its depth is 5. [1]", [other, citation()])
+    assert [(s.supported, s.sources) for s in grounding.sentences] == [(True, (1,)), (True, (1,))]
+
+
+def test_a_code_block_must_be_verbatim() -> None:
+    assert supported("```bash\npip install --no-deps quoth\n```\n\n[1]") == [True]
+    assert supported("```bash\npip install quoth\n```\n\n[1]") == [False]
+
+
+def test_brackets_in_code_and_links_are_no_markers() -> None:
+    [sentence] = check("Use `argv[2]` and [3](page.md) here. [1]", [citation()]).sentences
+    assert sentence.sources == (1,)
+
+
+def test_verbatim_code_is_linked_to_its_place_and_other_code_is_called_adapted() -> None:
+    linked, adapted, foreign = check(
+        "```bash\npip install --no-deps quoth\n```\n\n[1]\n\n"
+        "```bash\npip install quoth --no-deps\n```\n\n[1]\n\n"
+        "```python\nimport numpy\n```\n\n[1]",
+        [citation()],
+    ).sentences
+    at = 50 + PAGE.index("pip install")
+    assert (linked.supported, linked.sources, linked.start, linked.end) == (True, (1,), at, at + 27)
+    assert (adapted.supported, adapted.reason) == (False, "adapted: this code is not in the source as it stands")
+    assert (foreign.supported, foreign.reason) == (False, "this code is not in the source")
+
+
+def test_code_in_another_indentation_is_not_verbatim() -> None:
+    page = citation(1, "> ```python\n> if late:\n>\n>     drop()\n> ```")
+    assert supported("```python\nif late:\n\n    drop()\n```\n\n[1]", page) == [True]
+    assert supported("```python\n\n```\n\n[1]", page) == [True]
+    assert supported("```python\nif late:\ndrop()\n```\n\n[1]", page) == [False]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("The depth of the profile is 10. [1]", "10 is not in the source"),
+        ("The depth is 5. [7]", "there is no source [7]"),
+        ("The depth is 5. [0]", "there is no source [0]"),
+        ("Call `rclpy.start` before you create a node. [1]", "rclpy.start is not in the source"),
+        ("Call `RCLPY.init` before you create a node. [1]", "RCLPY.init is not in the source"),
+        ("Install quoth with pip and --no-cache. [1]", "--no-cache is not in the source"),
+        ("DDS was chosen by the Autoware team in 2014. [1]", "Autoware is not in the source"),
+        (
+            'The page says "best effort is the only way" to it. [1]',
+            "the words in quotation marks are not in the source",
+        ),
+        ("Bananas grow in warm countries with much rain. [1]", "the source does not say this"),
+        ("## Bananas grow in warm countries with very much rain at night. [1]", "the source does not say this"),
+        ("<p>Bananas grow in warm countries with much rain.</p>", "no source is named, and none says this"),
+    ],
+)
+def test_the_reason_names_what_is_wrong(sentence: str, reason: str) -> None:
+    [checked] = check(sentence, [citation()]).sentences
+    assert (checked.supported, checked.reason) == (False, reason)
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("There are two profiles and one thousand nodes.", "There are 2 profiles and 1000 nodes. [1]"),
+        ("There are 2 profiles and 1,000 nodes.", "There are two profiles and 1000 nodes. [1]"),
+        ("The deadline is 5 ms.", "The deadline is 5ms. [1]"),
+        ("It takes 15 to 20 seconds.", "It takes 15-20 seconds. [1]"),
+        ("The node is released on May 23.", "The node is released on May 23rd. [1]"),
+        ("The FLSA pays overtime.", "The Fair Labor Standards Act (FLSA) pays overtime. [1]"),
+        ("The profile is best effort.", "Step 3: the profile is best effort. [1]"),
+        ("The profile is best effort.", "7. The profile is best effort. [1]"),
+        ("The profile is best effort.", "The passages do not mention version 4.2 of Foxglove. [1]"),
+    ],
+)
+def test_another_spelling_a_count_and_a_disclaimer_are_no_new_claims(page: str, sentence: str) -> None:
+    [checked] = check(sentence, [citation(1, page)]).sentences
+    assert (checked.supported, checked.reason) == (True, "")
+
+
+def test_a_disclaimer_does_not_cover_the_claim_behind_it() -> None:
+    answer = "The passages do not mention the depth, but 42 messages are recommended. [1]"
+    assert supported(answer) == [False]
+
+
+def test_the_words_of_the_question_are_no_claims() -> None:
+    answer = "For the Foxglove 4.2 bridge the sensor data profile is best effort. [1]"
+    [checked] = check(answer, [citation()], "Which profile does the Foxglove 4.2 bridge use?").sentences
+    assert checked.supported
+    assert supported(answer) == [False]
+
+
+def test_the_score_of_an_answer_is_that_of_its_two_weakest_sentences() -> None:
+    good = check("The sensor data profile is best effort. [1] Call `rclpy.init()` first. [1]", [citation()])
+    bad = check("The sensor data profile is best effort. [1] Bananas grow in warm countries. [1]", [citation()])
+    assert bad.score < 0.5 < good.score
+    assert check("", []).score == 1.0
+
+
+def test_headings_of_an_answer_claim_nothing() -> None:
+    assert supported("## Depth\n\nThe depth is 5. [1]") == [True]
+
+
+def test_markers_alone_belong_to_the_table_above_them() -> None:
+    table = "| Flag | Meaning |\n|---|---|\n| `-k` | hits |\n| `-v` | more |"
+    shown = "| Flag | Meaning |\n|---|---|\n| `-v` | more |\n\n[1]"
+    grounding = check(shown, [citation(1, table, "| `-v` | more |")])
+    assert [(s.supported, s.sources) for s in grounding.sentences] == [(True, (1,)), (True, (1,))]
+
+
+def test_an_empty_answer_has_nothing_to_check() -> None:
+    assert check("", []).total == 0
+    assert check("[1]", [citation()]).total == 0
+
+
+# --- strict: unsupported sentences are taken out ---------------------------------------------------------------------
+
+INVENTED = "Bananas grow in warm countries with much rain."
+
+
+def test_strict_takes_out_the_sentence_and_the_citation_that_only_it_had() -> None:
+    other = citation(2, "A lidar measures distance.")
+    draft = Draft(f"{INVENTED} [1] A lidar measures distance. [2]", (citation(), other))
+    kept = sieved(draft)
+    assert (kept.text, kept.removed) == ("A lidar measures distance. [1]", 1)
+    assert [(one.index, one.chunk.text) for one in kept.citations] == [(1, "A lidar measures distance.")]
+
+
+def test_strict_leaves_a_supported_answer_as_it_is() -> None:
+    draft = Draft("The sensor data profile is best effort. [1]", (citation(),))
+    assert sieved(draft) is draft
+
+
+def test_strict_says_so_when_nothing_is_left() -> None:
+    kept = sieved(Draft(f"## Fruit\n\n{INVENTED} [1]", (citation(),)))
+    assert (kept.text, kept.citations, kept.removed) == (NOTHING_SUPPORTED, (), 1)
+    assert check(kept.text, kept.citations).total == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            f"The depth is 5. {INVENTED} [1]\n\nDDS was chosen in 2014. [1]",
+            "The depth is 5. \n\nDDS was chosen in 2014. [1]",
+        ),
+        (f"- The depth is 5. [1]\n- {INVENTED} [1]\n- Best effort. [1]", "- The depth is 5. [1]\n- Best effort. [1]"),
+        (f"## Fruit\n\n{INVENTED} [1]\n\n## Depth\n\nThe depth is 5. [1]", "## Depth\n\nThe depth is 5. [1]"),
+        ("The depth is 5. [1]\n\n```js\nbananas.grow()\n```\n\n[1]", "The depth is 5. [1]"),
+    ],
+)
+def test_what_is_left_keeps_its_shape(text: str, left: str) -> None:
+    assert sieved(Draft(text, (citation(),))).text == left

@@ -1,0 +1,210 @@
+"""The model's turn through the doors: what it is shown, what it may do, and what becomes of what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, opened
+from quoth.ask.reply import MODEL_FAILED, MODEL_STOPPED
+from quoth.domain import ToolCall
+from quoth.errors import ModelUnavailable
+from quoth.testing.model import Line, ScriptedModel
+
+TRUE = "Transient local durability keeps the last message for late subscribers [1]."
+FALSE = "It was invented in Atlantis in 1977 [1]."
+DOWN = ModelUnavailable("it is down")
+
+
+def search(**arguments: Any) -> ToolCall:
+    return ToolCall("call_1", "search_book", json.dumps(arguments))
+
+
+def deltas(events: list[tuple[str, dict[str, Any]]]) -> str:
+    return "".join(data["delta"] for name, data in events if name == "delta")
+
+
+class Asked:
+    def __init__(self, doors: Doors, model: ScriptedModel) -> None:
+        self.doors, self.model = doors, model
+
+    def says(self, *calls: list[Line]) -> None:
+        self.model.script = list(calls)
+
+
+@pytest.fixture
+async def asked(tmp_path: Path) -> Any:
+    model = ScriptedModel([[TRUE]])
+    async with opened(tmp_path, model=model) as doors:
+        yield Asked(doors, model)
+
+
+async def test_a_model_answers_with_checked_citations(asked: Asked) -> None:
+    body = await asked.doors.ask()
+    assert (body["answer"], body["metadata"]["mode"], body["model"], body["tokens_used"]) == (
+        TRUE,
+        "full",
+        "scripted",
+        7,
+    )
+    [source] = body["sources"]
+    assert source["quote"] == "Transient local durability keeps the last message for late subscribers."
+    assert PAGE[source["start"] : source["end"]] == source["quote"]
+    assert (body["grounding"]["supported"], body["grounding"]["total"]) == (1, 1)
+
+
+async def test_streamed_or_not_it_is_the_same_answer_and_the_same_stored_turn(asked: Asked) -> None:
+    asked.says(
+        ["Transient local", " durability keeps the last", " message for late subscribers [", "1].", "\n\nNothing more."]
+    )
+    events = await asked.doors.stream(session_id=SESSION)
+    whole = await asked.doors.ask()
+    done = dict(events)["done"]
+    assert deltas(events) == done["answer"] == whole["answer"]
+    assert done["grounding"] == whole["grounding"]
+    turns, _ = await asked.doors.quoth.library.turns(SESSION)
+    assert turns[0].response == whole["answer"]
+
+
+async def test_the_model_is_shown_the_rules_the_passages_and_the_question_and_nothing_is_forced(asked: Asked) -> None:
+    await asked.doors.ask()
+    [messages] = asked.model.shown
+    assert [message.role for message in messages] == ["system", "user"]
+    assert REFUSAL in messages[0].content
+    assert "Transient local durability keeps" in messages[1].content
+    assert messages[1].content.endswith(f"Question: {ASKED}")
+    assert asked.model.offered == [("search_book", "read_section")]
+
+
+async def test_the_last_five_exchanges_are_shown_without_their_markers(asked: Asked) -> None:
+    for _ in range(7):
+        await asked.doors.ask(session_id=SESSION)
+    roles = [message.role for message in asked.model.shown[-1]]
+    assert roles == ["system", *["user", "assistant"] * 5, "user"]
+    assert "[1]" not in asked.model.shown[-1][2].content
+
+
+async def test_a_sentence_that_no_passage_supports_is_marked(asked: Asked) -> None:
+    asked.says([f"{TRUE} {FALSE}"])
+    grounding = (await asked.doors.ask())["grounding"]
+    assert [one["supported"] for one in grounding["sentences"]] == [True, False]
+
+
+async def test_in_strict_mode_it_never_reaches_the_reader(tmp_path: Path) -> None:
+    model = ScriptedModel([[TRUE, " ", FALSE]])
+    async with opened(tmp_path, settings={"grounding": "strict"}, model=model) as doors:
+        events = await doors.stream()
+    assert "Atlantis" not in deltas(events)
+    assert "Transient local" in deltas(events)
+    assert dict(events)["done"]["answer"] == deltas(events)
+
+
+async def test_markers_are_numbered_in_order_of_appearance(asked: Asked) -> None:
+    asked.says(["The deadline policy names the longest time between two messages [2]. ", TRUE])
+    body = await asked.doors.ask(query="Which durability and deadline policy is there for messages?")
+    assert [source["index"] for source in body["sources"]] == list(range(1, len(body["sources"]) + 1))
+    assert body["answer"].index("[1]") < body["answer"].index("[2]")
+
+
+async def test_what_the_judge_refuses_is_never_shown_to_a_model(asked: Asked) -> None:
+    body = await asked.doors.ask(UNKNOWN)
+    assert (body["answer"], body["metadata"]["mode"], body["should_answer"]) == (REFUSAL, "no_results", False)
+    assert asked.model.shown == []
+
+
+async def test_a_model_that_finds_nothing_in_the_passages_refuses_in_the_same_words(asked: Asked) -> None:
+    asked.says([f"{REFUSAL}."])
+    body = await asked.doors.ask()
+    assert (body["metadata"]["mode"], body["should_answer"], body["sources"]) == ("no_results", False, [])
+    assert body["metadata"]["suggestions"]
+
+
+@pytest.mark.parametrize("script", [[DOWN], ["Transient local durability ", DOWN]])
+async def test_a_model_that_fails_leaves_the_passages(asked: Asked, script: list[Line]) -> None:
+    asked.says(script)
+    body = await asked.doors.ask()
+    assert (body["metadata"]["mode"], body["answer"], body["fallback_message"]) == (
+        "retrieval_only",
+        None,
+        MODEL_FAILED,
+    )
+    assert body["sources"]
+    assert REFUSAL not in json.dumps(body)
+
+
+async def test_a_model_that_breaks_off_in_a_stream_keeps_what_was_read_and_says_so(asked: Asked) -> None:
+    asked.says(["Transient local durability keeps the last message ", DOWN])
+    events = await asked.doors.stream()
+    done = dict(events)["done"]
+    assert deltas(events) == done["answer"] == "Transient local durability keeps the last message "
+    assert done["fallback_message"] == MODEL_STOPPED
+
+
+# --- tools -----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_model_may_search_again_and_cite_what_it_finds(asked: Asked) -> None:
+    asked.says(
+        [search(query="deadline policy")], ["The deadline policy names the longest time between two messages [3]."]
+    )
+    body = await asked.doors.ask(top_k=1)
+    tool = asked.model.shown[1][-1]
+    assert (tool.role, tool.tool_call_id) == ("tool", "call_1")
+    assert "[2]" in tool.content
+    assert body["tokens_used"] == 14
+
+
+async def test_after_three_rounds_it_has_to_answer(asked: Asked) -> None:
+    asked.says([search(query="more")])
+    await asked.doors.ask()
+    assert [bool(offered) for offered in asked.model.offered] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (ToolCall("c", "rm_rf", "{}"), "There is no tool 'rm_rf'"),
+        (ToolCall("c", "search_book", "{oops"), "not JSON"),
+        (ToolCall("c", "search_book", "[]"), "must be an object"),
+        (ToolCall("c", "search_book", '{"query": ""}'), "Error"),
+        (ToolCall("c", "search_book", '{"query": "x", "book_id": "other"}'), "book_id"),
+        (ToolCall("c", "search_book", '{"query": "x", "filters": {"tenant": 1}}'), "tenant"),
+        (ToolCall("c", "read_section", '{"chunk_id": "77"}'), "1 to"),
+    ],
+)
+async def test_wrong_calls_come_back_as_a_message(asked: Asked, call: ToolCall, said: str) -> None:
+    asked.says([call], [TRUE])
+    body = await asked.doors.ask()
+    assert said in asked.model.shown[1][-1].content
+    assert body["answer"] == TRUE
+
+
+async def test_the_model_cannot_leave_the_readers_filters(asked: Asked) -> None:
+    asked.says([search(query="deadline policy messages", filters={"section": "Timing"})], [TRUE])
+    await asked.doors.ask(filters={"section": "Durability"})
+    assert "longest time" not in asked.model.shown[1][-1].content
+
+
+async def test_it_can_read_around_a_passage_but_not_out_of_the_filters(asked: Asked) -> None:
+    read = ToolCall("c", "read_section", '{"chunk_id": "1"}')
+    asked.says([read], [TRUE])
+    await asked.doors.ask(filters={"section": "Durability"})
+    assert "longest time" not in asked.model.shown[1][-1].content
+
+
+# --- a selection -----------------------------------------------------------------------------------------------------
+
+
+async def test_beside_a_selection_the_model_sees_only_the_selection(asked: Asked) -> None:
+    await asked.doors.ask(session_id=SESSION)
+    selected = "The red cable carries 48 volts and must not be cut."
+    asked.says(["The red cable carries 48 volts [1]."])
+    body = await asked.doors.ask("How many volts does the red cable carry?", selected_text=selected, session_id=SESSION)
+    [*_, messages] = asked.model.shown
+    assert [message.role for message in messages] == ["system", "user"]
+    assert "durability" not in json.dumps([message.content for message in messages]).lower()
+    assert asked.model.offered[-1] == ()
+    assert body["metadata"]["mode"] == "selected_text"

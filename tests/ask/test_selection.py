@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from quoth.ask.selection import evidence_of_selection, judge_selection
+
+SELECTION = "A launch file starts several nodes at once. It is written in Python, XML or YAML."
+
+
+def test_a_question_whose_words_stand_in_the_selection_is_answered() -> None:
+    verdict = judge_selection(evidence_of_selection("What does a launch file start?", SELECTION, book_id="b"))
+    assert verdict.should_answer
+    assert verdict.level == "high"
+
+
+def test_a_question_about_something_else_is_not_answered_from_the_selection() -> None:
+    verdict = judge_selection(evidence_of_selection("Which camera has the best depth range?", SELECTION, book_id="b"))
+    assert not verdict.should_answer
+    assert verdict.level == "insufficient"
+
+
+def test_a_selection_that_lacks_the_kind_of_thing_asked_for_does_not_answer() -> None:
+    question = "How much do these boards cost?"
+    cheap, priced = (
+        judge_selection(evidence_of_selection(question, text, book_id="b"))
+        for text in ("The boards are found everywhere.", "The boards are sold for 12 €.")
+    )
+    assert (cheap.should_answer, priced.should_answer) == (False, True)
+
+
+def test_a_question_that_only_points_at_the_selection_is_answered() -> None:
+    assert judge_selection(evidence_of_selection("Explain this paragraph", SELECTION, book_id="b")).should_answer
+
+
+def test_the_only_passage_is_the_selection_itself() -> None:
+    evidence = evidence_of_selection("launch", SELECTION, book_id="b")
+    assert [passage.chunk.text for passage in evidence.passages] == [SELECTION]
+    assert evidence.passages[0].chunk.start == 0

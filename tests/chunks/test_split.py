@@ -1,0 +1,233 @@
+"""Chunks: the promises of the contract, each as a named check, on generated and on hand-written pages."""
+
+from __future__ import annotations
+
+import uuid
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from quoth.chunks.split import ID_NAMESPACE, ChunkOptions, embedding_text, split, term_text
+from quoth.domain import Markup, Page
+from quoth.text.markdown import parse
+from splitting import (
+    TOKENS,
+    LetterTokens,
+    WordTokens,
+    check_everything_readable_is_in_a_chunk,
+    check_no_fence_or_table_is_cut_that_would_have_fitted,
+    check_no_heading_ends_a_chunk,
+    check_nothing_is_above_the_limit,
+    check_text_is_the_slice,
+    check_the_chain_holds,
+    page,
+)
+from writings import pages, thorough
+
+
+@thorough
+@given(pages(), st.sampled_from(["markdown", "mdx", "text"]), st.sampled_from([WordTokens(80), WordTokens(254)]))
+def test_the_promises_hold_for_any_page(text: str, markup: Markup, tokens: WordTokens) -> None:
+    source_file = "a.txt" if markup == "text" else "a.md"
+    written = page(text, markup=markup, source_file=source_file)
+    chunks = split(written, tokens)
+    check_text_is_the_slice(written, chunks)
+    check_everything_readable_is_in_a_chunk(written, chunks)
+    check_nothing_is_above_the_limit(chunks, tokens)
+    check_the_chain_holds(chunks)
+
+
+@thorough
+@given(pages())
+def test_a_tokenizer_that_does_not_stop_at_spaces_gets_no_text_above_its_limit(text: str) -> None:
+    written = page(text)
+    chunks = split(written, LetterTokens())
+    check_text_is_the_slice(written, chunks)
+    check_everything_readable_is_in_a_chunk(written, chunks)
+    check_nothing_is_above_the_limit(chunks, LetterTokens())
+
+
+@thorough
+@given(pages())
+def test_fences_and_tables_are_cut_only_when_they_must(text: str) -> None:
+    written = page(text)
+    check_no_fence_or_table_is_cut_that_would_have_fitted(written, split(written, TOKENS), TOKENS)
+
+
+@thorough
+@given(pages())
+def test_a_heading_goes_with_what_follows(text: str) -> None:
+    headings = [block for block in parse(text) if block.level]
+    # A heading as long as a chunk has to be cut, and a page cannot say more than a chunk in its titles.
+    assume(all(len(heading.text) < 60 for heading in headings))
+    written = page(text, title="T")
+    check_no_heading_ends_a_chunk(written, split(written, WordTokens(254)))
+
+
+@thorough
+@given(pages())
+def test_splitting_again_gives_the_same_chunks(text: str) -> None:
+    assert split(page(text), WordTokens()) == split(page(text), WordTokens())
+
+
+@thorough
+@given(st.lists(st.text("abc def.", min_size=20, max_size=300), min_size=3, max_size=8), st.integers(0, 7), st.data())
+def test_an_edit_changes_only_the_chunks_of_its_section(bodies: list[str], which: int, data: st.DataObject) -> None:
+    assume(all(body.strip() for body in bodies))
+    which %= len(bodies)
+
+    def written(texts: list[str]) -> Page:
+        return page("".join(f"## Part {n}\n\nThis is part {n}. {body.strip()}\n\n" for n, body in enumerate(texts)))
+
+    edited = [*bodies]
+    edited[which] = data.draw(st.text("xyz uvw.", min_size=20, max_size=300))
+    before, after = split(written(bodies), TOKENS), split(written(edited), TOKENS)
+    elsewhere = [[c.id for c in chunks if c.heading_path != (f"Part {which}",)] for chunks in (before, after)]
+    assert elsewhere[0] == elsewhere[1]
+
+
+def test_ids_follow_the_formula_of_the_specification() -> None:
+    (chunk,) = split(page("Some text that is long enough.\n", module="ros2", chapter=2, lesson=3), TOKENS)
+    name = f"book:ros2:2:3:{chunk.content_hash[:16]}"
+    assert chunk.id == str(uuid.uuid5(ID_NAMESPACE, name))
+    assert chunk.parent_doc_id == str(uuid.uuid5(ID_NAMESPACE, "book:ros2:2:3:parent"))
+
+
+def test_the_path_takes_the_place_of_an_unknown_lesson() -> None:
+    (chunk,) = split(page("Some text that is long enough.\n", module="ros2", chapter=2), TOKENS)
+    assert chunk.id == str(uuid.uuid5(ID_NAMESPACE, f"book:guide/intro.md:{chunk.content_hash[:16]}"))
+    assert chunk.parent_doc_id == str(uuid.uuid5(ID_NAMESPACE, "book:guide/intro.md:parent"))
+
+
+def test_repeated_text_gets_an_ordinal() -> None:
+    section = "## Note\n\nThe same words every time.\n\n"
+    chunks = split(page(section * 3), TOKENS)
+    assert len({chunk.content_hash for chunk in chunks}) == 1
+    first = f"book:guide/intro.md:{chunks[0].content_hash[:16]}"
+    assert [chunk.id for chunk in chunks] == [
+        str(uuid.uuid5(ID_NAMESPACE, name)) for name in (first, f"{first}:2", f"{first}:3")
+    ]
+    assert [chunk.url for chunk in chunks] == [f"https://a.b/intro#note{number}" for number in ("", "-1", "-2")]
+    check_the_chain_holds(chunks)
+
+
+def test_every_section_is_cited_at_its_own_heading() -> None:
+    text = "# Intro\n\nAt the top.\n\n## Setup {#set-up}\n\nInstall it.\n\n### Linux\n\nUse apt.\n\n"
+    text += "## Empty\n\n### Child\n\nText.\n"
+    chunks = split(page(text, trail=("Guides",)), TOKENS)
+    assert [(chunk.url.partition("#")[2], chunk.heading_path) for chunk in chunks] == [
+        ("", ()),
+        ("set-up", ("Setup",)),
+        ("linux", ("Setup", "Linux")),
+        ("child", ("Empty", "Child")),
+    ]
+    assert chunks[2].breadcrumb == ("Guides", "Intro", "Setup", "Linux")
+    assert chunks[3].text.startswith("## Empty")
+    assert embedding_text(chunks[2]) == "Linux\nUse apt."
+    assert term_text(chunks[2]) == "Guides > Intro > Setup > Linux\nLinux\nUse apt."
+    assert [chunk.line for chunk in chunks] == [1, 5, 9, 13]
+
+
+def test_a_first_heading_that_is_not_the_title_stays_in_the_path_without_anchor() -> None:
+    (chunk,) = split(page("# Another title\n\nWords to read.\n"), TOKENS)
+    assert (chunk.heading_path, chunk.url) == (("Another title",), "https://a.b/intro")
+
+
+def test_a_long_fence_is_cut_at_lines_and_repeats_its_opening_line() -> None:
+    lines = [f"    call number {n}" for n in range(60)]
+    text = "# Intro\n\n```py title='x.py'\n" + "\n".join(lines) + "\n```\n"
+    chunks = split(page(text), TOKENS)
+    assert len(chunks) > 2
+    assert chunks[0].lead == ""
+    assert {chunk.lead for chunk in chunks[1:]} == {"```py title='x.py'"}
+    assert [line for chunk in chunks for line in chunk.text.split("\n") if line.startswith("    call")] == lines
+    assert chunks[1].shown.startswith("```py title='x.py'\n    call")
+    assert chunks[-1].text.endswith("\n```")
+    check_nothing_is_above_the_limit(chunks, TOKENS)
+
+
+def test_a_long_table_is_cut_at_rows_and_repeats_its_header() -> None:
+    rows = [f"| row {n} | value |" for n in range(40)]
+    chunks = split(page("| key | is |\n|---|---|\n" + "\n".join(rows) + "\n"), TOKENS)
+    assert {chunk.lead for chunk in chunks[1:]} == {"| key | is |\n|---|---|"}
+    assert [line for chunk in chunks for line in chunk.text.split("\n") if "row" in line] == rows
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    sentences = [f"This is sentence number {n} of a long paragraph." for n in range(30)]
+    chunks = split(page(" ".join(sentences)), TOKENS)
+    assert len(chunks) > 1
+    assert all(chunk.text.endswith("paragraph.") for chunk in chunks)
+
+
+def test_a_word_longer_than_a_chunk_is_cut_anywhere() -> None:
+    text = "-" * 3000 + "a"
+    written = page(text, markup="text", source_file="a.txt")
+    chunks = split(written, TOKENS)
+    check_everything_readable_is_in_a_chunk(written, chunks)
+    check_nothing_is_above_the_limit(chunks, TOKENS)
+
+
+def test_a_sentence_that_looks_like_a_fence_when_it_is_cut_off_is_not_lost() -> None:
+    text = "A word. " * 30 + "Why? ``` robot robot\nrobot. ``` " + "A word. " * 30
+    written = page(text)
+    check_everything_readable_is_in_a_chunk(written, split(written, TOKENS))
+
+
+def test_a_list_is_cut_between_its_items() -> None:
+    items = [f"- item {n} with some words to fill it" for n in range(30)]
+    chunks = split(page("\n".join(items)), TOKENS)
+    assert [line for chunk in chunks for line in chunk.text.split("\n")] == items
+
+
+def test_an_admonition_that_fits_is_kept_whole() -> None:
+    filler = "word " * 60
+    admonition = ":::danger[Hot]\n\n" + "burn " * 30 + "\n\nMore.\n\n:::"
+    chunks = split(page(f"{filler}\n\n{admonition}\n"), TOKENS)
+    assert admonition in [chunk.text for chunk in chunks]
+
+
+def test_a_paragraph_that_announces_a_list_goes_with_it() -> None:
+    text = "word " * 60 + "\n\nThe options are:\n\n" + "\n".join(f"- option {n} does it" for n in range(10))
+    chunks = split(page(text), TOKENS)
+    assert chunks[1].text.startswith("The options are:")
+
+
+def test_a_short_tail_is_evened_out() -> None:
+    text = "\n\n".join("word " * 19 + f"{n}" for n in range(4)) + "\n\nThe end is near.\n"
+    counts = [chunk.token_count for chunk in split(page(text), TOKENS)]
+    assert min(counts) > 20
+
+
+def test_chunks_below_the_minimum_join_a_neighbour() -> None:
+    chunks = split(page("## A\n\nHi\n\n## B\n\nA longer text that stands.\n"), TOKENS)
+    assert [chunk.heading_path for chunk in chunks] == [("B",)]
+    assert chunks[0].text.startswith("## A\n\nHi")
+
+
+def test_a_page_of_nothing_but_markup_has_no_chunk() -> None:
+    assert split(page("---\n\n<br/>\n\n[a]: https://b.c\n"), TOKENS) == []
+    assert split(page(""), TOKENS) == []
+
+
+def test_front_matter_is_in_no_chunk() -> None:
+    text = "---\ntitle: Secret\n---\n\nThe text of the page.\n"
+    (chunk,) = split(page(text, body_start=22), TOKENS)
+    assert chunk.text == "The text of the page."
+
+
+def test_the_target_holds_where_the_embedder_reads_more() -> None:
+    text = "\n\n".join("word " * 30 for _ in range(40))
+    chunks = split(page(text), WordTokens(8000), ChunkOptions(target=100))
+    assert max(chunk.token_count for chunk in chunks) <= 101
+
+
+def test_a_fence_longer_than_the_target_stays_whole_where_the_embedder_can_read_it() -> None:
+    fence = "```\n" + "\n".join("a b c d" for _ in range(50)) + "\n```"
+    chunks = split(page(f"Intro words.\n\n{fence}\n"), WordTokens(8000), ChunkOptions(target=100))
+    assert fence in [chunk.text for chunk in chunks]
+
+
+def test_long_titles_take_no_room_from_the_text() -> None:
+    chunks = split(page("## one two three four\n\nText.\n"), WordTokens(6))
+    assert [chunk.text for chunk in chunks] == ["## one two three four\n\nText."]

@@ -1,0 +1,110 @@
+"""The sample book's golden questions on the real engine, held to floors: what CI guards of the quality of answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import BOOK, one_line, quoth
+from quoth.evals.report import Floor, check_floors
+from quoth.evals.results import from_record
+from sharing import Once
+
+GOLDEN = BOOK.parent / "golden.yaml"
+
+# metric: (what is wanted, what is held to today). Refusals are guarded on both sides: every decision, and every
+# question that had to be refused; of these the ones on absent subjects must be, while those near the book's subjects
+# need somebody who understands the passage (docs/evaluation.md). Where the second number is lower, raise it as soon as
+# the wanted one is reached; a question or two of room is left for other processors.
+FLOORS: dict[str, tuple[float, float]] = {
+    "hit@5": (0.95, 0.95),
+    "answerable.hit@5": (0.95, 0.95),
+    "filtered.hit@5": (0.95, 0.95),
+    "decision_accuracy": (0.90, 0.86),
+    "refusal_recall": (0.90, 0.81),
+    "absent.refusal_recall": (0.90, 0.90),
+    "near.refusal_recall": (0.90, 0.60),
+    "citation_precision": (0.90, 0.89),
+    "grounding": (1.0, 1.0),
+}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def data(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(sample_data, tmp_path_factory.mktemp("golden") / "data"))
+
+
+@pytest.fixture(scope="module")
+def first(sample_data: Path, once: Once) -> Path:
+    """What the first evaluation of the book said."""
+
+    def evaluate(place: Path) -> None:
+        run = quoth("eval", GOLDEN, "--json", "--strict", "--data-dir", shutil.copytree(sample_data, place / "data"))
+        assert run.returncode == 0, run.stderr
+        (place / "report.json").write_text(run.stdout, encoding="utf-8")
+
+    return once("golden", evaluate) / "report.json"
+
+
+@pytest.fixture(scope="module")
+def report(first: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(first.read_text(encoding="utf-8"))
+    return document
+
+
+def test_no_floor_is_above_what_is_wanted() -> None:
+    assert all(today <= wanted for wanted, today in FLOORS.values())
+
+
+@pytest.mark.parametrize("metric", FLOORS)
+def test_the_sample_book_keeps_its_floor(report: dict[str, Any], metric: str) -> None:
+    results = [from_record(record) for record in report["results"]]
+    (row,) = check_floors([Floor(metric, FLOORS[metric][1])], results)
+    assert row["holds"], row
+
+
+def test_every_golden_question_was_asked_and_no_label_is_stale(report: dict[str, Any]) -> None:
+    assert report["stale"] == []
+    assert report["questions"] == GOLDEN.read_text(encoding="utf-8").count("\n  - id: ")
+
+
+def test_nothing_that_is_not_published_is_ever_quoted(report: dict[str, Any]) -> None:
+    cited = [place for record in report["results"] for place in record["cited"]]
+    assert cited
+    assert not [place for place in cited if "securing-a-robot" in place or "instructor-notes" in place]
+
+
+def test_a_missed_floor_fails_a_refit_is_honest_and_the_next_run_uses_it(
+    data: Path, first: Path, report: dict[str, Any], tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    wanted = ("--compare", first, "--fail-under", "hit@5=1.1", "--html", page)
+    run = quoth("eval", GOLDEN, "--calibrate", *wanted, "--data-dir", data)
+    assert run.returncode == 1
+    assert run.stderr.strip() == f"quoth: hit@5 is {report['metrics']['hit@5']}, under 1.1."
+    assert "Compared over" in run.stdout
+    assert "<svg" in page.read_text(encoding="utf-8")
+    written = (data / "index" / BOOK.name / "calibration.json").exists()
+    assert ("Written to" in run.stdout) == written
+    again = json.loads(quoth("eval", GOLDEN, "--json", "--data-dir", data).stdout)
+    assert again["confidence"]["source"] == ("fitted to this book" if written else "shipped")
+
+
+def test_a_wrong_file_a_wrong_option_and_an_unknown_book_exit_with_2(data: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("answerable:\n  - {id: a, qestion: x}\n", encoding="utf-8")
+    for arguments, expected in (
+        ((bad,), "bad.yaml:2: unknown field `qestion`. Did you mean `question`?"),
+        ((GOLDEN, "--fail-under", "hit@5"), "not metric=value"),
+        ((GOLDEN, "--book", "nobody"), "nobody"),
+        ((GOLDEN, "--compare", bad), "cannot be compared with"),
+    ):
+        run = quoth("eval", *arguments, "--data-dir", data)
+        assert run.returncode == 2, run.stderr
+        assert expected in one_line(run)

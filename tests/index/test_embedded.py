@@ -1,0 +1,573 @@
+"""The embedded index keeps the contract, also across processes, kills, full disks and damaged files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quoth
+from contracts.index_contract import (
+    BOOK,
+    FINGERPRINT,
+    IndexContract,
+    OpenIndex,
+    a_chunk,
+    a_query,
+    all_ids,
+    hand_idf,
+    indexed,
+    unit,
+    write,
+)
+from contracts.index_process import publication, publish, seen
+from quoth.domain import Filters, Fingerprint, IndexHits
+from quoth.errors import Conflict, IndexUnavailable, UnknownBook
+from quoth.index.book_reader import EdgeBook
+from quoth.index.changes import Changes
+from quoth.index.draft import DraftOptions
+from quoth.index.embedded import EdgeIndex, EdgeOptions
+from quoth.index.engine import Shard
+from quoth.index.generations import Generations
+from quoth.index.open_books import OpenBooks
+from quoth.testing.index import MemoryIndex
+
+pytestmark = pytest.mark.slow  # the engine syncs and maps many files: a second for each test
+
+TESTS = Path(__file__).parents[1]
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def options() -> EdgeOptions:
+    return EdgeOptions()
+
+
+@pytest.fixture
+async def open_index(data_dir: Path, options: EdgeOptions) -> AsyncIterator[OpenIndex]:
+    opened: list[EdgeIndex] = []
+
+    def open_(fingerprint: Fingerprint = FINGERPRINT) -> EdgeIndex:
+        opened.append(EdgeIndex(data_dir, fingerprint, options))
+        return opened[-1]
+
+    yield open_
+    await asyncio.gather(*(index.close() for index in opened))
+
+
+@pytest.fixture
+def start(data_dir: Path) -> Iterator[Start]:
+    """Start another process over the data directory; none outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+    paths = os.pathsep.join([str(TESTS), str(Path(quoth.__file__).parents[1])])
+
+    def start_(command: str, *arguments: str) -> subprocess.Popen[str]:
+        program = [sys.executable, str(TESTS / "contracts" / "index_process.py"), command, str(data_dir), *arguments]
+        environment = {**os.environ, "PYTHONPATH": paths}
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment))
+        return started[-1]
+
+    yield start_
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def finish(process: subprocess.Popen[str]) -> list[str]:
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out.splitlines()
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def folders(data_dir: Path) -> list[str]:
+    return sorted(path.name for path in (data_dir / "index" / BOOK).glob("gen-*"))
+
+
+class TestEdgeIndex(IndexContract):
+    """Edits stand beside the base. `open_index` is the fixture above."""
+
+
+class TestEdgeIndexBuiltAnew(IndexContract):
+    """Every publication is a new base."""
+
+    @pytest.fixture
+    def options(self) -> EdgeOptions:
+        return EdgeOptions(drafts=DraftOptions(most_changes=0))
+
+
+class TestEdgeIndexByColumns(IndexContract):
+    """As a large book is searched, every publication a new base."""
+
+    @pytest.fixture
+    def options(self) -> EdgeOptions:
+        return EdgeOptions(drafts=DraftOptions(most_changes=0, plain_up_to=0))
+
+
+class TestEdgeIndexChangesOverColumns(IndexContract):
+    @pytest.fixture
+    def options(self) -> EdgeOptions:
+        return EdgeOptions(drafts=DraftOptions(plain_up_to=0))
+
+
+# --- this process ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_data_directory_has_one_writer_also_for_another_book(open_index: OpenIndex) -> None:
+    index = open_index()
+    async with index.writer(BOOK):
+        with pytest.raises(Conflict, match=BOOK):
+            async with index.writer("cooking"):
+                pass
+
+
+async def test_a_shard_stays_open_until_another_generation_is_published(data_dir: Path, open_index: OpenIndex) -> None:
+    index = open_index()
+    await write(index, indexed(a_chunk("one")))
+    shards = OpenBooks(data_dir / "index", FINGERPRINT, 2)
+    first = shards.book(BOOK)
+    assert shards.book(BOOK) is first
+    await write(index, indexed(a_chunk("two")))
+    second = shards.book(BOOK)
+    assert (first.count(), second.count()) == (1, 2)
+    assert shards.book(BOOK) is second
+
+
+def test_deleted_points_do_not_count_in_the_idf_even_before_the_shard_is_opened_again(data_dir: Path) -> None:
+    shard = Shard.create(data_dir, FINGERPRINT.dimensions, 20_000)
+    chunks = [a_chunk(f"c{n}") for n in range(10)]
+    shard.put([indexed(chunk, terms={1: 0.5} if n < 7 else {2: 1.0}) for n, chunk in enumerate(chunks)])
+    shard.drop([chunk.id for chunk in chunks[:4]])
+    expected = {1: hand_idf(6, 3), 2: hand_idf(6, 3)}
+    book = EdgeBook(shard)
+    assert book.idf([1, 2]) == pytest.approx(expected, rel=1e-4)
+    assert book.search([a_query(terms={2: 1.0})])[0].sparse[0].score == pytest.approx(expected[2], rel=1e-4)
+    shard.close()
+
+
+@pytest.mark.parametrize("gone", [0, 40])
+def test_a_tie_at_the_cut_is_asked_once_more_and_not_the_whole_book(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, gone: int
+) -> None:
+    shard = Shard.create(data_dir, FINGERPRINT.dimensions, 20_000)
+    chunks = [a_chunk(f"c{n}") for n in range(2000)]
+    shard.put([indexed(chunk, unit(1, n // 8, 0, 0), {1: 1 + n // 8}) for n, chunk in enumerate(chunks)])
+    without = [chunk.id for chunk in chunks[:gone]]
+    book = EdgeBook(shard, Changes(dict.fromkeys(without, (1,)), {}))
+    asked: list[int] = []
+    ask = shard._ask
+
+    def watched(vectors: Any, among: Any, limit: int) -> Any:
+        asked.append(limit)
+        return ask(vectors, among, limit)
+
+    monkeypatch.setattr(shard, "_ask", watched)
+    [hits] = book.search([a_query(limit=12)])
+    ranked = sorted(chunks[gone:], key=lambda chunk: (int(chunk.source_file[1:-3]) // 8, chunk.id))
+    assert [hit.chunk_id for hit in hits.dense] == [chunk.id for chunk in ranked[:12]]
+    best = sorted(chunks[gone:], key=lambda chunk: (-(int(chunk.source_file[1:-3]) // 8), chunk.id))
+    assert [hit.chunk_id for hit in hits.sparse] == [chunk.id for chunk in best[:12]]
+    assert max(asked) <= 4 * (12 + 1 + 16)
+    shard.close()
+
+
+async def test_only_so_many_books_stay_open(data_dir: Path, open_index: OpenIndex) -> None:
+    index = open_index()
+    books = ["one", "two", "three"]
+    for book_id in books:
+        await write(index, indexed(a_chunk("page", book_id=book_id)), book_id=book_id)
+    shards = OpenBooks(data_dir / "index", FINGERPRINT, 2)
+    one, two, three = (shards.book(book_id) for book_id in books)
+    assert shards.book("three") is three
+    assert shards.book("two") is two
+    again = shards.book("one")
+    assert again is not one
+    assert again.count() == 1
+
+
+async def test_searches_under_way_finish_while_publications_go_on(open_index: OpenIndex) -> None:
+    index, other = open_index(), open_index()
+    await publish(index, 1, 1)
+    versions, _ = await asyncio.gather(asyncio.gather(*(seen(other) for _ in range(30))), publish(index, 2, 3))
+    assert set(versions) <= {1, 2, 3}
+    assert await seen(other) == 3
+
+
+async def test_the_event_loop_stays_free_while_a_book_is_opened_and_searched(open_index: OpenIndex) -> None:
+    index = open_index()
+    await write(index, *(indexed(a_chunk(f"c{n}")) for n in range(300)))
+    search = asyncio.create_task(open_index().search(a_query()))
+    turns = 0
+    while not search.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert (await search).total_found == 300
+    assert turns > 10
+
+
+async def test_a_book_that_is_being_opened_keeps_no_other_waiting(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for book_id in ("slow", "quick"):
+        await write(open_index(), indexed(a_chunk("page", book_id=book_id)), book_id=book_id)
+    index, load, may_open = open_index(), Shard.load, threading.Event()
+    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+
+    def slowly(path: Path) -> Shard:
+        assert may_open.wait(60)
+        return load(path)
+
+    monkeypatch.setattr(Shard, "load", slowly)
+    slow = asyncio.create_task(index.search(a_query(book_id="slow")))
+    await asyncio.sleep(0)
+    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+    assert not slow.done()
+    may_open.set()
+    assert (await slow).total_found == 1
+
+
+@pytest.mark.parametrize("first_change", ["put", "drop"])
+@pytest.mark.parametrize(
+    ("options", "opens"), [(EdgeOptions(), 1), (EdgeOptions(drafts=DraftOptions(most_changes=0)), 2)]
+)
+async def test_an_edit_opens_a_base_once_and_readers_here_not_again(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch, first_change: str, opens: int
+) -> None:
+    """Opening is most of what a small edit costs, and a large book open twice takes twice its memory."""
+    await publish(open_index(), 1, 1)
+    index = open_index()
+    open_before: list[int] = []
+    opened: list[weakref.ref[Shard]] = []
+    load = Shard.load
+
+    def watched(path: Path) -> Shard:
+        open_before.append(sum(shard() is not None for shard in opened))
+        shard = load(path)
+        opened.append(weakref.ref(shard))
+        return shard
+
+    monkeypatch.setattr(Shard, "load", watched)
+    async with index.writer(BOOK) as writer:
+        stored = await writer.stored()
+        await writer.vectors(chunk.embed_hash for chunk in stored.values())
+        if first_change == "put":
+            await writer.put(publication(2)[:1])
+        else:
+            await writer.drop(list(stored)[:1])
+        await writer.publish()
+    assert await index.count(BOOK) == len(stored) - (first_change == "drop")
+    assert (await index.search(a_query())).dense
+    assert open_before == [0] * opens
+
+
+async def test_a_new_page_does_not_open_the_engine_at_all(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(open_index(), 1, 1)
+    index = open_index()
+    monkeypatch.delattr(Shard, "load")
+    await write(index, indexed(a_chunk("new")))
+    assert (await index.status(BOOK)).chunks == 22
+    monkeypatch.undo()
+    assert a_chunk("new").id in await all_ids(index)
+
+
+async def test_a_reader_keeps_the_base_open_when_only_changes_are_published(
+    data_dir: Path, open_index: OpenIndex
+) -> None:
+    index = open_index()
+    await publish(index, 1, 1)
+    books = OpenBooks(data_dir / "index", FINGERPRINT, 2)
+    base = books.book(BOOK).base
+    await publish(index, 2, 2)
+    assert {chunk.title for chunk in books.book(BOOK).chunks(books.book(BOOK).ids_in_order()).values()} == {"2"}
+    assert books.book(BOOK).base is base
+
+
+async def test_a_reader_does_not_take_the_base_of_a_deleted_book_for_that_of_a_new_one(
+    data_dir: Path, open_index: OpenIndex
+) -> None:
+    index, reader = open_index(), open_index()
+    await publish(index, 1, 1)
+    assert await seen(reader) == 1
+    await index.delete_book(BOOK)
+    await write(index, indexed(a_chunk("new")))
+    assert await all_ids(reader) == {a_chunk("new").id}
+
+
+async def test_many_changes_become_a_new_base_and_few_do_not(data_dir: Path, open_index: OpenIndex) -> None:
+    index = EdgeIndex(data_dir, FINGERPRINT, EdgeOptions(drafts=DraftOptions(most_changes=4)))
+    names = [f"c{n}" for n in range(10)]
+    await write(index, *(indexed(a_chunk(name)) for name in names))
+    await write(index, *(indexed(a_chunk(name, title="Two")) for name in names[:4]))
+    assert folders(data_dir) == ["gen-000001", "gen-000002.json"]
+    await write(index, indexed(a_chunk("c4", title="Three")))
+    assert folders(data_dir) == ["gen-000001", "gen-000002.json", "gen-000003"]
+    found = {chunk.id: chunk.title async for chunk in index.scan(BOOK)}
+    assert [found[a_chunk(name).id] for name in names] == ["Two"] * 4 + ["Three"] + [f"C{n}" for n in range(5, 10)]
+    await index.close()
+
+
+async def test_a_published_generation_has_nothing_left_to_replay(data_dir: Path, open_index: OpenIndex) -> None:
+    """Readers in several processes would replay it all at once."""
+    index = EdgeIndex(data_dir, FINGERPRINT, EdgeOptions(drafts=DraftOptions(most_changes=0)))
+    await publish(index, 1, 3)
+    assert not list(data_dir.rglob("tracker_journal.dat"))
+    assert await seen(open_index()) == await seen(index) == 3
+    await index.close()
+
+
+async def test_a_cancelled_writer_leaves_nothing_behind(data_dir: Path, open_index: OpenIndex) -> None:
+    index = open_index()
+    await publish(index, 1, 1)
+    reached = asyncio.Event()
+
+    async def stuck() -> None:
+        async with index.writer(BOOK) as writer:
+            await writer.put(publication(2))
+            reached.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(stuck())
+    await reached.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await seen(index) == 1
+    assert folders(data_dir) == ["gen-000001"]
+    await publish(index, 2, 2)
+
+
+async def test_nothing_is_copied_when_nothing_changes(data_dir: Path, open_index: OpenIndex) -> None:
+    index = open_index()
+    await publish(index, 1, 1)
+    async with index.writer(BOOK) as writer:
+        await writer.stored()
+        await writer.vectors(["unknown"])
+        await writer.drop(["00000000-0000-0000-0000-000000000000"])
+        await writer.publish()
+        assert folders(data_dir) == ["gen-000001"]
+        await writer.put(publication(2)[:1])
+        await writer.publish()
+        assert folders(data_dir) == ["gen-000001", "gen-000002.json"]
+
+
+@pytest.mark.slow
+async def test_generations_do_not_pile_up_and_take_no_room_for_holes(tmp_path: Path) -> None:
+    """On a real disk: a file system in memory fills a hole that is read."""
+    index = EdgeIndex(tmp_path, FINGERPRINT, EdgeOptions(drafts=DraftOptions(most_changes=0)))
+    await publish(index, 1, 4)
+    folders = sorted(path.name for path in (tmp_path / "index" / BOOK).iterdir())
+    assert folders == ["CURRENT", "gen-000003", "gen-000004"]
+    status = await index.status(BOOK)
+    assert 0 < status.bytes_on_disk < 8 * 2**20
+    await index.close()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        EdgeOptions(),
+        EdgeOptions(drafts=DraftOptions(most_changes=10_000)),
+        EdgeOptions(drafts=DraftOptions(plain_up_to=0)),
+    ],
+    ids=["built", "changes", "columns"],
+)
+async def test_it_agrees_with_the_brute_force_index_after_many_changes(open_index: OpenIndex) -> None:
+    dice = random.Random(7)
+    edge, memory = open_index(), MemoryIndex(FINGERPRINT)
+    pool = [a_chunk(f"c{n}", chapter=n % 9 or None, module="ab"[n % 2]) for n in range(2600)]
+    for round_ in range(4):
+        changed = dice.sample(pool, 1500)
+        points = [
+            indexed(
+                chunk,
+                unit(*(dice.gauss(0, 1) for _ in range(4))),
+                {dice.randrange(60): dice.uniform(0.2, 2) for _ in range(12)},
+                embed_hash=f"{round_}-{chunk.id}",
+            )
+            for chunk in changed
+        ]
+        dropped = [chunk.id for chunk in dice.sample(pool, 1100)]
+        for index in (edge, memory):
+            async with index.writer(BOOK) as writer:
+                await writer.put(points)
+                await writer.drop(dropped)
+                await writer.publish()
+        assert await all_ids(edge) == await all_ids(memory)
+        assert await edge.idf(BOOK, range(70)) == pytest.approx(await memory.idf(BOOK, range(70)), rel=1e-4)
+        for _ in range(25):
+            query = a_query(
+                unit(*(dice.gauss(0, 1) for _ in range(4))),
+                {dice.randrange(70): dice.uniform(0.5, 2) for _ in range(5)},
+                dice.choice([Filters(), Filters(chapter_min=3, module="a")]),
+                limit=20,
+            )
+            compare(await edge.search(query), await memory.search(query))
+
+
+def compare(found: IndexHits, expected: IndexHits) -> None:
+    assert found.total_found == expected.total_found
+    for ours, theirs in ((found.dense, expected.dense), (found.sparse, expected.sparse)):
+        assert len(ours) == len(theirs)
+        assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], rel=1e-4, abs=1e-5)
+        # Single precision may exchange neighbours whose scores differ in the seventh digit.
+        assert len({hit.chunk_id for hit in ours} ^ {hit.chunk_id for hit in theirs}) <= 2
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def live(data_dir: Path, open_index: OpenIndex) -> Path:
+    """The live generation of a book with one publication."""
+    await publish(open_index(), 1, 1)
+    return Generations(data_dir / "index", BOOK).folder(1)
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+def truncate(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def scramble(file: Path) -> None:
+    size = file.stat().st_size
+    file.write_bytes(random.Random(1).randbytes(min(size, 4096)) + bytes(max(0, size - 4096)))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["edge_config.json", "segment.json", "chunk_0.mmap", "*.mappings", "page_0.dat", "chunks.json", "terms.dat"],
+)
+@pytest.mark.parametrize("harm", [remove, truncate])
+async def test_a_missing_or_short_file_is_an_outage_that_names_the_way_out(
+    live: Path, open_index: OpenIndex, pattern: str, harm: Callable[[Path], None]
+) -> None:
+    harm(sorted(live.rglob(pattern))[0])
+    with pytest.raises(IndexUnavailable, match="recreate"):
+        await open_index().search(a_query())
+
+
+@pytest.mark.parametrize("pattern", ["edge_config.json", "segment.json", "*.mappings", "*marks-map/tracker.dat"])
+async def test_a_scrambled_file_is_an_outage_not_a_crash(live: Path, open_index: OpenIndex, pattern: str) -> None:
+    scramble(next(live.rglob(pattern)))
+    with pytest.raises(IndexUnavailable, match="recreate"):
+        await open_index().search(a_query())
+
+
+async def test_a_damaged_index_is_not_written_to_but_can_be_recreated(live: Path, open_index: OpenIndex) -> None:
+    truncate(next(live.rglob("segment.json")))
+    index = open_index()
+    with pytest.raises(IndexUnavailable):
+        await publish(index, 2, 2)
+    await write(index, *publication(3), recreate=True)
+    assert await seen(index) == 3
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 99}', '{"format": 1, "generation": 1}'])
+async def test_a_damaged_pointer_is_an_outage_and_can_be_recreated(
+    live: Path, open_index: OpenIndex, content: str
+) -> None:
+    (live.parent / "CURRENT").write_text(content)
+    index = open_index()
+    with pytest.raises(IndexUnavailable, match="recreate"):
+        await index.search(a_query())
+    with pytest.raises(IndexUnavailable, match="recreate"):
+        await publish(index, 2, 2)
+    await write(index, *publication(3), recreate=True)
+    assert await seen(index) == 3
+
+
+# --- other processes -------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_published_is_there_for_a_new_process(open_index: OpenIndex, start: Start) -> None:
+    await publish(open_index(), 1, 2)
+    assert finish(start("seen")) == ["seen 2"]
+
+
+async def test_a_second_writer_in_another_process_is_told_who_holds_the_lock(
+    open_index: OpenIndex, start: Start
+) -> None:
+    index = open_index()
+    holder = start("hold")
+    assert line(holder) == "holding"
+    with pytest.raises(Conflict, match=rf"pid {holder.pid} .*index_process\.py hold .* since .*'{BOOK}'"):
+        async with index.writer(BOOK):
+            pass
+    with pytest.raises(UnknownBook):
+        await index.count(BOOK)
+    holder.kill()
+    holder.wait()
+    await publish(index, 1, 1)
+    assert await seen(index) == 1
+
+
+@pytest.mark.slow
+async def test_a_reader_in_another_process_sees_whole_publications_only(open_index: OpenIndex, start: Start) -> None:
+    await publish(open_index(), 1, 1)
+    readers = [start("follow", "15"), start("follow", "15")]
+    assert [line(reader) for reader in readers] == ["seen 1", "seen 1"]
+    finish(start("publish", "2", "15"))
+    for reader in readers:
+        *_, last = finish(reader)
+        assert int(last.removeprefix("distinct ")) >= 2
+
+
+@pytest.mark.slow
+async def test_a_killed_writer_leaves_the_old_or_the_new_and_the_next_one_works(
+    data_dir: Path, open_index: OpenIndex, start: Start
+) -> None:
+    dice = random.Random(11)
+    index = open_index()
+    await publish(index, 1, 1)
+    live = 1
+    for _ in range(12):
+        writer = start("publish", str(live + 1), str(live + 50))
+        for _ in range(dice.randrange(1, 6)):
+            said = line(writer)
+        with pytest.raises(subprocess.TimeoutExpired):
+            writer.wait(timeout=dice.uniform(0, 0.25))
+        writer.kill()
+        rest, _ = writer.communicate()
+        done = [int(text.split()[1]) for text in [said, *rest.splitlines()] if text.startswith("published")]
+        last = max(done, default=live if said == f"begin {live + 1}" else int(said.split()[1]) - 1)
+        live = await seen(index)
+        assert live in (last, last + 1)
+    await publish(index, live + 1, live + 1)
+    assert finish(start("seen")) == [f"seen {live + 1}"]
+    assert 2 <= len(folders(data_dir)) <= 3  # a base or two, the changes of now and of before
+
+
+@pytest.mark.parametrize("mode", ["changes", "base", "recreate"])
+async def test_a_full_disk_is_named_and_the_live_index_is_untouched(
+    data_dir: Path, open_index: OpenIndex, start: Start, mode: str
+) -> None:
+    """A limit on the size of files stands for the disk: it makes the copy and the engine itself fail, and needs no
+    rights."""
+    index = open_index()
+    await publish(index, 1, 1)
+    [said] = finish(start("full", mode))
+    assert said.startswith("DiskFull: The disk of ")
+    assert said.endswith("what was stored before is intact.")
+    assert finish(start("seen")) == ["seen 1"]
+    assert folders(data_dir) == ["gen-000001"]
+    await publish(index, 2, 2)
+    assert await seen(index) == 2

@@ -1,0 +1,456 @@
+"""What goes over the wire to a Qdrant server, and what becomes of everything that can go wrong there."""
+
+from __future__ import annotations
+
+import socket
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from contracts.index_contract import BOOK, FINGERPRINT, OpenIndex, a_chunk, a_query, all_ids, indexed, write
+from qdrant_wire import Fault, Wire, qdrant_wire
+from quoth.domain import Filters
+from quoth.errors import BadConfiguration, IndexUnavailable, QuothError
+from quoth.index.qdrant import QdrantIndex
+from quoth.index.qdrant_client import QdrantOptions
+
+pytestmark = pytest.mark.slow
+
+PUBLISH = "PUT /collections/quoth-books/points"
+GARBAGE = b"<html>It works!</html>"
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with qdrant_wire() as wire:
+        yield wire
+
+
+@pytest.fixture
+async def open_index(wire: Wire) -> AsyncIterator[OpenIndex]:
+    opened: list[QdrantIndex] = []
+
+    def open_(**options: Any) -> QdrantIndex:
+        opened.append(QdrantIndex(QdrantOptions(**{"url": wire.url, "backoff": 0.0, **options}), FINGERPRINT))
+        return opened[-1]
+
+    yield open_
+    for index in opened:
+        await index.close()
+
+
+@pytest.fixture
+async def index(open_index: OpenIndex, wire: Wire) -> QdrantIndex:
+    """With one book, and the talk about it forgotten."""
+    index = open_index()
+    await write(index, indexed(a_chunk("one")))
+    wire.asked.clear()
+    assert isinstance(index, QdrantIndex)
+    return index
+
+
+# --- what is sent ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_first_write_makes_both_collections_and_all_payload_indexes(
+    open_index: OpenIndex, wire: Wire
+) -> None:
+    await write(open_index(collection="docs", replicas=3, shards=2), indexed(a_chunk("one")))
+    [made] = wire.calls("PUT", "/collections/docs")
+    assert made.body == {
+        "vectors": {"dense-4": {"size": 4, "distance": "Cosine"}},
+        "sparse_vectors": {"sparse": {"modifier": "idf"}},
+        "hnsw_config": {"m": 0, "payload_m": 16},
+        "shard_number": 2,
+        "replication_factor": 3,
+        "write_consistency_factor": 3,
+    }
+    [ledger] = wire.calls("PUT", "/collections/docs-books")
+    assert ledger.body == {
+        "vectors": {},
+        "shard_number": 1,
+        "replication_factor": 3,
+        "write_consistency_factor": 3,
+    }
+    keyword, integer = {"type": "keyword"}, {"type": "integer", "lookup": True, "range": True}
+    assert {
+        call.body["field_name"]: call.body["field_schema"] for call in wire.calls("PUT", "/collections/docs/index")
+    } == {
+        "book_id": {**keyword, "is_tenant": True},
+        "url": {**keyword, "prefix": True},
+        **dict.fromkeys(("chapter", "lesson", "hardware_tier", "born", "gone"), integer),
+        **dict.fromkeys(
+            (
+                "module",
+                "proficiency_level",
+                "layer",
+                "parent_doc_id",
+                "content_hash",
+                "source_file_hash",
+                "heading_path",
+                "embed_hash",
+                "chunk_id",
+            ),
+            keyword,
+        ),
+    }
+    assert {call.query["wait"] for call in wire.calls("PUT", "/collections/docs/index")} == {"true"}
+
+
+async def test_nothing_is_made_twice(index: QdrantIndex, open_index: OpenIndex, wire: Wire) -> None:
+    await write(open_index(), indexed(a_chunk("two")))
+    assert wire.calls("PUT", "/collections/quoth") == wire.calls("PUT", "/collections/quoth/index") == []
+
+
+async def test_what_a_kill_left_out_of_a_new_collection_is_made_by_the_next_writer(
+    index: QdrantIndex, open_index: OpenIndex, wire: Wire
+) -> None:
+    del wire.indexes["quoth"]["url"]
+    await write(open_index(), indexed(a_chunk("two")))
+    [made] = wire.calls("PUT", "/collections/quoth/index")
+    assert made.body["field_name"] == "url"
+
+
+async def test_writes_come_in_batches_and_wait(open_index: OpenIndex, wire: Wire) -> None:
+    await write(open_index(batch=10), *(indexed(a_chunk(f"{n}")) for n in range(25)))
+    written = wire.calls("PUT", "/collections/quoth/points")
+    assert [len(call.body["points"]) for call in written] == [10, 10, 5]
+    assert {call.query["wait"] for call in written} == {"true"}
+
+
+async def test_a_point_is_the_same_as_in_the_embedded_index_but_for_its_version(
+    open_index: OpenIndex, wire: Wire
+) -> None:
+    from quoth.chunks.payload import to_payload
+
+    point = indexed(a_chunk("one", module="ros2", chapter=2), (0.0, 1.0, 0.0, 0.0), {3: 0.5, 9: 2.0})
+    await write(open_index(), point)
+    [call] = wire.calls("PUT", "/collections/quoth/points")
+    [sent] = call.body["points"]
+    assert sent["payload"] == {**to_payload(point), "chunk_id": point.chunk.id, "born": 1}
+    assert sent["vector"] == {
+        "dense-4": [0.0, 1.0, 0.0, 0.0],
+        "sparse": {"indices": [3, 9], "values": [0.5, 2.0]},
+    }
+    assert sent["id"] != point.chunk.id
+
+
+async def test_a_search_is_one_batch_within_the_live_generation_of_one_book(index: QdrantIndex, wire: Wire) -> None:
+    await index.search(a_query(terms={1: 2.0}, filters=Filters(module="ros2", chapter_max=3), limit=7))
+    view = {
+        "must": [
+            {"key": "book_id", "match": {"value": BOOK}},
+            {"key": "born", "range": {"gte": 1.0, "lte": 1.0}},
+        ],
+        "must_not": [{"key": "gone", "range": {"lte": 1.0}}],
+    }
+    among = {
+        **view,
+        "must": [
+            *view["must"],
+            {"key": "module", "match": {"value": "ros2"}},
+            {"key": "chapter", "range": {"lte": 3.0}},
+        ],
+    }
+    [asked] = wire.calls("POST", "/collections/quoth/points/query/batch")
+    both = {"filter": among, "limit": 8, "with_payload": ["chunk_id"]}
+    assert asked.body == {
+        "searches": [
+            {**both, "query": {"nearest": [1.0, 0.0, 0.0, 0.0]}, "using": "dense-4", "params": {"exact": True}},
+            {
+                **both,
+                "query": {"nearest": {"indices": [1], "values": [2.0]}},
+                "using": "sparse",
+                "params": {"idf": {"corpus": view}},
+            },
+        ]
+    }
+    [counted] = wire.calls("POST", "/collections/quoth/points/count")
+    assert counted.body == {"filter": among, "exact": True}
+
+
+def books_named(body: Any) -> list[str]:
+    """The books that every filter of a body is limited to."""
+    if isinstance(body, list):
+        return [name for item in body for name in books_named(item)]
+    if not isinstance(body, dict):
+        return []
+    found = [
+        item["match"]["value"]
+        for item in body.get("must", [])
+        if item.get("key") == "book_id" and "value" in item["match"]
+    ]
+    return found + [name for item in body.values() for name in books_named(item)]
+
+
+async def test_no_call_on_chunks_ever_leaves_the_book_out(index: QdrantIndex, wire: Wire) -> None:
+    chunk = a_chunk("one")
+    await index.search(a_query())
+    await index.idf(BOOK, [1, 2])
+    await index.count(BOOK, Filters(layer="L1"))
+    await index.chunks(BOOK, [chunk.id])
+    await index.dense_vectors(BOOK, [chunk.id])
+    await index.page(BOOK, chunk.parent_doc_id)
+    await all_ids(index)
+    async with index.writer(BOOK) as writer:
+        await writer.stored()
+        await writer.vectors(["e"])
+        await writer.put([indexed(a_chunk("two"))])
+        await writer.drop([chunk.id])
+        await writer.publish()
+    await index.delete_book(BOOK)
+    # By id only points are fetched that a filter of the book has found, and written that name their book.
+    by_id = [*wire.calls("POST", "/collections/quoth/points"), *wire.calls("PUT", "/collections/quoth/points")]
+    asked = [call for call in wire.asked if call.path.startswith("/collections/quoth/points") and call not in by_id]
+    assert len(asked) > 12
+    for call in asked:
+        assert set(books_named(call.body)) == {BOOK}, call
+        searches = call.body.get("searches", [call.body])
+        assert len(books_named([search["filter"] for search in searches])) == len(searches)
+
+
+async def test_a_deleted_book_goes_by_one_filter(index: QdrantIndex, wire: Wire) -> None:
+    await index.delete_book(BOOK)
+    [deleted] = wire.calls("POST", "/collections/quoth/points/delete")
+    assert deleted.body == {"filter": {"must": [{"key": "book_id", "match": {"value": BOOK}}]}}
+    assert deleted.query["wait"] == "true"
+
+
+async def test_a_large_book_is_searched_through_its_graph(
+    index: QdrantIndex, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quoth.index.qdrant_points._EXACT_UP_TO", 0)
+    await index.search(a_query(limit=100))
+    [asked] = wire.calls("POST", "/collections/quoth/points/query/batch")
+    assert asked.body["searches"][0]["params"] == {"hnsw_ef": 400}
+
+
+# --- what comes back -------------------------------------------------------------------------------------------------
+
+
+async def failing(index: QdrantIndex, wire: Wire, fault: Fault) -> tuple[QuothError, int]:
+    """A search while every call meets this fault: the error, and how many attempts were made."""
+    wire.faults = [fault] * 100
+    with pytest.raises(QuothError) as caught:
+        await index.search(a_query())
+    wire.faults = []
+    return caught.value, len(wire.asked)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+async def test_a_server_in_trouble_is_asked_three_times_and_is_then_an_outage(
+    index: QdrantIndex, wire: Wire, status: int
+) -> None:
+    error, attempts = await failing(index, wire, Fault(status))
+    assert isinstance(error, IndexUnavailable)
+    assert (error.code, error.retryable, attempts) == ("QDRANT_UNAVAILABLE", True, 3)
+    assert f"out of luck ({status})" in error.message
+    assert wire.url.removeprefix("http://") in error.message
+
+
+async def test_silence_and_closed_connections_too(open_index: OpenIndex, index: QdrantIndex, wire: Wire) -> None:
+    error, attempts = await failing(index, wire, Fault(closed=True))
+    assert (type(error), attempts) == (IndexUnavailable, 3)
+    hasty = open_index(timeout=0.2)
+    assert isinstance(hasty, QdrantIndex)
+    wire.asked.clear()
+    error, attempts = await failing(hasty, wire, Fault(silent=True))
+    assert (type(error), attempts) == (IndexUnavailable, 3)
+    assert "no answer within 0.2 s" in error.message
+
+
+@pytest.mark.parametrize("fault", [Fault(503), Fault(closed=True), Fault(429, headers={"Retry-After": "0"})])
+async def test_a_passing_trouble_is_not_noticed(index: QdrantIndex, wire: Wire, fault: Fault) -> None:
+    wire.faults = [fault, fault]
+    assert (await index.search(a_query())).total_found == 1
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between attempts, which are not really made."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr("quoth.index.qdrant_client.asyncio.sleep", sleep)
+    return pauses
+
+
+async def test_a_server_that_says_when_to_come_again_is_obeyed(
+    index: QdrantIndex, wire: Wire, slept: list[float]
+) -> None:
+    wire.faults = [Fault(429, headers={"Retry-After": "3"}), Fault(429, headers={"Retry-After": "3600"})]
+    await index.count(BOOK)
+    assert slept == [3, 5]
+
+
+async def test_attempts_are_further_and_further_apart(open_index: OpenIndex, wire: Wire, slept: list[float]) -> None:
+    wire.faults = [Fault(500)] * 100
+    with pytest.raises(IndexUnavailable):
+        await open_index(backoff=1.0, attempts=5).books()
+    assert len(slept) == 4
+    for turn, seconds in enumerate(slept):
+        assert 0.5 * 2**turn <= seconds <= 2**turn
+
+
+async def test_what_would_not_get_better_is_not_repeated(index: QdrantIndex, wire: Wire) -> None:
+    body = b'{"status":{"error":"Wrong input: Index required but not found"},"time":0.0}'
+    error, attempts = await failing(index, wire, Fault(400, body))
+    assert (type(error), attempts) == (IndexUnavailable, 1)
+    assert "Index required but not found" in error.message
+
+
+@pytest.mark.parametrize("fault", [Fault(200, GARBAGE), Fault(200, b"{}"), Fault(404, GARBAGE), Fault(302, GARBAGE)])
+async def test_what_is_no_qdrant_is_said_and_never_taken_for_an_empty_index(
+    index: QdrantIndex, wire: Wire, fault: Fault
+) -> None:
+    error, attempts = await failing(index, wire, fault)
+    assert (type(error), attempts) == (IndexUnavailable, 1)
+    assert "does not answer like Qdrant" in error.message
+    wire.faults = [fault]
+    with pytest.raises(IndexUnavailable):
+        await index.books()
+
+
+async def test_nobody_at_home_is_an_outage(open_index: OpenIndex) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        for options in ({"url": url}, {"url": url, "prefer_grpc": True, "grpc_port": closed.getsockname()[1]}):
+            with pytest.raises(IndexUnavailable, match="QDRANT_URL"):
+                await open_index(**options).search(a_query())
+            with pytest.raises(IndexUnavailable):
+                async with open_index(**options).writer(BOOK):
+                    pass
+
+
+async def test_a_wrong_key_is_a_wrong_setting_and_is_not_repeated(open_index: OpenIndex, wire: Wire) -> None:
+    wire.api_key = "right"
+    with pytest.raises(BadConfiguration, match="refuses the key") as caught:
+        await open_index(api_key="wrong-and-secret").books()
+    assert "QDRANT_API_KEY" in caught.value.hint
+    assert "wrong-and-secret" not in f"{caught.value} {QdrantOptions(url='', api_key='wrong-and-secret')!r}"
+    assert len(wire.asked) == 1
+    assert await open_index(api_key="right").books() == []
+
+
+async def test_the_client_prints_no_warnings_of_its_own(open_index: OpenIndex, wire: Wire) -> None:
+    wire.version = "1.99.0"
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        await write(open_index(api_key="key"), indexed(a_chunk("one")))
+    assert [str(warning.message) for warning in heard] == []
+
+
+@pytest.mark.parametrize("version", ["1.18.2", "0.11.0"])
+async def test_a_server_that_is_too_old_is_refused(open_index: OpenIndex, wire: Wire, version: str) -> None:
+    wire.version = version
+    with pytest.raises(BadConfiguration, match=rf"{version}; Quoth needs 1.19"):
+        await open_index().books()
+
+
+async def test_another_server_with_a_version_is_refused(open_index: OpenIndex, wire: Wire) -> None:
+    wire.title = "weather service"
+    with pytest.raises(IndexUnavailable, match="like Qdrant"):
+        await open_index().books()
+
+
+async def test_a_collection_of_somebody_else_is_not_written_to(open_index: OpenIndex, wire: Wire) -> None:
+    wire.engine.create_collection("quoth", vectors_config={})
+    with pytest.raises(BadConfiguration, match="not made by Quoth"):
+        await write(open_index(), indexed(a_chunk("one")))
+
+
+async def test_two_that_create_at_once_are_no_error(open_index: OpenIndex, wire: Wire) -> None:
+    """The answer to the creation is lost, so it is asked for again and is there already."""
+    wire.strikes, wire.faults = "PUT /collections/quoth(-books)?$", [Fault(after=True), Fault(after=True)]
+    await write(open_index(), indexed(a_chunk("one")))
+    assert wire.faults == []
+    assert await open_index().count(BOOK) == 1
+
+
+async def test_a_publication_whose_answer_is_lost_counts_once(index: QdrantIndex, wire: Wire) -> None:
+    async with index.writer(BOOK) as writer:
+        await writer.put([indexed(a_chunk("two"))])
+        wire.strikes, wire.faults = PUBLISH, [Fault(after=True), Fault(closed=True, after=True)]
+        await writer.publish()
+    assert wire.faults == []
+    status = await index.status(BOOK)
+    assert (status.generation, status.chunks) == (2, 2)
+
+
+async def test_an_outage_in_the_middle_of_a_write_leaves_the_old_book(index: QdrantIndex, wire: Wire) -> None:
+    calls = ["PUT /collections/quoth/points", "POST /collections/quoth/points/payload$", PUBLISH]
+    for strikes in calls:
+        async with index.writer(BOOK) as writer:
+            wire.strikes, wire.faults = strikes, [Fault(500)] * 3
+            with pytest.raises(IndexUnavailable):
+                await put_and_publish(writer)
+        assert wire.faults == []
+        assert await index.chunks(BOOK, [a_chunk("one").id]) == [a_chunk("one")]
+        assert await index.count(BOOK) == 1
+    await write(index, indexed(a_chunk("two")))
+    assert await index.count(BOOK) == 2
+
+
+async def put_and_publish(writer: Any) -> None:
+    await writer.put([indexed(a_chunk("one", title="Other")), indexed(a_chunk("two"))])
+    await writer.publish()
+
+
+async def test_a_write_that_is_only_promised_is_not_done(index: QdrantIndex, wire: Wire) -> None:
+    promised = b'{"result":{"operation_id":7,"status":"acknowledged"},"status":"ok","time":0.0}'
+    async with index.writer(BOOK) as writer:
+        wire.strikes, wire.faults = "PUT /collections/quoth/points", [Fault(200, promised)]
+        with pytest.raises(IndexUnavailable, match="acknowledged"):
+            await writer.put([indexed(a_chunk("two"))])
+
+
+# --- gRPC ------------------------------------------------------------------------------------------------------------
+
+
+class Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc is not typed
+    """Every call ends with one status."""
+
+    def __init__(self, code: grpc.StatusCode) -> None:
+        self.code = code
+        self.calls = 0
+
+    def service(self, _: Any) -> Any:
+        async def refuse(request: bytes, context: Any) -> None:
+            self.calls += 1
+            await context.abort(self.code, "because")
+
+        return grpc.unary_unary_rpc_method_handler(refuse)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "attempts"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, IndexUnavailable, 3),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, IndexUnavailable, 3),
+        (grpc.StatusCode.INTERNAL, IndexUnavailable, 3),
+        (grpc.StatusCode.INVALID_ARGUMENT, IndexUnavailable, 1),
+        (grpc.StatusCode.UNAUTHENTICATED, BadConfiguration, 1),
+        (grpc.StatusCode.PERMISSION_DENIED, BadConfiguration, 1),
+    ],
+)
+async def test_faults_of_grpc_are_those_of_rest(
+    open_index: OpenIndex, code: grpc.StatusCode, error: type[QuothError], attempts: int
+) -> None:
+    server = grpc.aio.server()
+    handler = Refusing(code)
+    server.add_generic_rpc_handlers((handler,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        with pytest.raises(error, match="because"):
+            await open_index(url="http://127.0.0.1:1", prefer_grpc=True, grpc_port=port).books()
+    finally:
+        await server.stop(None)
+    assert handler.calls == attempts

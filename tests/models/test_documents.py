@@ -1,0 +1,153 @@
+"""PDF, EPUB and DOCX: converted where the extra is installed, counted and named where it is not."""
+
+from __future__ import annotations
+
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from quoth.errors import Unreadable
+from quoth.models.documents import MarkItDownDocuments, documents
+from quoth.sources import open_source
+
+needs_extra = pytest.mark.skipif(find_spec("markitdown") is None, reason="the extra `documents` is not installed")
+
+
+def write_docx(path: Path) -> None:
+    namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    heading = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Robots</w:t></w:r></w:p>'
+    text = "<w:p><w:r><w:t>A robot obeys.</w:t></w:r></w:p>"
+    kinds = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "[Content_Types].xml",
+            '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+            '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Override PartName="/word/document.xml" ContentType="{kinds}.document.main+xml"/>'
+            f'<Override PartName="/word/styles.xml" ContentType="{kinds}.styles+xml"/></Types>',
+        )
+        relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+        listed = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+        archive.writestr(
+            "_rels/.rels",
+            f'{listed}<Relationship Id="r1" Type="{relations}/officeDocument" Target="word/document.xml"/>'
+            "</Relationships>",
+        )
+        archive.writestr(
+            "word/_rels/document.xml.rels",
+            f'{listed}<Relationship Id="r1" Type="{relations}/styles" Target="styles.xml"/></Relationships>',
+        )
+        archive.writestr("word/document.xml", f"<w:document {namespace}><w:body>{heading}{text}</w:body></w:document>")
+        archive.writestr(
+            "word/styles.xml",
+            f'<w:styles {namespace}><w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/>'
+            "</w:style></w:styles>",
+        )
+
+
+def write_epub(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="c.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+        )
+        archive.writestr(
+            "c.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>'
+            "<dc:title>Robots</dc:title></metadata><manifest>"
+            '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest>'
+            '<spine><itemref idref="a"/></spine></package>',
+        )
+        archive.writestr("a.xhtml", "<html><body><h1>Robots</h1><p>A robot obeys.</p></body></html>")
+
+
+def write_pdf(path: Path) -> None:
+    stream = b"BT /F1 24 Tf 72 700 Td (A robot obeys.) Tj ET"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 5 0 R>>>>/Contents 4 0 R>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    data = b"%PDF-1.4\n"
+    offsets = []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(data))
+        data += b"%d 0 obj%s endobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    end = b"xref\n0 6\n0000000000 65535 f \n%strailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (
+        table,
+        len(data),
+    )
+    path.write_bytes(data + end)
+
+
+WRITERS = {"a.docx": write_docx, "b.epub": write_epub, "c.pdf": write_pdf}
+
+
+def test_without_the_extra_documents_are_counted_and_one_notice_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nText.\n")
+    for name in ("b.pdf", "c.docx"):
+        (tmp_path / name).write_bytes(b"x")
+    source = open_source(tmp_path, book_id="d")
+    assert [file.source_file for file in source.files()] == ["a.md"]
+    assert [notice.source_file for notice in source.skipped] == ["b.pdf", "c.docx"]
+    (told,) = [notice for notice in source.notices if notice.code == "DOCUMENTS_NEED_EXTRA"]
+    assert told.message.startswith("2 documents are left out")
+    assert "pip install 'quoth[documents]'" in told.message
+
+
+class Upper:
+    """A converter that tells what it was given."""
+
+    def text(self, path: Path, source_file: str) -> str:
+        return f"# {path.name.upper()}\n\nFrom {source_file}.\n"
+
+
+def test_a_document_becomes_a_page_without_anchors(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.PDF").write_bytes(b"x")
+    source = open_source(tmp_path, book_id="d", base_url="https://a.b", documents=Upper())
+    (file,) = source.files()
+    page = source.read(file)
+    assert (page.title, page.text) == ("B.PDF", "# B.PDF\n\nFrom sub/b.PDF.\n")
+    assert (page.url, page.anchors) == ("https://a.b/sub/b.PDF", "none")
+
+
+def test_an_epub_is_called_by_its_own_title_and_not_by_its_first_chapter(tmp_path: Path) -> None:
+    class Handbook:
+        def text(self, path: Path, source_file: str) -> str:
+            return "**Title:** Field Handbook\n**Language:** en\n\n# Batteries\n\nCharge them.\n"
+
+    (tmp_path / "a.epub").write_bytes(b"x")
+    source = open_source(tmp_path, book_id="d", documents=Handbook())
+    (file,) = source.files()
+    assert source.read(file).title == "Field Handbook"
+
+
+def test_the_converter_is_there_exactly_when_the_extra_is() -> None:
+    assert (documents() is None) == (find_spec("markitdown") is None)
+
+
+@needs_extra
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # those of foreign libraries
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_real_documents_are_converted(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name)
+    assert "A robot obeys." in MarkItDownDocuments().text(tmp_path / name, name)
+
+
+@needs_extra
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["a.docx", "b.epub", "c.pdf"])
+def test_a_damaged_document_is_told_with_its_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"no document at all")
+    with pytest.raises(Unreadable, match=name):
+        MarkItDownDocuments().text(tmp_path / name, name)

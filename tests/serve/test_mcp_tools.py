@@ -1,0 +1,401 @@
+"""Coding agents at /mcp and over stdio, through the SDK's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+from commands import quoth
+from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import IndexHits, IndexQuery, PageRecord
+from quoth.errors import IndexUnavailable, QuothError, WrongUsage
+from quoth.serve.mcp_tools import LISTED, address, place_of
+from quoth.serve.shapes import ChatResponse, Problem
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+
+pytestmark = pytest.mark.slow
+
+MODES = ["legacy", "2026-07-28"]  # with the handshake of older clients, and without
+HERE = {"host": "localhost"}
+ACCEPT = {**HERE, "accept": "application/json, text/event-stream"}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+
+@pytest.fixture
+async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
+    async with opened(tmp_path) as joined:
+        yield joined
+
+
+def text_of(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+# --- over streamable HTTP, on a real port -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_agent_searches_and_reads_the_page_it_found(doors: Doors, mode: str) -> None:
+    async with served(doors.quoth) as at, Client(f"{at}/mcp", mode=mode) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["search", "fetch", "ask"]
+        found = await client.call_tool("search", {"query": ASKED})
+        assert json.loads(text_of(found)) == found.structured_content
+        first = found.structured_content["results"][0]
+        assert set(first) == {"id", "title", "url", "text"}
+        assert first["url"] == "https://book.example.com/topics#durability"
+        assert first["title"] == "Topics › Durability"
+        assert first["text"] in PAGE
+        fetched = await client.call_tool("fetch", {"id": first["id"]})
+        assert json.loads(text_of(fetched)) == fetched.structured_content
+        page = fetched.structured_content
+        assert set(page) == {"id", "title", "text", "url", "metadata"}
+        assert (page["id"], page["text"]) == (first["id"], PAGE.strip())
+        assert page["metadata"]["source_file"] == "topics.md"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_an_agent_asks_goes_through_the_one_pipeline(doors: Doors, mode: str) -> None:
+    plain = await doors.ask()
+    async with served(doors.quoth) as at, Client(f"{at}/mcp", mode=mode) as client:
+        asked = await client.call_tool("ask", {"query": ASKED, "session_id": SESSION})
+    view = asked.structured_content
+    ChatResponse.model_validate(view)
+    assert (view["answer"], view["sources"], view["grounding"]) == (
+        plain["answer"],
+        plain["sources"],
+        plain["grounding"],
+    )
+    assert text_of(asked).startswith(plain["answer"])
+    assert "https://book.example.com/topics#durability (topics.md:7)" in text_of(asked)
+    history = (await doors.client.get(f"/history/{SESSION}")).json()
+    assert history["entries"][0]["response"] == plain["answer"]
+
+
+async def test_a_refusal_is_a_result_with_the_nearest_sections(doors: Doors) -> None:
+    async with served(doors.quoth) as at, Client(f"{at}/mcp") as client:
+        asked = await client.call_tool("ask", {"query": UNKNOWN})
+    assert not asked.is_error
+    assert asked.structured_content["should_answer"] is False
+    assert text_of(asked).startswith(REFUSAL)
+    assert "Nearest: " in text_of(asked)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_pages_are_resources(doors: Doors, mode: str) -> None:
+    async with served(doors.quoth) as at, Client(f"{at}/mcp", mode=mode) as client:
+        listed = await client.list_resources()
+        (resource,) = listed.resources
+        assert (resource.uri, resource.title, listed.next_cursor) == ("quoth://book/topics.md", "Topics", None)
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [template.uri_template for template in templates] == ["quoth://{book_id}/{+source_file}"]
+        (read,) = (await client.read_resource(resource.uri)).contents
+        assert read.model_dump()["text"] == PAGE.strip()
+        fetched = await client.call_tool("fetch", {"id": resource.uri})
+        assert fetched.structured_content["text"] == PAGE.strip()
+
+
+async def test_many_pages_are_listed_in_portions_without_loss(doors: Doors) -> None:
+    files = [f"part {number // 50}/page #{number}.md" for number in range(2 * LISTED + 10)]
+    await doors.quoth.library.put_page_records(
+        [
+            PageRecord("book", name, "d", "h", ("none",), doors.quoth.clock.now(), title=f"Page of {name}")
+            for name in files
+        ]
+    )
+    seen: list[str] = []
+    async with served(doors.quoth) as at, Client(f"{at}/mcp") as client:
+        listed = await client.list_resources()
+        seen += [resource.name for resource in listed.resources]
+        while listed.next_cursor:
+            listed = await client.list_resources(cursor=listed.next_cursor)
+            seen += [resource.name for resource in listed.resources]
+    assert seen == sorted([*files, "topics.md"])
+
+
+async def test_several_books_are_searched_together_and_asked_one_by_one(tmp_path: Path) -> None:
+    async with opened(tmp_path, books=2) as doors, served(doors.quoth) as at, Client(f"{at}/mcp") as client:
+        tools = {tool.name: tool.description or "" for tool in (await client.list_tools()).tools}
+        assert "book-2" in tools["ask"]
+        found = (await client.call_tool("search", {"query": ASKED})).structured_content
+        assert {result["id"].partition("/")[0] for result in found["results"]} == {"book", "book-2"}
+        assert [book["book_id"] for book in found["books"]] == ["book", "book-2"]
+        one = (await client.call_tool("search", {"query": ASKED, "book_id": "book-2"})).structured_content
+        assert {result["id"].partition("/")[0] for result in one["results"]} == {"book-2"}
+        undecided = await client.call_tool("ask", {"query": ASKED})
+        assert undecided.is_error
+        assert "book, book-2" in text_of(undecided)
+        named = await client.call_tool("ask", {"query": ASKED, "book_id": "book-2"})
+        assert named.structured_content["metadata"]["book_id"] == "book-2"
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("search", {}, "EMPTY_QUERY"),
+    ("search", {"query": "x" * 32_001}, "QUERY_TOO_LONG"),
+    ("search", {"query": ASKED, "top_k": 99}, "INVALID_TOP_K"),
+    ("search", {"query": ASKED, "book_id": "atlantis"}, "UNKNOWN_BOOK"),
+    ("search", {"query": ASKED, "filters": {"layer": "L9"}}, "INVALID_FILTER"),
+    ("search", {"query": ASKED, "k": 1}, "UNKNOWN_FIELD"),
+    ("fetch", {}, "INVALID_REQUEST"),
+    ("fetch", {"id": "none"}, "UNKNOWN_BOOK"),
+    ("fetch", {"id": "book/none"}, "UNKNOWN_CHUNK"),
+    ("fetch", {"id": "quoth://book/none.md"}, "NOT_FOUND"),
+    ("fetch", {"id": "quoth://"}, "INVALID_REQUEST"),
+    ("ask", {"query": " "}, "EMPTY_QUERY"),
+    ("ask", {"query": ASKED, "session_id": "me"}, "INVALID_SESSION_ID"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "code"), WRONG)
+async def test_a_wrong_argument_is_a_result_that_the_agent_can_read(
+    doors: Doors, tool: str, arguments: dict[str, Any], code: str
+) -> None:
+    async with client_of(doors) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert text_of(result).endswith(f"[{code}]")
+
+
+async def test_what_is_not_there_is_an_error_of_the_protocol(doors: Doors) -> None:
+    async with client_of(doors) as client:
+        with pytest.raises(MCPError, match="UNKNOWN_BOOK"):
+            await client.read_resource("quoth://atlantis/topics.md")
+        with pytest.raises(MCPError, match="has no page"):
+            await client.read_resource("quoth://book/../topics.md")
+        with pytest.raises(MCPError, match="no address of a page"):
+            await client.read_resource("file:///etc/passwd")
+        with pytest.raises(MCPError, match="There is no tool 'delete'"):
+            await client.call_tool("delete", {})
+        with pytest.raises(MCPError, match="cursor"):
+            await client.list_resources(cursor="7")
+
+
+class FailingIndex(MemoryIndex):
+    def __init__(self, error: Exception) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self._error = error
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (IndexUnavailable("The index cannot be read."), "The index cannot be read. [QDRANT_UNAVAILABLE]"),
+        (QuothError("the password is swordfish"), "Something went wrong inside Quoth. [INTERNAL_ERROR]"),
+    ],
+)
+async def test_an_outage_is_told_and_a_fault_of_ours_tells_nothing(tmp_path: Path, error: Exception, told: str) -> None:
+    async with opened(tmp_path, index=FailingIndex(error)) as doors, client_of(doors) as client:
+        result = await client.call_tool("ask", {"query": ASKED})
+        assert (result.is_error, text_of(result)) == (True, told)
+
+
+async def test_an_unforeseen_fault_leaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    index = FailingIndex(RuntimeError("the password is swordfish"))
+    async with opened(tmp_path, index=index) as doors, client_of(doors) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("ask", {"query": ASKED})
+        assert "swordfish" not in str(raised.value)
+        assert "swordfish" in caplog.text
+
+
+def client_of(doors: Doors) -> Client:
+    http = httpx2.AsyncClient(transport=httpx2.ASGITransport(doors.app), headers={})
+    return Client(streamable_http_client("http://localhost/mcp", http_client=http), mode="legacy")
+
+
+# --- behind the doorway -----------------------------------------------------------------------------------------------
+
+
+async def rpc(doors: Doors, message: object, **headers: str) -> httpx2.Response:
+    return await doors.client.post("/mcp", json=message, headers={**ACCEPT, **headers})
+
+
+async def test_every_answer_has_a_request_id(doors: Doors) -> None:
+    mine = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
+    response = await rpc(doors, PING, **{"x-request-id": mine})
+    assert (response.status_code, response.headers["x-request-id"]) == (200, mine)
+
+
+async def test_the_request_id_of_the_http_request_is_that_of_the_answer(doors: Doors) -> None:
+    mine = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
+    response = await rpc(doors, call, **{"x-request-id": mine})
+    (line,) = [line for line in response.text.splitlines() if line.startswith("data: {")]
+    assert json.loads(line[6:])["result"]["structuredContent"]["metadata"]["request_id"] == mine
+
+
+REFUSED: list[tuple[str, bytes, dict[str, str], int, str]] = [
+    ("POST", b"{", {}, 400, "INVALID_JSON"),
+    ("POST", b"\xff", {}, 400, "INVALID_JSON"),
+    ("POST", b"[]", {}, 400, "INVALID_JSON"),
+    ("POST", b"{}", {}, 400, "INVALID_REQUEST"),
+    ("POST", b'{"jsonrpc": "2.0", "method": "ping", "id": 1, "params": 7}', {}, 400, "INVALID_REQUEST"),
+    ("POST", json.dumps(PING).encode(), {"content-type": "text/plain"}, 415, "UNSUPPORTED_MEDIA_TYPE"),
+    ("POST", json.dumps(PING).encode(), {"accept": "text/html"}, 406, "NOT_ACCEPTABLE"),
+    ("POST", json.dumps(PING).encode(), {"host": "evil.example"}, 403, "FORBIDDEN"),
+    ("POST", json.dumps(PING).encode(), {"origin": "https://evil.example"}, 403, "FORBIDDEN"),
+    ("POST", b" " * 1_048_577, {}, 413, "BODY_TOO_LARGE"),
+    ("GET", b"", {}, 405, "METHOD_NOT_ALLOWED"),
+    ("DELETE", b"", {}, 405, "METHOD_NOT_ALLOWED"),
+]
+
+
+@pytest.mark.parametrize(("method", "body", "headers", "status", "code"), REFUSED)
+async def test_what_is_refused_has_the_one_shape(
+    doors: Doors, method: str, body: bytes, headers: dict[str, str], status: int, code: str
+) -> None:
+    sent = {"content-type": "application/json", **ACCEPT, **headers}
+    response = await doors.client.request(method, "/mcp", content=body, headers=sent)
+    told = response.json()
+    Problem.model_validate({name: value for name, value in told.items() if name in Problem.model_fields})
+    assert (response.status_code, told["status"], told["error_code"]) == (status, status, code)
+    assert told["request_id"] == response.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]:8000", "books.example.com"])
+async def test_names_of_this_machine_and_those_the_operator_gave_are_answered_to(tmp_path: Path, host: str) -> None:
+    async with opened(tmp_path, settings={"allowed_hosts": "books.example.com"}) as doors:
+        assert (await rpc(doors, PING, host=host, origin=f"https://{host}")).status_code == 200
+
+
+async def test_a_server_for_others_is_reached_by_any_name(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"host": "0.0.0.0"}) as doors:
+        assert (await rpc(doors, PING, host="books.example.com")).status_code == 200
+        foreign = await rpc(doors, PING, host="books.example.com", origin="https://evil.example")
+        assert foreign.status_code == 403
+
+
+async def test_an_agent_sees_no_more_than_its_key(tmp_path: Path) -> None:
+    async with closed(tmp_path, books=2) as doors, served(doors.quoth) as at:
+        http = httpx2.AsyncClient(headers=await a_key(doors, book_id="book-2"))
+        async with Client(streamable_http_client(f"{at}/mcp", http_client=http), mode="legacy") as client:
+            assert [one.uri for one in (await client.list_resources()).resources] == ["quoth://book-2/topics.md"]
+            found = (await client.call_tool("search", {"query": ASKED})).structured_content
+            assert {result["id"].partition("/")[0] for result in found["results"]} == {"book-2"}
+            asked = (await client.call_tool("ask", {"query": ASKED})).structured_content
+            assert asked["metadata"]["book_id"] == "book-2"
+            for tool, arguments in [
+                ("search", {"query": ASKED, "book_id": "book"}),
+                ("ask", {"query": ASKED, "book_id": "book"}),
+                ("fetch", {"id": found["results"][0]["id"].replace("book-2/", "book/")}),
+                ("fetch", {"id": "quoth://book/topics.md"}),
+            ]:
+                assert text_of(await client.call_tool(tool, arguments)).endswith("[UNKNOWN_BOOK]"), tool
+
+
+async def test_where_keys_are_needed_any_name_will_do(tmp_path: Path) -> None:
+    async with closed(tmp_path) as doors:
+        headers = {**await a_key(doors), "host": "books.example.com"}
+        assert (await rpc(doors, PING, **headers)).status_code == 200
+        assert (await rpc(doors, PING, host="books.example.com")).status_code == 401
+
+
+class SlowIndex(MemoryIndex):
+    """Searching never ends by itself; tells when it was begun and when it was given up."""
+
+    def __init__(self) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self.begun = asyncio.Event()
+        self.given_up = asyncio.Event()
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.given_up.set()
+        return IndexHits((), (), 0)
+
+
+async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
+    index = SlowIndex()
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
+    async with opened(tmp_path, index=index) as doors, served(doors.quoth) as at, httpx2.AsyncClient() as client:
+        asking = asyncio.create_task(client.post(f"{at}/mcp", json=call, headers={"accept": ACCEPT["accept"]}))
+        await asyncio.wait_for(index.begun.wait(), timeout=60)
+        asking.cancel()
+        assert await asyncio.wait_for(index.given_up.wait(), timeout=60)
+
+
+# --- over standard input and output -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("agents")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "topics.md").write_text(PAGE, encoding="utf-8")
+    run = quoth("ingest", folder / "docs", "--book", "book", "--data-dir", folder / "data")
+    assert run.returncode == 0, run.stderr
+    return folder / "data"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_real_process_serves_an_agent_over_stdio(data_dir: Path, mode: str) -> None:
+    command = ["-m", "quoth", "mcp", "--data-dir", str(data_dir), "--verbose"]
+    process = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+    async with Client(process, mode=mode) as client:
+        asked = await client.call_tool("ask", {"query": ASKED})
+        assert text_of(asked).startswith("Transient local durability keeps the last message")
+        (resource,) = (await client.list_resources()).resources
+        (read,) = (await client.read_resource(resource.uri)).contents
+        assert read.model_dump()["text"] == PAGE.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leave", ["end of input", "SIGTERM"])
+def test_nothing_but_the_protocol_is_on_standard_output_and_it_ends_when_told(data_dir: Path, leave: str) -> None:
+    command = [sys.executable, "-m", "quoth", "mcp", "--data-dir", str(data_dir), "--verbose"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        call = {"name": "search", "arguments": {"query": ASKED}}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        for number, (method, params) in enumerate([("initialize", hello), ("tools/call", call)], start=1):
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert (answer["jsonrpc"], answer["id"]) == ("2.0", number)
+        if leave == "SIGTERM":
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=60)
+        rest, said = process.communicate(timeout=60)
+    assert rest == ""
+    assert "Traceback" not in said
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.md", "a b/c#1.md", "ä/ö?.md", "50%.md", "quoth://x/y.md", "[x].md"])
+def test_an_address_leads_back_to_its_file(name: str) -> None:
+    assert place_of(address("book", name)) == ("book", name)
+
+
+@pytest.mark.parametrize("uri", ["", "quoth:", "quoth://book", "http://book/a.md"])
+def test_what_is_no_address_is_refused(uri: str) -> None:
+    with pytest.raises(WrongUsage):
+        place_of(uri)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from quoth.serve.app import create_app
+from quoth.serve.openapi import examples
+from quoth.settings import load_settings
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> dict[str, Any]:
+    return create_app(load_settings(data_dir=tmp_path)).openapi()
+
+
+def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> None:
+    assert {name for name, _ in operations(schema)} == {
+        "POST /chat",
+        "POST /chat/stream",
+        "GET /history/{session_id}",
+        "POST /chat/run",
+        "GET /session/{session_id}",
+        "GET /session/{session_id}/history",
+        "DELETE /session/{session_id}",
+        "POST /search",
+        "GET /context/{chunk_id}",
+        "GET /lesson/{parent_doc_id}",
+        "GET /books",
+        "GET /llms.txt",
+        "GET /llms-full.txt",
+        "GET /books/{book_id}/llms.txt",
+        "GET /books/{book_id}/llms-full.txt",
+        "POST /v1/chat/completions",
+        "GET /v1/models",
+        "GET /v1/models/{model}",
+        "POST /mcp",
+        "POST /ingestion/jobs",
+        "GET /ingestion/jobs",
+        "GET /ingestion/jobs/{job_id}",
+        "GET /ingestion/jobs/{job_id}/events",
+        "GET /ingestion/changes",
+        "POST /ingestion/webhook/github",
+        "GET /health",
+        "GET /healthz",
+        "GET /metrics",
+        "GET /readyz",
+    }
+
+
+def test_every_reference_leads_to_a_schema(schema: dict[str, Any]) -> None:
+    text = json.dumps(schema)
+    referred = {piece.split('"')[0] for piece in text.split('"#/components/schemas/')[1:]}
+    assert referred <= set(schema["components"]["schemas"])
+    assert {"ChatRequest", "SearchRequest", "ChatResponse", "Problem", "FilterFields"} <= referred
+
+
+def test_every_door_documents_its_success_and_the_one_shape_of_its_errors(schema: dict[str, Any]) -> None:
+    for name, operation in operations(schema):
+        responses = operation["responses"]
+        assert {"200", "202", "204"} & set(responses), name
+        assert "422" not in responses, name
+        shape = "OpenAIProblem" if " /v1/" in name else "Problem"
+        problem = responses["default"]["content"]["application/problem+json"]["schema"]
+        assert problem == {"$ref": f"#/components/schemas/{shape}"}, name
+
+
+def test_the_bodies_have_examples_and_allow_no_unknown_field(schema: dict[str, Any]) -> None:
+    for door, model in [
+        ("/chat", "ChatRequest"),
+        ("/search", "SearchRequest"),
+        ("/v1/chat/completions", "CompletionRequest"),
+        ("/ingestion/jobs", "IngestRequest"),
+    ]:
+        body = schema["paths"][door]["post"]["requestBody"]
+        assert body["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{model}"}
+        described = schema["components"]["schemas"][model]
+        assert described["additionalProperties"] is False
+        assert any("examples" in field for field in described["properties"].values())
+
+
+def validator(schema: dict[str, Any], part: dict[str, Any]) -> Draft202012Validator:
+    return Draft202012Validator({**part, "components": schema["components"]})
+
+
+def test_every_door_has_an_example_of_what_is_sent_and_what_comes_back(schema: dict[str, Any]) -> None:
+    for name, operation in operations(schema):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        assert not body or "example" in body, name
+        for parameter in operation.get("parameters", ()):
+            assert not parameter.get("required") or "example" in parameter, (name, parameter["name"])
+        success = [response for status, response in operation["responses"].items() if status.startswith("2")]
+        contents = [content for response in success for content in response.get("content", {}).values()]
+        assert not contents or any("example" in content for content in contents), name
+
+
+def test_every_example_is_what_its_schema_promises(schema: dict[str, Any]) -> None:
+    compared = 0
+    for name, operation in operations(schema):
+        responses = [content for one in operation["responses"].values() for content in one.get("content", {}).values()]
+        bodies = operation.get("requestBody", {}).get("content", {}).values()
+        parts = (*responses, *bodies, *operation.get("parameters", ()))
+        for part in [part for part in parts if "example" in part]:
+            faults = validator(schema, part.get("schema", {})).iter_errors(part["example"])
+            assert [fault.message for fault in faults] == [], name
+            compared += 1
+    assert compared > 100
+
+
+def test_no_example_is_kept_of_a_door_that_is_gone(schema: dict[str, Any]) -> None:
+    assert set(examples()) == {name for name, _ in operations(schema)}
+
+
+def test_every_operation_has_a_name_of_its_own(schema: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, operation in operations(schema)]
+    assert len(names) == len(set(names))
+
+
+def test_a_change_of_the_schema_is_seen(schema: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    """What clients are built on. After a change that is meant: pytest tests/test_api_openapi.py --snapshot-update."""
+    shown = without({**schema, "info": {}}, "example", "headers")
+    assert shown == snapshot(extension_class=JSONSnapshotExtension)
+
+
+def without(value: Any, *names: str) -> Any:
+    if isinstance(value, list):
+        return [without(one, *names) for one in value]
+    if isinstance(value, dict):
+        return {name: without(one, *names) for name, one in value.items() if name not in names}
+    return value
+
+
+def test_making_the_application_opens_nothing(tmp_path: Path) -> None:
+    create_app(load_settings(data_dir=tmp_path / "data"))
+    assert not (tmp_path / "data").exists()

@@ -1,0 +1,150 @@
+"""Docusaurus: names, addresses and anchors. `sample_book_anchors.json` is what Docusaurus itself built from the sample
+book; reader and chunker must agree with it for every page and every heading."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quoth.chunks.split import split
+from quoth.domain import Page
+from quoth.sources import BookSource, open_source
+from quoth.testing.embedder import FakeEmbedder
+from quoth.text.anchors import Anchors
+from quoth.text.markdown import leaves, parse
+
+BOOK = Path(__file__).resolve().parents[2] / "examples" / "robotics-book"
+BUILT = json.loads((Path(__file__).parents[1] / "sample_book_anchors.json").read_text("utf-8"))
+LISTED = {source_file: built for source_file, built in BUILT.items() if not built["unlisted"]}
+
+
+def pages_of(source: BookSource) -> dict[str, Page]:
+    return {file.source_file: source.read(file) for file in source.files()}
+
+
+@pytest.fixture(scope="module")
+def sample() -> dict[str, Page]:
+    return pages_of(open_source(BOOK, book_id="robotics"))
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return root
+
+
+def site(root: Path, options: str = "", docs_options: str = "") -> Path:
+    config = f"module.exports = {{url: 'https://a.example', baseUrl: '/', {options} presets: [['classic', "
+    return write(root, {"docusaurus.config.js": f"{config}{{docs: {{{docs_options}}}}}]]}};"})
+
+
+def test_the_sample_book_has_exactly_the_pages_that_docusaurus_lists(sample: dict[str, Page]) -> None:
+    assert set(sample) == set(LISTED)
+
+
+@pytest.mark.parametrize("source_file", LISTED)
+def test_url_title_and_every_anchor_are_those_that_docusaurus_built(source_file: str, sample: dict[str, Page]) -> None:
+    page, built = sample[source_file], BUILT[source_file]
+    anchors = Anchors(page.anchors)
+    headings = [leaf for leaf in leaves(parse(page.text, markup=page.markup, start=page.body_start)) if leaf.level]
+    found = [(heading.level, anchors.of(heading.text, heading.anchor)) for heading in headings]
+    assert (page.url, page.title) == (built["url"], built["title"])
+    assert [anchor for level, anchor in found if level > 1] == built["anchors"]
+
+
+@pytest.mark.parametrize("source_file", LISTED)
+def test_every_chunk_opens_at_an_anchor_that_was_built(source_file: str, sample: dict[str, Page]) -> None:
+    built = LISTED[source_file]
+    urls = {chunk.url for chunk in split(sample[source_file], FakeEmbedder().tokens)}
+    assert urls <= {built["url"], *(f"{built['url']}#{anchor}" for anchor in built["anchors"])}
+    assert len(urls) > 1
+
+
+def test_source_files_are_named_from_the_folder_that_was_given() -> None:
+    name = "01-ros2/01-nodes-and-topics/01-first-node.md"
+    for given, expected in ((BOOK, f"docs/{name}"), (BOOK / "docs", name), (BOOK / "docs/01-ros2", name[8:])):
+        pages = pages_of(open_source(given, book_id="robotics"))
+        page = pages[expected]
+        assert (given / page.source_file).read_text("utf-8") == page.text
+        assert page.url == BUILT[f"docs/{name}"]["url"]
+        assert (page.module, page.chapter, page.lesson) == ("ros2", 1, 1)
+
+
+def test_the_docs_folder_is_no_level_of_the_book(tmp_path: Path) -> None:
+    write(site(tmp_path), {"docs/01-ros2/02-topics/03-qos.md": "# QoS\n\nText."})
+    (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
+    assert (page.source_file, page.module, page.chapter, page.lesson) == (
+        "docs/01-ros2/02-topics/03-qos.md",
+        "ros2",
+        2,
+        3,
+    )
+    assert page.trail == ("ros2", "topics")
+
+
+def test_docs_outside_of_the_project_are_named_from_the_docs_folder(tmp_path: Path) -> None:
+    write(site(tmp_path / "website", docs_options="path: '../docs'"), {"../docs/a.md": "# A\n\nText."})
+    assert list(pages_of(open_source(tmp_path / "website", book_id="b"))) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("options", "docs_options", "expected"),
+    [
+        ("", "", "https://a.example/docs/"),
+        ("trailingSlash: false,", "", "https://a.example/docs"),
+        ("trailingSlash: true,", "", "https://a.example/docs/"),
+        ("", "routeBasePath: '/'", "https://a.example/"),
+        ("trailingSlash: false,", "routeBasePath: '/'", "https://a.example/"),
+    ],
+)
+def test_the_home_page_has_the_address_that_docusaurus_gives_it(
+    tmp_path: Path, options: str, docs_options: str, expected: str
+) -> None:
+    write(site(tmp_path, options, docs_options), {"docs/intro.md": "---\nslug: /\n---\n# Home\n\nText."})
+    (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
+    assert page.url == expected
+
+
+VERSIONED = {
+    "versions.json": '["2.0", "1.0"]',
+    "docs/a.md": "# Next\n",
+    "versioned_docs/version-2.0/a.md": "# Two\n",
+    "versioned_docs/version-1.0/a.md": "# One\n",
+    "i18n/fr/docusaurus-plugin-content-docs/current/a.md": "# Suite\n",
+    "i18n/fr/docusaurus-plugin-content-docs/version-2.0/a.md": "# Deux\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "options", "base_url", "url", "version", "language"),
+    [
+        ("", "", "", "https://a.example/docs/next/a", None, "en"),
+        ("", "", "https://b.example/docs/", "https://b.example/docs/next/a", None, "en"),
+        ("", "lastVersion: 'current'", "", "https://a.example/docs/a", None, "en"),
+        ("", "includeCurrentVersion: false", "", "https://a.example/docs/a", "2.0", "en"),
+        ("", "versions: {current: {path: 'edge'}}", "", "https://a.example/docs/edge/a", None, "en"),
+        ("", "disableVersioning: true", "", "https://a.example/docs/a", None, "en"),
+        ("versioned_docs/version-2.0", "", "", "https://a.example/docs/a", "2.0", "en"),
+        ("versioned_docs/version-1.0", "", "", "https://a.example/docs/1.0/a", "1.0", "en"),
+        ("versioned_docs/version-1.0", "", "https://b.example", "https://b.example/docs/1.0/a", "1.0", "en"),
+        ("i18n/fr/docusaurus-plugin-content-docs/current", "", "", "https://a.example/fr/docs/next/a", None, "fr"),
+        ("i18n/fr/docusaurus-plugin-content-docs/version-2.0", "", "", "https://a.example/fr/docs/a", "2.0", "fr"),
+    ],
+)
+def test_versions_and_translations_have_the_addresses_that_docusaurus_gives_them(
+    folder: str, options: str, base_url: str, url: str, version: str | None, language: str, tmp_path: Path
+) -> None:
+    write(site(tmp_path, "i18n: {defaultLocale: 'en'},", options), VERSIONED)
+    (page,) = pages_of(open_source(tmp_path / folder, book_id="b", base_url=base_url)).values()
+    assert (page.url, page.version, page.language) == (url, version, language)
+
+
+def test_it_is_told_when_the_docs_are_not_what_readers_see_first(tmp_path: Path) -> None:
+    source = open_source(write(site(tmp_path), VERSIONED), book_id="b")
+    source.files()
+    (notice,) = [notice for notice in source.notices if notice.code == "NOT_THE_LAST_VERSION"]
+    assert (notice.source_file, "versioned_docs/version-2.0" in notice.message) == ("versions.json", True)

@@ -1,0 +1,233 @@
+"""The reader's page in a real browser, against the real doors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from browsing import LOOP, MARKS, new_page
+from doors import ASKED, REFUSAL, UNKNOWN, invents, opened, served
+from quoth.ask import extract
+from quoth.bootstrap import fingerprint_of
+from quoth.domain import IndexHits, IndexQuery
+from quoth.errors import IndexUnavailable
+from quoth.sources import open_source
+from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.index import MemoryIndex
+
+pytestmark = [pytest.mark.slow, *MARKS]
+
+HOSTILE = """# Danger
+
+Never trust the zyxomat <img src=x onerror="document.title='owned'"> or <script>document.title='owned'</script> here.
+
+The zyxomat link is [click me](javascript:document.title='owned') and [a real one](https://example.com/safe).
+"""
+
+
+class Switch(MemoryIndex):
+    """An index that can be taken away."""
+
+    def __init__(self) -> None:
+        super().__init__(fingerprint_of(FakeEmbedder()))
+        self.down = False
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        if self.down:
+            raise IndexUnavailable("The index cannot be read.", hint="Look at the disk.")
+        return await super().search(query)
+
+
+@pytest.fixture
+def index() -> Switch:
+    return Switch()
+
+
+@pytest_asyncio.fixture(loop_scope=LOOP)
+async def address(tmp_path: Path, index: Switch) -> AsyncIterator[str]:
+    async with opened(tmp_path, index=index) as doors, served(doors.quoth) as where:
+        hostile = tmp_path / "hostile"
+        hostile.mkdir()
+        (hostile / "danger.md").write_text(HOSTILE, encoding="utf-8")
+        await doors.quoth.ingest.run(open_source(hostile, book_id="hostile"))
+        yield where
+
+
+@pytest_asyncio.fixture(loop_scope=LOOP)
+async def page(chromium: Browser, address: str) -> AsyncIterator[Page]:
+    async with new_page(chromium, only=address) as page:
+        await page.goto(f"{address}/?book=book")
+        yield page
+
+
+async def ask(page: Page, question: str) -> None:
+    await page.get_by_label("Your question").fill(question)
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".turn.settled").filter(has_text=question)).to_be_visible()
+
+
+async def test_an_answer_comes_with_markers_that_open_their_source(page: Page) -> None:
+    await ask(page, ASKED)
+    answer = page.locator(".answer")
+    await expect(answer).to_contain_text("Transient local durability keeps the last message")
+    await expect(page.locator(".badge")).to_contain_text("confidence")
+    card = page.get_by_role("region", name="Source 1")
+    await expect(card).to_contain_text("topics.md:7")
+    await expect(card.get_by_role("link")).to_have_attribute("href", "https://book.example.com/topics#durability")
+    await answer.get_by_role("link", name="Source 1").first.focus()
+    await page.keyboard.press("Enter")
+    await expect(card).to_be_focused()
+    await expect(card.get_by_role("button", expanded=True)).to_be_visible()
+
+
+async def test_an_unsupported_sentence_is_marked_in_the_answer_and_again_after_a_reload(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "draft", invents)
+    await ask(page, ASKED)
+    marked = page.locator(".answer mark.doubt")
+    await expect(marked).to_have_count(1)
+    await expect(marked).to_contain_text("It was invented in Atlantis.")
+    await expect(marked).to_have_attribute("title", "Atlantis is not in the source")
+    await expect(page.locator(".answer pre.doubt")).to_have_attribute("title", "this code is not in the source")
+    await expect(page.locator(".answer tr.doubt")).to_have_count(2)
+    await expect(page.locator(".answer tr")).to_have_count(2)
+    await expect(page.locator(".answer pre.doubt code")).to_have_text("atlantis.sink()")
+    await expect(page.locator(".caution")).to_contain_text("4 of 5 sentences, marked above")
+    await page.reload()
+    await expect(page.locator(".answer mark.doubt")).to_contain_text("It was invented in Atlantis.")
+
+
+async def test_a_source_can_be_read_in_its_surroundings(page: Page) -> None:
+    await ask(page, ASKED)
+    await page.get_by_role("button", name="Read around it").first.click()
+    reader = page.get_by_role("dialog")
+    await expect(reader.locator(".cited")).to_contain_text("Transient local durability")
+    await expect(reader).to_contain_text("The deadline policy names the longest time")
+    await page.keyboard.press("Escape")
+    await expect(reader).to_be_hidden()
+
+
+async def test_a_passage_that_is_marked_in_the_surroundings_can_be_asked_about(page: Page) -> None:
+    await ask(page, ASKED)
+    await page.get_by_role("button", name="Read around it").first.click()
+    await page.get_by_role("dialog").get_by_text("The deadline policy names").click(click_count=3)
+    await page.get_by_role("button", name="Ask about this").click()
+    await expect(page.get_by_role("dialog")).to_be_hidden()
+    await ask(page, "What does the deadline policy name?")
+    await expect(page.locator(".answer").last).to_contain_text("the longest time between two messages")
+    await expect(page.get_by_role("region", name="Source 1").last).to_contain_text("Selected text")
+
+
+async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:
+    await ask(page, ASKED)
+    await expect(page.locator(".searched")).to_have_count(0)
+    await ask(page, "Why does it?")
+    await expect(page.locator(".searched")).to_contain_text("Searched for: Why does it? ")
+    await expect(page.locator(".searched")).to_contain_text("durability")
+
+
+async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Page) -> None:
+    await ask(page, UNKNOWN)
+    turn = page.locator(".turn.refused")
+    await expect(turn).to_contain_text(REFUSAL)
+    await expect(turn).to_contain_text("football")
+    assert await turn.locator(".nearest a").count() > 0
+    await expect(page.locator(".card, .badge, .failure")).to_have_count(0)
+
+
+async def test_an_outage_shows_what_to_do_and_can_be_tried_again(page: Page, index: Switch) -> None:
+    index.down = True
+    await ask(page, ASKED)
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("The index cannot be read.")
+    await expect(alert).to_contain_text("Look at the disk.")
+    await expect(alert).to_contain_text("QDRANT_UNAVAILABLE")
+    index.down = False
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.locator(".answer")).to_contain_text("Transient local durability")
+    await expect(page.locator(".turn")).to_have_count(1)
+
+
+async def test_a_conversation_survives_a_reload_and_can_be_left(page: Page) -> None:
+    await ask(page, ASKED)
+    await ask(page, UNKNOWN)
+    await page.reload()
+    await expect(page.locator(".turn")).to_have_count(2)
+    await expect(page.locator(".answer").get_by_role("link", name="Source 1").first).to_be_visible()
+    await page.get_by_role("button", name="New conversation").click()
+    await expect(page.locator(".turn")).to_have_count(0)
+    await page.reload()
+    await expect(page.locator("#display")).not_to_be_empty()
+    await expect(page.locator(".turn")).to_have_count(0)
+
+
+async def test_each_book_has_its_own_conversation(page: Page) -> None:
+    await ask(page, ASKED)
+    await page.get_by_label("Book").select_option("hostile")
+    await expect(page.locator(".turn")).to_have_count(0)
+    await page.get_by_label("Book").select_option("book")
+    await expect(page.locator(".turn")).to_have_count(1)
+
+
+async def test_what_a_book_says_never_runs(page: Page) -> None:
+    """Both ways to hide a script: in the question, and in the text of the book."""
+    await page.get_by_label("Book").select_option("hostile")
+    title = await page.title()
+    await ask(page, "<img src=x onerror=\"document.title='owned'\">")
+    await ask(page, "What is the zyxomat link?")
+    await page.get_by_role("button", name="Read around it").first.click()
+    reader = page.get_by_role("dialog")
+    await expect(reader).to_contain_text("<script>")
+    await expect(reader.get_by_role("link", name="a real one")).to_have_attribute("href", "https://example.com/safe")
+    await expect(page.locator("main img, main script, dialog img, dialog script, a[href^=javascript]")).to_have_count(0)
+    assert await page.title() == title
+
+
+async def test_nothing_sticks_out_on_a_phone(page: Page) -> None:
+    await page.set_viewport_size({"width": 360, "height": 640})
+    await ask(page, ASKED)
+    await ask(page, UNKNOWN)
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+# A sample of what books hold, each with the tags it must become. Rendered in the browser by the page's own module.
+MARKDOWN = {
+    "a **b** and *c* and `d*e*`": "p strong em code",
+    "snake_case_name and __init__ and 2 * 3 * 4": "p strong",
+    "- one\n- two\n  - three": "ul li li ul li",
+    "3. three\n4. four": "ol li li",
+    "```py\n# no heading\n```": "pre code",
+    "| a | b |\n|---|---|\n| 1 | `2` |": "div table thead tr th th tbody tr td td code",
+    "## Head {#id}\ntext": "h4 p",
+    ":::tip Careful\nHot.\n:::": "div p p",
+    "> said": "blockquote p",
+    "[x](https://a.example/) <https://b.example/> [y](../rel.md)": "p a a span",
+    "`unclosed and **unclosed": "p",
+    "<b>not html</b>": "p",
+    "": "",
+}
+RENDER = """async (texts) => {
+    const { render } = await import("/assets/markdown.js");
+    const tags = (node) => [...node.querySelectorAll("*")].map((one) => one.tagName.toLowerCase()).join(" ");
+    return texts.map((text) => tags(render(text)));
+}"""
+
+
+async def test_markdown_becomes_nodes(page: Page) -> None:
+    made = await page.evaluate(RENDER, list(MARKDOWN))
+    assert dict(zip(MARKDOWN, made, strict=True)) == MARKDOWN
+
+
+TRAPS = ["*", "_a_ ", "[", "`", "[a](", "| ", "> ", "- a ", "1. - ", ":::a\n"]
+
+
+async def test_no_text_takes_the_page_long(page: Page) -> None:
+    """Texts as long as the longest answers, made of what a renderer could trip over: a slow pattern would run for
+    minutes and meet the time limit, deep nesting would meet the end of the stack."""
+    made = await page.evaluate(RENDER, [trap * (20_000 // len(trap)) for trap in TRAPS])
+    assert len(made) == len(TRAPS)
