@@ -25,7 +25,7 @@ from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, TellSteps, Tokens
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
     from quoth.sources import Documents, Web
-    from quoth.sources.visitor import Tell
 
 
 logger = logging.getLogger(__name__)
@@ -303,7 +302,7 @@ def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFi
     return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
 
-def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
+def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) -> Web:
     """How a crawl reaches published sites, for `open_source`. The HTTP client comes with the first request."""
     from quoth.sources import CrawlOptions, Web
 

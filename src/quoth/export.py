@@ -14,7 +14,7 @@ import itertools
 import json
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -25,8 +25,9 @@ from quoth.chunks.plan import WantedChunk, plan_page
 from quoth.chunks.split import embedding_text
 from quoth.domain import Book, Chunk, PageRecord, StoredChunk, Vector
 from quoth.errors import IndexMismatch, QuothError, TextTooLong, UnknownBook, Unreadable
+from quoth.index import status_of
 from quoth.ingest import embed_hash, indexed
-from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library
+from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library, TellSteps
 from quoth.versions import CHUNKER_VERSION
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ BATCH = 64  # chunks embedded and written together, and between two words of pro
 LARGEST = 2**53  # of a number that every reader of JSON understands
 
 Record = dict[str, Any]
-Tell = Callable[[int, int], None]  # chunks done, chunks in all
 # What a line says beside its chunk. `vector` and `embedder` only where vectors were asked for.
 BOOK, DIGEST, CHUNKER, VECTOR, EMBEDDER = "book", "page_digest", "chunker", "vector", "embedder"
 
@@ -228,11 +228,12 @@ class Importer:
         self._embedder = embedder
         self._clock = clock
 
-    async def run(self, file: BinaryIO, *, tell: Tell = lambda done, total: None) -> Imported:
+    async def run(self, file: BinaryIO, *, tell: TellSteps = lambda done, total: None) -> Imported:
         """The book of the file instead of what is there of it. Index first, library second, as an ingest does it."""
         contents = await asyncio.to_thread(read_contents, file)
         book = contents.book
-        rebuilt = await self._built_otherwise(book.book_id)
+        before = await status_of(self._index, book.book_id)
+        rebuilt = before is not None and before.fingerprint != self._index.fingerprint
         written = embedded = 0
         async with self._index.writer(book.book_id, recreate=rebuilt) as writer:
             stored = await writer.stored()
@@ -255,12 +256,6 @@ class Importer:
             dropped=len(gone),
             embedded=embedded,
         )
-
-    async def _built_otherwise(self, book_id: str) -> bool:
-        try:
-            return (await self._index.status(book_id)).fingerprint != self._index.fingerprint
-        except UnknownBook:
-            return False
 
     async def _put(
         self, batch: Sequence[tuple[WantedChunk, Vector | None]], stored: Mapping[str, StoredChunk], writer: IndexWriter

@@ -60,7 +60,7 @@ class Progress:
     share: float = 0.0  # of the pages being embedded: as many as are as good as done
 
 
-Tell = Callable[[Progress], None]
+TellProgress = Callable[[Progress], None]
 Planned = Callable[[FilePlan], None]
 
 
@@ -79,7 +79,7 @@ class Run:
 
     job: IngestJob
     writer: IndexWriter
-    tell: Tell
+    tell: TellProgress
     pages_total: int = 0
     stored: dict[str, StoredChunk] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Ingest:
         *,
         mode: IngestMode = "incremental",
         dry_run: bool = False,
-        tell: Tell = lambda progress: None,
+        tell: TellProgress = lambda progress: None,
         planned: Planned = lambda plan: None,
         job_id: int | None = None,
     ) -> IngestJob:

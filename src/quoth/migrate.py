@@ -8,17 +8,17 @@ The library is not asked: chunk ids stay, so its page records fit the moved book
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quoth.chunks.payload import payload_hash
 from quoth.domain import IndexedChunk, IndexStatus
-from quoth.errors import Conflict, IndexUnavailable, UnknownBook
-from quoth.ports import ChunkIndex, IndexWriter
+from quoth.errors import Conflict, IndexUnavailable
+from quoth.index import status_of
+from quoth.ports import ChunkIndex, IndexWriter, TellSteps
 
 BATCH = 256
 
-Tell = Callable[[int, int], None]  # chunks written, chunks to write
 Hashes = dict[str, str]  # of all that a chunk holds, by its id
 
 
@@ -38,10 +38,10 @@ async def move_book(
     *,
     force: bool = False,
     dry_run: bool = False,
-    tell: Tell = lambda done, total: None,
+    tell: TellSteps = lambda done, total: None,
 ) -> Moved:
     """`Conflict` when the target holds something newer, unless `force`."""
-    before = await _status(target, book_id)
+    before = await status_of(target, book_id)
     replaced = before is not None and before.fingerprint != target.fingerprint
     if dry_run:
         wanted = await _scanned(source, book_id)
@@ -62,7 +62,7 @@ async def move_book(
 
 
 async def _write(
-    source: ChunkIndex, writing: IndexWriter, moved: Moved, wanted: Hashes, found: Hashes, tell: Tell
+    source: ChunkIndex, writing: IndexWriter, moved: Moved, wanted: Hashes, found: Hashes, tell: TellSteps
 ) -> None:
     """New chunks in, then stale ones out."""
     batch: list[IndexedChunk] = []
@@ -107,13 +107,6 @@ def _refuse_older(moved: Moved, source: IndexStatus, target: IndexStatus | None,
         f"replace it, of {source.published_at:%Y-%m-%d %H:%M:%S} UTC.",
         hint="Move the other way round, or replace it with --force.",
     )
-
-
-async def _status(index: ChunkIndex, book_id: str) -> IndexStatus | None:
-    try:
-        return await index.status(book_id)
-    except UnknownBook:
-        return None
 
 
 async def _scanned(index: ChunkIndex, book_id: str) -> Hashes:

@@ -14,8 +14,8 @@ from rich.console import Console, RenderableType
 from eval_results import result
 from quoth.errors import WrongUsage
 from quoth.evals.cases import Case, GoldenSet
+from quoth.evals.html import html_page
 from quoth.evals.labels import Stale
-from quoth.evals.page import html_page
 from quoth.evals.report import Document, Floor, check_floors, compare, failures, floor, read_report, report, verdict_on
 from quoth.evals.results import Result, from_record, to_record
 from quoth.evals.run import Outcome, Run

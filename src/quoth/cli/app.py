@@ -87,9 +87,13 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
+def error_view(error: QuothError) -> dict[str, Any]:
+    return {"error_code": error.code, "message": error.message, "hint": error.hint, "details": dict(error.details)}
+
+
 def report(error: QuothError, *, as_json: bool) -> None:
     if as_json:
-        print_json({"error_code": error.code, "message": error.message, "hint": error.hint, "details": error.details})
+        print_json(error_view(error))
     else:
         line = " ".join(str(error).split())
         sys.stderr.write(f"quoth: {line}\n")

@@ -8,17 +8,8 @@ import typer
 
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.domain import Book, IndexStatus
-from quoth.errors import UnknownBook
+from quoth.index import status_of
 from quoth.serve.views import book_view, job_view
-
-
-async def _status(quoth: Quoth, book: Book) -> IndexStatus | None:
-    """A book whose index is gone is still listed, so that it can be ingested again or deleted."""
-    try:
-        return await quoth.index.status(book.book_id)
-    except UnknownBook:
-        return None
 
 
 @app.command(epilog="Example: quoth books --json")
@@ -26,7 +17,7 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
     """List the books."""
 
     async def work(quoth: Quoth) -> list[dict[str, Any]]:
-        return [book_view(book, await _status(quoth, book)) for book in await quoth.library.books()]
+        return [book_view(book, await status_of(quoth.index, book.book_id)) for book in await quoth.library.books()]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)
     if json:
@@ -50,7 +41,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
             "fingerprint": quoth.index.fingerprint.as_dict(),
             "books": [
                 {
-                    **book_view(one, await _status(quoth, one)),
+                    **book_view(one, await status_of(quoth.index, one.book_id)),
                     "pages": len(await quoth.library.page_records(one.book_id)),
                     "last_job": next((job_view(job) for job in await quoth.library.jobs(one.book_id, limit=1)), None),
                 }
@@ -91,7 +82,7 @@ def delete_book(
         book = await quoth.library.book(book_id)
         if not yes:
             typer.confirm(f"Delete {book.title} ({book_id})?", abort=True, err=True)
-        if await _status(quoth, book) is not None:
+        if await status_of(quoth.index, book.book_id) is not None:
             await quoth.index.delete_book(book_id)
         await quoth.library.delete_book(book_id)
 

@@ -22,7 +22,18 @@ import typer
 
 from quoth.ask.request import ChatRequest, parse
 from quoth.bootstrap import Quoth
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, report, settings_for, takes_filters
+from quoth.cli.app import (
+    BookId,
+    DataDir,
+    Json,
+    Verbose,
+    app,
+    error_view,
+    print_json,
+    report,
+    settings_for,
+    takes_filters,
+)
 from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, read_selection
 from quoth.cli.background import Background, background
 from quoth.cli.output import decorated, harmless, print_answer, styled
@@ -143,9 +154,7 @@ class Talk:
 
     def _complain(self, error: QuothError) -> None:
         if self.as_json:
-            self.said.append(
-                {"error_code": error.code, "message": error.message, "hint": error.hint, "details": dict(error.details)}
-            )
+            self.said.append(error_view(error))
         else:
             report(error, as_json=False)
 

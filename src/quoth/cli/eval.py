@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ import typer
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.progress import progress_bar
 from quoth.domain import Book
 from quoth.errors import WrongUsage
 from quoth.serve.views import timestamp
@@ -22,23 +22,10 @@ if TYPE_CHECKING:
     from quoth.evals.calibrate import Refit
     from quoth.evals.cases import GoldenSet
     from quoth.evals.report import Document
-    from quoth.evals.run import Run, Tell
+    from quoth.evals.run import Run
+    from quoth.ports import TellSteps
 
 # What measures is imported where it is used: asking needs neither numpy nor tables.
-
-
-@contextmanager
-def progress_bar(shown: bool) -> Iterator[Tell]:
-    if not shown:
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("Asking"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @app.command("eval", epilog="Example: quoth eval examples/golden.yaml --fail-under hit@5=0.95 --html report.html")
@@ -80,7 +67,7 @@ def evaluate(
 
     async def work(quoth: Quoth) -> Document:
         chosen = await quoth.choose_book(book or golden.book_id)
-        with progress_bar(shown=not json and sys.stderr.isatty()) as tell:
+        with progress_bar("Asking", quiet=json) as tell:
             done = await _asked(quoth, chosen, golden, concurrency, tell)
         document = reports.report(golden, done, _about(quoth, chosen, golden, concurrency))
         if floors:
@@ -104,7 +91,7 @@ def evaluate(
         raise typer.Exit(1)
 
 
-async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, tell: Tell) -> Run:
+async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, tell: TellSteps) -> Run:
     from quoth.evals.run import Runner, RunOptions
 
     options = RunOptions(top_k=quoth.settings.top_k, concurrency=concurrency)
@@ -165,7 +152,7 @@ def _provenance(quoth: Quoth, golden: GoldenSet, fit: Refit, view: Document) -> 
 
 
 def _write_page(path: Path, document: Document) -> None:
-    from quoth.evals.page import html_page
+    from quoth.evals.html import html_page
 
     try:
         path.write_text(html_page(document), encoding="utf-8")

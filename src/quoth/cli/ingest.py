@@ -6,8 +6,6 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +15,7 @@ import typer
 from quoth.bootstrap import Quoth, documents, web_of
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import print_job, print_notices, print_plan, summary
+from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
 from quoth.serve.views import job_view, plan_view
@@ -24,7 +23,7 @@ from quoth.settings import Settings
 
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
-    from quoth.ingest import Planned, Progress, Tell
+    from quoth.ingest import Progress, TellProgress
     from quoth.sources import BookSource
 
 
@@ -40,42 +39,9 @@ def default_book_id(path: str | Path) -> str:
     return name[:64] or "book"
 
 
-@contextmanager
-def progress_bar(shown: bool) -> Iterator[tuple[Tell, Planned]]:
-    """Two listeners for an ingest: one draws how far it is, one says beforehand what it will do."""
-    if not shown:
-        yield (lambda progress: None), (lambda plan: None)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[pages]} pages · {task.fields[chunks]} chunks · {task.fields[rate]:.0f}/s"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Reading", total=None, pages="", chunks=0, rate=0.0)
-
-        def tell(progress: Progress) -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            bar.update(
-                task,
-                completed=progress.pages_done + progress.share,
-                total=progress.pages_total,
-                pages=f"{progress.pages_done}/{progress.pages_total}",
-                chunks=progress.chunks_embedded,
-                rate=progress.chunks_embedded / elapsed if elapsed else 0.0,
-            )
-
-        yield tell, lambda plan: bar.console.print(summary(plan), highlight=False)
-
-
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the command line asks for."""
+class IngestCommand:
+    """One `quoth ingest` as it was typed."""
 
     path: str
     book_id: str
@@ -93,7 +59,7 @@ class Order:
         """Absolute, because it is remembered: a server may ingest the book again from another working directory."""
         return self.path if self.is_site else str(Path(self.path).absolute())
 
-    def open(self, settings: Settings, tell: Tell = lambda progress: None) -> BookSource:
+    def open(self, settings: Settings, tell: TellProgress = lambda progress: None) -> BookSource:
         # These bring the parsers along, which asking does not need.
         from quoth.ingest import Progress
         from quoth.sources import open_source
@@ -102,19 +68,24 @@ class Order:
         return open_source(self.place, book_id=self.book_id, base_url=self.base_url, documents=documents(), web=web)
 
 
-async def carry_out(quoth: Quoth, order: Order, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
+async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
     plans: list[FilePlan] = []
-    with progress_bar(shown=not quiet and sys.stderr.isatty()) as (tell, announce):
+    with progress_bar("Reading", quiet=quiet) as bar:
+
+        def tell(progress: Progress) -> None:
+            done, total, chunks = progress.pages_done, progress.pages_total, progress.chunks_embedded
+            rate = chunks / bar.elapsed if bar.elapsed else 0.0
+            bar(done + progress.share, total, f"{done}/{total} pages · {chunks} chunks · {rate:.0f}/s")
 
         def planned(plan: FilePlan) -> None:
             plans.append(plan)
-            if not order.dry_run:
-                announce(plan)
+            if not command.dry_run:
+                bar.say(summary(plan))
 
-        source = await asyncio.to_thread(order.open, quoth.settings, tell)
+        source = await asyncio.to_thread(command.open, quoth.settings, tell)
         try:
             job = await quoth.ingest.run(
-                source, mode=order.mode, dry_run=order.dry_run, tell=tell, planned=planned, job_id=order.job_id
+                source, mode=command.mode, dry_run=command.dry_run, tell=tell, planned=planned, job_id=command.job_id
             )
         finally:
             source.close()  # a crawl runs in a thread, which would not hear of Ctrl-C
@@ -122,7 +93,7 @@ async def carry_out(quoth: Quoth, order: Order, *, quiet: bool) -> tuple[IngestJ
 
 
 def ingest_path(settings: Settings, path: Path, *, book_id: str) -> IngestJob:
-    job, _ = run(settings, lambda quoth: carry_out(quoth, Order(str(path), book_id), quiet=False))
+    job, _ = run(settings, lambda quoth: carry_out(quoth, IngestCommand(str(path), book_id), quiet=False))
     return job
 
 
@@ -161,12 +132,12 @@ def ingest(
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
-    order = Order(path, book or settings.book or default_book_id(path), base_url, chosen, dry_run, job_id)
+    command = IngestCommand(path, book or settings.book or default_book_id(path), base_url, chosen, dry_run, job_id)
     if watch:
-        _refuse_watch(order, json=json)
-        _watch(settings, order)
+        _refuse_watch(command, json=json)
+        _watch(settings, command)
         return
-    job, plan = run(settings, lambda quoth: carry_out(quoth, order, quiet=json))
+    job, plan = run(settings, lambda quoth: carry_out(quoth, command, quiet=json))
     if json:
         print_json({**job_view(job), "plan": plan_view(plan, job)} if dry_run else job_view(job))
     else:
@@ -186,25 +157,25 @@ def _print(job: IngestJob, plan: FilePlan) -> None:
         typer.echo('Ask it: quoth ask "…"   or start the page: quoth serve')
 
 
-def _refuse_watch(order: Order, *, json: bool) -> None:
-    if json or order.dry_run:
+def _refuse_watch(command: IngestCommand, *, json: bool) -> None:
+    if json or command.dry_run:
         other = "--json" if json else "--dry-run"
         raise WrongUsage(f"--watch does not go with {other}.", hint="Leave one of them out.")
-    if order.is_site:
+    if command.is_site:
         raise WrongUsage("A site cannot be watched.", hint="Run the ingest again now and then: it reads what changed.")
 
 
-def _watch(settings: Settings, order: Order) -> None:
+def _watch(settings: Settings, command: IngestCommand) -> None:
     from quoth.cli.watch import follow_edits
 
     async def work(quoth: Quoth) -> None:
         async def first() -> None:
-            job, _ = await carry_out(quoth, order, quiet=False)
+            job, _ = await carry_out(quoth, command, quiet=False)
             print_notices(job.notices)
             print_job(job)
 
-        again = replace(order, mode="incremental")
-        await follow_edits(quoth, Path(order.place), first, lambda: again.open(settings))
+        again = replace(command, mode="incremental")
+        await follow_edits(quoth, Path(command.place), first, lambda: again.open(settings))
 
     try:
         run(settings, work)

@@ -17,7 +17,6 @@ from quoth.serve.views import citation_view, plan_view, snippet
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
 
-QUOTE_WIDTH = 96
 NOTICES_SHOWN = 20
 PAGES_SHOWN = 20
 

@@ -15,14 +15,13 @@ import typer
 
 from quoth.bootstrap import Quoth, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.progress import progress_bar
 from quoth.domain import Chunk, Vector
 from quoth.errors import UnknownBook, Unreadable
 
 if TYPE_CHECKING:
-    from quoth.migrate import Moved, Tell
-
-if TYPE_CHECKING:
     from quoth.export import Imported
+    from quoth.migrate import Moved
 
 
 # --- migrate-index ---------------------------------------------------------------------------------------------------
@@ -59,7 +58,7 @@ def migrate_index(
                 raise UnknownBook("There is no book to move.", hint="`quoth ingest PATH` adds one.")
             moved = []
             for book_id in books:
-                with progress_bar(f"Moving {book_id}", shown=not json and sys.stderr.isatty()) as tell:
+                with progress_bar(f"Moving {book_id}", quiet=json) as tell:
                     moved.append(await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell))
             return moved
 
@@ -74,19 +73,6 @@ def migrate_index(
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
         typer.echo(f"{wanted}, and every command works there.")
-
-
-@contextmanager
-def progress_bar(what: str, *, shown: bool) -> Iterator[Tell]:
-    if not shown:
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 # --- export and import -----------------------------------------------------------------------------------------------
@@ -140,7 +126,7 @@ def import_book(
             from quoth.export import Importer
 
             importer = Importer(quoth.index, quoth.library, quoth.embedder, quoth.clock)
-            with progress_bar("Importing", shown=not json and sys.stderr.isatty()) as tell:
+            with progress_bar("Importing", quiet=json) as tell:
                 return await importer.run(lines, tell=tell)
 
         done = run(settings, work)

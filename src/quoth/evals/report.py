@@ -81,6 +81,11 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
+def shown(value: float | None, *, digits: int = 3) -> str:
+    """For people; a dash is a figure that could not be measured."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
 def _rounded(values: Values) -> Values:
     return {name: rounded(value) for name, value in values.items()}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quoth.ask.request import Search
@@ -21,10 +21,8 @@ from quoth.evals.cases import Case
 from quoth.evals.labels import Place, Stale, place_labels
 from quoth.evals.metrics import DEPTH
 from quoth.evals.results import Result
-from quoth.ports import ChunkIndex, Library
+from quoth.ports import ChunkIndex, Library, TellSteps
 from quoth.text.offsets import line_in_file
-
-Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Runner:
         self._book_id = book_id
         self._options = options
 
-    async def run(self, cases: Sequence[Case], tell: Tell = lambda done, total: None) -> Run:
+    async def run(self, cases: Sequence[Case], tell: TellSteps = lambda done, total: None) -> Run:
         if not await self._index.count(self._book_id):
             raise Unreadable(f"The book {self._book_id!r} holds no text.", hint="Ingest it: `quoth ingest PATH`.")
         places, stale = await place_labels(cases, self._index, self._book_id)

@@ -10,14 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from quoth.evals.metrics import lower_is_better
-from quoth.evals.report import SHOWN_PER_KIND, Document, at_coverages, failures, verdict_on
+from quoth.evals.report import SHOWN_PER_KIND, Document, at_coverages, failures, shown, verdict_on
 
 FAILURES_SHOWN = 15
 BAR = 30  # characters for a risk of 1
-
-
-def shown(value: float | None, *, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def tables(document: Document) -> Iterator[RenderableType]:

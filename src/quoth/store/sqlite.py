@@ -25,7 +25,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.engine import URL
 
 from quoth.errors import DiskFull, LibraryUnavailable, QuothError
-from quoth.store.database import translated
+from quoth.store.database import stored_version, translated
 from quoth.store.tables import SCHEMA_VERSION
 
 T = TypeVar("T")
@@ -87,12 +87,12 @@ class SqliteDatabase:
     def _open(self) -> None:
         with self._translated():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        if self._read(_stored_version) != SCHEMA_VERSION:
+        if self._read(stored_version) != SCHEMA_VERSION:
             self._write(self._migrate)
 
     def _migrate(self, connection: Connection) -> None:
         # Asked again inside the transaction, which shuts everyone else out: another process may have been first.
-        version = _stored_version(connection)
+        version = stored_version(connection)
         if version == SCHEMA_VERSION:
             return
         from quoth.store import migrations  # Alembic is heavy, and needed once in the life of a database
@@ -160,17 +160,6 @@ def _begin(connection: Connection) -> None:
     # A reader makes one statement and needs no transaction.
     if connection.get_execution_options().get("quoth_write"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _stored_version(connection: Connection) -> str | None:
-    """What Alembic wrote, read without Alembic."""
-    try:
-        version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    except sa.OperationalError as fault:
-        if _code(fault.orig) == sqlite3.SQLITE_ERROR:  # no such table: a new file
-            return None
-        raise
-    return version
 
 
 def _code(fault: BaseException | None) -> int | None:

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from quoth.evals.metrics import METRICS
-from quoth.evals.report import SHOWN_PER_KIND, Document, failures, verdict_on
+from quoth.evals.report import SHOWN_PER_KIND, Document, failures, shown, verdict_on
 
 WIDTH, HEIGHT, MARGIN = 640, 300, 44
 COLOURS = ("#0b6bcb", "#c2410c")
@@ -46,16 +46,16 @@ def _body(document: Document) -> Iterator[str]:
     yield f'<p class="about">{escape(" · ".join(facts))}</p>'
     for missed in (one for one in document.get("floors", ()) if not one["holds"]):
         sign = "at most" if missed["at_most"] else "at least"
-        bound = f"{missed['metric']} is {_shown(missed['value'])}; wanted {sign} {missed['bound']}"
+        bound = f"{missed['metric']} is {shown(missed['value'])}; wanted {sign} {missed['bound']}"
         yield f'<p class="missed">{escape(bound)}</p>'
     meanings = {metric.name: metric.meaning for metric in METRICS}
-    rows = [(name, _shown(value), meanings[name]) for name, value in document["metrics"].items()]
+    rows = [(name, shown(value), meanings[name]) for name, value in document["metrics"].items()]
     yield _table(("metric", "value", ""), rows, last_class="meaning")
     yield "<h2>By kind of question</h2>"
     kinds: Mapping[str, Mapping[str, Any]] = document["by_kind"]
     per_kind = [
         ("questions", *(str(values["questions"]) for values in kinds.values())),
-        *((name, *(_shown(values[name]) for values in kinds.values())) for name in SHOWN_PER_KIND),
+        *((name, *(shown(values[name]) for values in kinds.values())) for name in SHOWN_PER_KIND),
     ]
     yield _table(("", *kinds), per_kind)
     yield "<h2>Milliseconds</h2>"
@@ -67,15 +67,11 @@ def _body(document: Document) -> Iterator[str]:
     yield svg_curve({"": document["curve"]}, document["operating_point"])
     if fit := document.get("fit"):
         yield f"<h2>Refitted to this book</h2><p>{escape(fit['verdict'])}</p>"
-        figures = [(name, _shown(value), _shown(fit["refitted"][name])) for name, value in fit["shipped"].items()]
+        figures = [(name, shown(value), shown(fit["refitted"][name])) for name, value in fit["shipped"].items()]
         yield _table(("", "shipped", "refitted"), figures)
         yield svg_curve({"shipped": fit["shipped_curve"], "refitted": fit["refitted_curve"]})
     yield from _stale(document["stale"])
     yield from _failures(document)
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: str = "") -> str:
