@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -11,14 +12,14 @@ from pydantic import SecretStr
 from quoth.errors import BadConfiguration
 from quoth.settings import Settings, load_settings, variables_of
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "settings.md"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "quoth"
+DOCUMENT = ROOT / "docs" / "settings.md"
 SPECIFICATIONS = [
     "OPENAI_API_KEY",
     "OPENAI_MODEL",
     "OPENAI_BASE_URL",
     "GEMINI_API_KEY",
-    "COHERE_API_KEY",
-    "COHERE_MODEL",
     "QDRANT_URL",
     "QDRANT_API_KEY",
     "QDRANT_COLLECTION_NAME",
@@ -40,7 +41,7 @@ def source_of(settings: Settings, name: str) -> str:
 def test_an_empty_world_gives_the_defaults(tmp_path: Path) -> None:
     settings = load(tmp_path)
     assert settings.top_k == 5
-    assert settings.similarity_threshold is None
+    assert settings.similarity_threshold == 0
     assert settings.refusal_sentence == "I don't have information about that in the book content"
     assert (settings.host, settings.port, settings.workers) == ("127.0.0.1", 8000, 1)
     assert not settings.log_questions
@@ -181,6 +182,31 @@ def test_a_byte_order_mark_in_front_of_the_files_is_no_error(tmp_path: Path) -> 
     assert (settings.top_k, settings.port) == (3, 81)
 
 
+# --- a setting does something ---
+
+
+def settings_read_in(source: str) -> set[str]:
+    """The attributes of anything called `settings`: `settings.port`, `self.settings.port`, `quoth.settings.port`."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
+        and (getattr(node.value, "id", None) == "settings" or getattr(node.value, "attr", None) == "settings")
+    }
+
+
+def test_every_setting_is_read_by_something_that_acts_on_it() -> None:
+    """`quoth config` only shows settings, and settings.py only gathers them: neither makes one do anything."""
+    showing = {SOURCE / "settings.py", SOURCE / "cli" / "config.py"}
+    read = {name for path in SOURCE.rglob("*.py") if path not in showing for name in settings_read_in(path.read_text())}
+    assert set(Settings.model_fields) - read == set()
+
+
+def test_what_reads_a_setting_is_recognised() -> None:
+    assert settings_read_in("a(settings.port, self.settings.host); quoth.settings.top_k") == {"port", "host", "top_k"}
+    assert settings_read_in("other.port; settings(port=1); 'settings.port'") == set()
+
+
 # --- secrets ---
 
 
@@ -190,7 +216,6 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
         tmp_path,
         OPENAI_API_KEY=secret,
         GEMINI_API_KEY=secret,
-        COHERE_API_KEY=secret,
         QDRANT_API_KEY=secret,
         DATABASE_URL=f"postgresql://reader:{secret}@host/db",
     )

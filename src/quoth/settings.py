@@ -48,8 +48,6 @@ SPECIFICATION_NAMES = {
     "openai_model": "OPENAI_MODEL",
     "openai_base_url": "OPENAI_BASE_URL",
     "gemini_api_key": "GEMINI_API_KEY",
-    "cohere_api_key": "COHERE_API_KEY",
-    "cohere_model": "COHERE_MODEL",
     "qdrant_url": "QDRANT_URL",
     "qdrant_api_key": "QDRANT_API_KEY",
     "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
@@ -124,11 +122,8 @@ class Settings(BaseModel):
         default=False, description="Should a webhook run `git pull --ff-only` in the book's folder?"
     )
     top_k: int = Field(default=5, ge=1, le=20, description="Passages an answer may use.")
-    similarity_threshold: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="Least similarity of a passage; default: the calibrated one of the index.",
+    similarity_threshold: float = Field(
+        default=0.0, ge=0, le=1, description="Passages that are less similar to the question are not used."
     )
     max_turns: int = Field(default=50, ge=1, le=10_000, description="Questions in one `quoth chat`.")
     refusal_sentence: str = Field(
@@ -182,8 +177,6 @@ class Settings(BaseModel):
         default=60.0, ge=0.1, le=3_600, description="Seconds for a whole answer of the model, all attempts together."
     )
     gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
-    cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")
-    cohere_model: str | None = Field(default=None, description="Embedding model of Cohere.")
     qdrant_url: QdrantUrl | None = Field(
         default=None,
         repr=False,

@@ -89,6 +89,18 @@ def test_blank_selected_text_is_no_selection() -> None:
     assert request.to_question(book=BOOK, request_id="r", top_k=5).selected_text is None
 
 
+@pytest.mark.parametrize(
+    ("own", "operators", "used"),
+    [({}, 0.0, None), ({}, 0.4, 0.4), ({"similarity_threshold": 0.2}, 0.4, 0.2), ({"similarity_threshold": 0}, 0.4, 0)],
+)
+def test_a_request_without_its_own_threshold_gets_the_operators(
+    own: dict[str, float], operators: float, used: float | None
+) -> None:
+    request = parse(ChatRequest, {"query": "x", **own})
+    question = request.to_question(book=BOOK, request_id="r", top_k=5, similarity_threshold=operators)
+    assert question.similarity_threshold == used
+
+
 def test_every_filter_of_a_question_reaches_the_index_query() -> None:
     fields: dict[str, Any] = {
         "source_url_prefix": "/docs",

@@ -105,7 +105,11 @@ class ChatRequest(BaseModel):
         None, description="Default: the calibrated one of the index"
     )
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
+    ) -> Question:
+        """`top_k` and `similarity_threshold` are the operator's, for a request without its own."""
+        asked_threshold = self.similarity_threshold
         selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
         return Question(
             query=self.query,
@@ -115,7 +119,7 @@ class ChatRequest(BaseModel):
             selected_text=selection,
             filters=self.filters.to_filters(book.base_url) if self.filters else Filters(),
             top_k=self.top_k or top_k,
-            similarity_threshold=self.similarity_threshold,
+            similarity_threshold=(similarity_threshold or None) if asked_threshold is None else asked_threshold,
             owner=owner,
         )
 
@@ -128,9 +132,13 @@ class RunRequest(ChatRequest):
     )
     stream: Annotated[bool, Field(strict=True)] = Field(False, description="Answer with the events of /chat/stream")
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
+    ) -> Question:
         fewer = min(top_k, MAX_RUN_TOP_K)
-        return super().to_question(book=book, request_id=request_id, top_k=fewer, owner=owner)
+        return super().to_question(
+            book=book, request_id=request_id, top_k=fewer, similarity_threshold=similarity_threshold, owner=owner
+        )
 
 
 @dataclass(frozen=True, slots=True)

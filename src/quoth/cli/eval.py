@@ -94,7 +94,11 @@ def evaluate(
 async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, tell: TellSteps) -> Run:
     from quoth.evals.run import Runner, RunOptions
 
-    options = RunOptions(top_k=quoth.settings.top_k, concurrency=concurrency)
+    options = RunOptions(
+        top_k=quoth.settings.top_k,
+        similarity_threshold=quoth.settings.similarity_threshold,
+        concurrency=concurrency,
+    )
     runner = Runner(quoth.conversations, quoth.index, quoth.library, book_id=book.book_id, options=options)
     return await runner.run(golden.cases, tell)
 
@@ -113,6 +117,7 @@ def _about(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int) -> dic
         "book_id": book.book_id,
         "fingerprint": quoth.index.fingerprint.as_dict(),
         "top_k": quoth.settings.top_k,
+        "similarity_threshold": quoth.settings.similarity_threshold,
         "concurrency": concurrency,
         "confidence": {"source": source, "note": note},
     }

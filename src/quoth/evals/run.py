@@ -28,6 +28,7 @@ from quoth.text.offsets import line_in_file
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     top_k: int = 5
+    similarity_threshold: float = 0.0
     concurrency: int = 1  # one at a time: only then are the latencies those that a reader meets
 
 
@@ -127,6 +128,7 @@ class Runner:
             selected_text=case.selected_text,
             filters=case.filters,
             top_k=self._options.top_k,
+            similarity_threshold=self._options.similarity_threshold or None,
         )
 
     async def _right_ranks(

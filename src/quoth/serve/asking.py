@@ -34,7 +34,11 @@ async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Qu
     asked = await read_body(request, model)
     book = await quoth.choose_book(asked.book_id)
     question = asked.to_question(
-        book=book, request_id=request_id_of(request), top_k=quoth.settings.top_k, owner=owner_of(request)
+        book=book,
+        request_id=request_id_of(request),
+        top_k=quoth.settings.top_k,
+        similarity_threshold=quoth.settings.similarity_threshold,
+        owner=owner_of(request),
     )
     return asked, question
 

@@ -181,7 +181,12 @@ class Agents:
         asked = parse(ChatRequest, arguments)
         book = await quoth.choose_book(asked.book_id)
         request_id = str(uuid.uuid4()) if context.request is None else str(context.request.state.request_id)
-        question = asked.to_question(book=book, request_id=request_id, top_k=quoth.settings.top_k)
+        question = asked.to_question(
+            book=book,
+            request_id=request_id,
+            top_k=quoth.settings.top_k,
+            similarity_threshold=quoth.settings.similarity_threshold,
+        )
         answer = await quoth.conversations.answer(replace(question, owner=self._owner(context.request)))
         view = answer_view(answer)
         return _readable(view), view

@@ -38,6 +38,7 @@ async def read_completion(request: Request) -> tuple[CompletionRequest, Question
         book=await book_of(quoth, asked.model),
         request_id=request_id_of(request),
         top_k=quoth.settings.top_k,
+        similarity_threshold=quoth.settings.similarity_threshold,
         now=quoth.clock.now(),
         refusal=quoth.settings.refusal_sentence,
     )

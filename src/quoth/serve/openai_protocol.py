@@ -156,13 +156,17 @@ class CompletionRequest(BaseModel):
                     details={"field": name},
                 )
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, now: datetime, refusal: str) -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float, now: datetime, refusal: str
+    ) -> Question:
         """`now` and `refusal` are the server's: messages carry no time, and do not tell a refusal from an answer."""
         self.check_supported()
         asked, before = _parted(self.messages)
         own = self.quoth.model_dump(exclude_unset=True) if self.quoth else {}
         request = parse(ChatRequest, {"query": asked, **own})
-        question = request.to_question(book=book, request_id=request_id, top_k=top_k)
+        question = request.to_question(
+            book=book, request_id=request_id, top_k=top_k, similarity_threshold=similarity_threshold
+        )
         if request.session_id is not None:
             return question
         return replace(question, history=tuple(_turns(before, question, now, refusal)))
