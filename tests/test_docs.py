@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
-import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from commands import quoth
 from quoth import errors
 from quoth.errors import QuothError
+from sharing import Once
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quoth"
@@ -82,15 +83,50 @@ def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
     assert figures.filled(readme()) == readme()
 
 
+def typed(lines: str, place: Path) -> str:
+    """What a shell prints that is given these lines, with no setting and nothing of ours on its path."""
+    environment = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    done = subprocess.run(
+        ["bash", "-ec", lines], cwd=place, env={**environment, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def checkout(once: Once) -> Path:
+    """A folder in which `make demo` was typed, everything being installed; its output is in `demo.txt`."""
+
+    def demonstrate(place: Path) -> None:
+        (place / "path/to/docs").mkdir(parents=True)
+        (place / "path/to/docs/gripper.md").write_text("# Gripper\n\nThe gripper closes with a force of 40 newtons.\n")
+        (place / ".venv").symlink_to(sys.prefix)
+        recipe = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        (command,) = [line for line in recipe.splitlines() if " demo" in line]
+        (place / "demo.txt").write_text(typed(command, place))
+
+    return once("checkout", demonstrate)
+
+
 @pytest.mark.slow
-def test_the_commands_of_the_readme_do_what_it_shows(tmp_path: Path) -> None:
-    shown = re.findall(r"^\$ (quoth .+)\n((?:(?!\$ |```).*\n)*)", readme(), re.MULTILINE)
-    assert len(shown) >= 3
-    for command, output in shown:
-        arguments = [*shlex.split(command)[1:], "--data-dir", str(tmp_path / "data")]
-        run = quoth(*arguments, cwd=ROOT)
-        assert run.returncode == 0, run.stderr
-        assert settled(run.stdout) == settled(output), command
+def test_the_demo_prints_what_the_readme_shows(checkout: Path) -> None:
+    (shown,) = re.findall(r"^\$ make demo\n(.*?)```", readme(), re.MULTILINE | re.DOTALL)
+    assert settled((checkout / "demo.txt").read_text()) == settled(shown)
+
+
+@pytest.mark.slow
+def test_the_next_command_that_the_demo_prints_can_be_typed_as_it_is(checkout: Path) -> None:
+    command = (checkout / "demo.txt").read_text().partition("\nAsk it:")[2].partition("\n")[0]
+    assert "[1]" in typed(command, checkout)
+
+
+@pytest.mark.slow
+def test_a_reader_of_the_readme_asks_a_book_of_their_own(checkout: Path) -> None:
+    (block,) = re.findall(r"^```sh\n(export .*?)```", readme(), re.MULTILINE | re.DOTALL)
+    *lines, last = block.splitlines()
+    assert last.startswith("quoth serve ")  # it would not end
+    asked = "\n".join(lines).replace("How do I …?", "With which force does the gripper close?")
+    assert "40 newtons. [1]" in typed(asked, checkout)
 
 
 def settled(output: str) -> str:

@@ -299,3 +299,26 @@ def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> No
     assert said == "quoth: interrupted; what was published before is intact.\n"
     last = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", tmp_path / "data"))
     assert last["files_discovered"] == 600
+
+
+def test_the_next_command_is_the_one_to_type_here(tmp_path: Path) -> None:
+    """Said by a program that is not on the path, about a data directory that is not the default one."""
+    for name, content in (("docs", "The gripper closes with 40 newtons."), ("other docs", "The lid is made of oak.")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "page.md").write_text(f"# Page\n\n{content}\n")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "quoth"
+    program.symlink_to(Path(sys.prefix) / "bin" / "quoth")
+
+    def typed(line: str, path: str = "/usr/bin:/bin") -> str:
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = typed("bin/quoth ingest docs --data-dir 'my data'")
+    assert said.endswith("Ask it: bin/quoth ask --data-dir 'my data' \"…\"\n")
+    following = said.rpartition("Ask it: ")[2].replace("…", "With which force does the gripper close?")
+    assert "40 newtons. [1]" in typed(following)
+    # Found by its name, and with a second book the book must be named.
+    said = typed("quoth ingest 'other docs' --data-dir 'my data'", path=f"{program.parent}:/usr/bin:/bin")
+    assert said.endswith("Ask it: quoth ask --data-dir 'my data' --book other-docs \"…\"\n")

@@ -7,7 +7,6 @@ stops the answer that is being written, and at the prompt it leaves, as Ctrl-D, 
 from __future__ import annotations
 
 import io
-import shlex
 import signal
 import sys
 import uuid
@@ -36,7 +35,7 @@ from quoth.cli.app import (
 )
 from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, question_of, read_selection
 from quoth.cli.background import Background, background
-from quoth.cli.output import decorated, harmless, print_answer, styled
+from quoth.cli.output import command_line, decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
 from quoth.errors import QuothError, SessionNotFound
 from quoth.serve.views import View, answer_view
@@ -120,8 +119,7 @@ class Talk:
         if self.as_json:
             print_json({"session_id": session, "turns": self.said})
         elif self._last_turns():
-            place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
-            line = f"To go on with this session: quoth chat{place} --session {session}"
+            line = f"To continue this session: {command_line('chat', '--session', session, data_dir=data_dir)}"
             typer.echo(styled(line, dim=True) if self.live else line, err=not self.live)
 
     def _turn(self, question: str) -> None:

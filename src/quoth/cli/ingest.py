@@ -14,7 +14,7 @@ import typer
 
 from quoth.bootstrap import Quoth, documents, web_of
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import print_job, print_notices, print_plan, summary
+from quoth.cli.output import command_line, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
@@ -137,11 +137,19 @@ def ingest(
         _refuse_watch(command, json=json)
         _watch(settings, command)
         return
-    job, plan = run(settings, lambda quoth: carry_out(quoth, command, quiet=json))
+
+    async def work(quoth: Quoth) -> tuple[IngestJob, FilePlan, int]:
+        job, plan = await carry_out(quoth, command, quiet=json)
+        return job, plan, len(await quoth.books())
+
+    job, plan, books = run(settings, work)
     if json:
         print_json({**job_view(job), "plan": plan_view(plan, job)} if dry_run else job_view(job))
     else:
         _print(job, plan)
+        if not dry_run and not job.files_failed:
+            which = ("--book", job.book_id) if books > 1 else ()
+            typer.echo("Ask it: " + command_line("ask", *which, '"…"', data_dir=data_dir))
     if job.files_failed:
         if not json:
             sys.stderr.write(f"quoth: {job.files_failed} pages could not be read; the others are in.\n")
@@ -153,8 +161,6 @@ def _print(job: IngestJob, plan: FilePlan) -> None:
     if job.dry_run:
         print_plan(plan, job)
     print_job(job)
-    if not job.dry_run and not job.files_failed:
-        typer.echo('Ask it: quoth ask "…"   or start the page: quoth serve')
 
 
 def _refuse_watch(command: IngestCommand, *, json: bool) -> None:

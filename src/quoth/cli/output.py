@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -141,3 +144,18 @@ def print_notices(notices: Sequence[Notice]) -> None:
         sys.stderr.write(f"{'error' if notice.fatal else 'note'}: {notice}\n")
     if len(ordered) > NOTICES_SHOWN:
         sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (all of them with --json)\n")
+
+
+def command_line(command: str, *arguments: str, data_dir: Path | None) -> str:
+    """A command as this person has to type it next. `arguments` go in as they are, quoted where a shell needs it."""
+    place = ("--data-dir", shlex.quote(str(data_dir))) if data_dir else ()
+    return " ".join((_program(), command, *place, *arguments))
+
+
+def _program() -> str:
+    """`quoth` where a shell finds this very installation under that name, otherwise the way it was called now."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m quoth"
+    found = shutil.which("quoth")
+    return "quoth" if found and called.exists() and called.samefile(found) else shlex.quote(sys.argv[0])
