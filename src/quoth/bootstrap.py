@@ -25,7 +25,7 @@ from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -334,30 +334,3 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         seconds=settings.database_timeout,
         pool_size=settings.database_pool_size,
     )
-
-
-def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
-    """The one in Redis."""
-    if find_spec("redis") is None:
-        raise BadConfiguration(
-            "A Redis is named (QUOTH_REDIS_URL), but its client is not installed.",
-            hint="Install it: pip install 'quoth[redis]'.",
-        )
-    from quoth.serve.limits import RedisLimiter
-
-    return RedisLimiter(settings.redis_url or "", limit, window)
-
-
-def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
-    """What recognises the readers of a site with its own login; None where there is none."""
-    url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
-    if not (url or issuer or audience):
-        return None
-    if not (url and issuer and audience):
-        raise BadConfiguration(
-            "The login of a site is half configured.",
-            hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
-        )
-    from quoth.serve.tokens import JwtTokens, TokenOptions
-
-    return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)

@@ -113,7 +113,7 @@ def test_each_page_has_its_path_its_url_its_title_and_its_own_anchors(site: Webs
     assert list(pages) == ["/docs/intro/", "/docs/topics/"]
     page = pages["/docs/intro/"]
     assert (page.url, page.title, page.trail) == (f"{site.url}/docs/intro/", "Introduction", ("docs",))
-    assert (page.language, page.markup, page.anchors) == ("en", "markdown", "html")
+    assert (page.labels.language, page.markup, page.anchors) == ("en", "markdown", "html")
     assert "## More {#more}" in page.text
     assert "Menu" not in page.text
 
