@@ -129,6 +129,15 @@ def test_a_reader_of_the_readme_asks_a_book_of_their_own(checkout: Path) -> None
     assert "40 newtons. [1]" in typed(asked, checkout)
 
 
+@pytest.mark.slow
+def test_the_program_of_the_readme_prints_an_answer_and_its_sources(checkout: Path) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)```", readme(), re.MULTILINE | re.DOTALL)
+    (checkout / "program.py").write_text(program)
+    answer, sources = typed(".venv/bin/python program.py", checkout).splitlines()
+    assert "[1]" in answer
+    assert "https://book.example.com/docs/" in sources
+
+
 def settled(output: str) -> str:
     """Without what differs from run to run: times."""
     return re.sub(r"\d+\.\d s", "_ s", output).strip()

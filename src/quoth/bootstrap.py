@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import RetrievalOptions, Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import Answering, AnsweringOptions
 from quoth.ask.reply import ReplyOptions
+from quoth.ask.request import ChatRequest
 from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
-from quoth.domain import Book, Fingerprint, Key
+from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, TellSteps, Tokens
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, TellSteps
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
-    from quoth.sources import Documents, Web
+    from quoth.sources import BookSource, Documents, Web
 
 
 logger = logging.getLogger(__name__)
@@ -87,6 +91,16 @@ class Quoth:
     async def books(self) -> list[Book]:
         """Those that whoever asks may know of."""
         return [book for book in await self.library.books() if self.only_book in ("", book.book_id)]
+
+    def question(self, request: ChatRequest, book: Book, *, request_id: str, owner: str = "") -> Question:
+        """A request as a question to this book, with the operator's limits where it has none of its own."""
+        return request.to_question(
+            book=book,
+            request_id=request_id,
+            top_k=self.settings.top_k,
+            similarity_threshold=self.settings.similarity_threshold,
+            owner=owner,
+        )
 
     async def choose_book(self, book_id: str | None) -> Book:
         """The named book, the configured one, or the only one."""
@@ -320,6 +334,31 @@ def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) ->
     return Web(opened, options, tell)
 
 
+def book_id_for(path: str | Path) -> str:
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
+    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
+    if site is None:
+        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+    else:
+        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
+    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
+    return name[:64] or "book"
+
+
+def open_book(
+    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
+) -> BookSource:
+    """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
+    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+
+    if not place.lower().startswith(("http://", "https://")):
+        # Absolute, because it is remembered: a server may ingest the book again from another working directory.
+        place = str(Path(place).absolute())
+    web = web_of(settings, tell=crawled)
+    return open_source(place, book_id=book_id, base_url=base_url, documents=documents(), web=web)
+
+
 async def _library(settings: Settings, clock: Clock) -> Library:
     def imported() -> Callable[..., Awaitable[Library]]:
         from quoth.store.library import open_library
@@ -333,30 +372,3 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         seconds=settings.database_timeout,
         pool_size=settings.database_pool_size,
     )
-
-
-def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
-    """The one in Redis."""
-    if find_spec("redis") is None:
-        raise BadConfiguration(
-            "A Redis is named (QUOTH_REDIS_URL), but its client is not installed.",
-            hint="Install it: pip install 'quoth[redis]'.",
-        )
-    from quoth.serve.limits import RedisLimiter
-
-    return RedisLimiter(settings.redis_url or "", limit, window)
-
-
-def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
-    """What recognises the readers of a site with its own login; None where there is none."""
-    url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
-    if not (url or issuer or audience):
-        return None
-    if not (url and issuer and audience):
-        raise BadConfiguration(
-            "The login of a site is half configured.",
-            hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
-        )
-    from quoth.serve.tokens import JwtTokens, TokenOptions
-
-    return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)

@@ -18,7 +18,7 @@ from quoth.ask.request import ChatRequest, SearchRequest, parse
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for, takes_filters
 from quoth.cli.output import decorated, harmless, print_answer, print_basis, print_passages, print_unsupported, styled
-from quoth.domain import Answer, AnswerEvent, Book, Delta, Done, Question, Status
+from quoth.domain import Answer, AnswerEvent, Delta, Done, Question, Status
 from quoth.errors import Unreadable
 from quoth.serve.views import answer_view, search_view
 from quoth.settings import Settings
@@ -99,19 +99,10 @@ def ask_book(settings: Settings, fields: dict[str, Any], *, live: bool = False) 
 
     async def work(quoth: Quoth) -> Answer:
         book = await quoth.choose_book(request.book_id)
-        question = question_of(request, book, settings)
+        question = quoth.question(request, book, request_id=str(uuid.uuid4()))
         return await (answered_live(quoth, question) if live else quoth.conversations.answer(question))
 
     return run(settings, work, warm=True)
-
-
-def question_of(request: ChatRequest, book: Book, settings: Settings) -> Question:
-    return request.to_question(
-        book=book,
-        request_id=str(uuid.uuid4()),
-        top_k=settings.top_k,
-        similarity_threshold=settings.similarity_threshold,
-    )
 
 
 def read_selection(path: Path) -> str:

@@ -33,7 +33,7 @@ from quoth.cli.app import (
     settings_for,
     takes_filters,
 )
-from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, question_of, read_selection
+from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, read_selection
 from quoth.cli.background import Background, background
 from quoth.cli.output import command_line, decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
@@ -147,7 +147,7 @@ class Talk:
     async def _answer(self, quoth: Quoth, text: str) -> Answer:
         assert self.book is not None
         request = parse(ChatRequest, {**self.fields, "query": text})
-        question = question_of(request, self.book, self.settings)
+        question = quoth.question(request, self.book, request_id=str(uuid.uuid4()))
         return await (answered_live(quoth, question) if self.live else quoth.conversations.answer(question))
 
     def _complain(self, error: QuothError) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.bootstrap import Quoth, documents, web_of
+from quoth.bootstrap import Quoth, book_id_for, open_book
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import command_line, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
@@ -25,18 +23,6 @@ if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
     from quoth.ingest import Progress, TellProgress
     from quoth.sources import BookSource
-
-
-def default_book_id(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
-    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
-    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
-    if site is None:
-        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
-    else:
-        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
-    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
-    return name[:64] or "book"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +40,13 @@ class IngestCommand:
     def is_site(self) -> bool:
         return self.path.lower().startswith(("http://", "https://"))
 
-    @property
-    def place(self) -> str:
-        """Absolute, because it is remembered: a server may ingest the book again from another working directory."""
-        return self.path if self.is_site else str(Path(self.path).absolute())
-
     def open(self, settings: Settings, tell: TellProgress = lambda progress: None) -> BookSource:
-        # These bring the parsers along, which asking does not need.
-        from quoth.ingest import Progress
-        from quoth.sources import open_source
+        from quoth.ingest import Progress  # brings the parsers along, which asking does not need
 
-        web = web_of(settings, tell=lambda done, total: tell(Progress(done, total, 0)))
-        return open_source(self.place, book_id=self.book_id, base_url=self.base_url, documents=documents(), web=web)
+        def crawled(done: int, total: int) -> None:
+            tell(Progress(done, total, 0))
+
+        return open_book(settings, self.path, self.book_id, self.base_url, crawled)
 
 
 async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
@@ -132,7 +113,7 @@ def ingest(
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
-    command = IngestCommand(path, book or settings.book or default_book_id(path), base_url, chosen, dry_run, job_id)
+    command = IngestCommand(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
     if watch:
         _refuse_watch(command, json=json)
         _watch(settings, command)
@@ -181,7 +162,7 @@ def _watch(settings: Settings, command: IngestCommand) -> None:
             print_job(job)
 
         again = replace(command, mode="incremental")
-        await follow_edits(quoth, Path(command.place), first, lambda: again.open(settings))
+        await follow_edits(quoth, Path(command.path).absolute(), first, lambda: again.open(settings))
 
     try:
         run(settings, work)

@@ -39,7 +39,6 @@ async def read_completion(request: Request) -> tuple[CompletionRequest, Question
         request_id=request_id_of(request),
         top_k=quoth.settings.top_k,
         similarity_threshold=quoth.settings.similarity_threshold,
-        now=quoth.clock.now(),
         refusal=quoth.settings.refusal_sentence,
     )
     return asked, replace(question, owner=owner_of(request))
