@@ -13,7 +13,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
+.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -35,6 +35,15 @@ test: $(STAMP) ## all tests
 
 test-fast: $(STAMP) ## without the slow ones
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
+
+test-slow: $(STAMP) ## only the slow ones; with `make coverage` it is all that `make test` runs
+	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
+
+coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below the floor in pyproject.toml
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+
+house: $(STAMP) ## how large the house is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
+	@$(BIN)/python scripts/house.py $(HOUSE_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -92,4 +101,4 @@ bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_A
 	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
 
 clean: ## remove what was built, installed and ingested here
-	rm -rf $(VENV) .venv-bench .venv-lint dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-lint dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
