@@ -22,7 +22,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from signal import SIG_DFL, SIGINT, SIGKILL, SIGTERM, default_int_handler, signal
+from signal import SIG_IGN, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, getsignal, signal
 from typing import Any
 
 OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
@@ -108,6 +108,14 @@ def quoth(
         return subprocess.CompletedProcess([*map(str, arguments)], code, said.read(), complained.read())
 
 
+def give_children_their_signals() -> None:
+    """A test run in the background of a script ignores Ctrl-C, and so would every process that it starts: what is
+    ignored is inherited. A handler is not. One that does nothing leaves this process deaf and its children ordinary."""
+    for number in (SIGINT, SIGQUIT, SIGTERM, SIGHUP):
+        if getsignal(number) is SIG_IGN:
+            signal(number, lambda number, frame: None)
+
+
 BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
 Run = subprocess.CompletedProcess[str]
 
@@ -186,9 +194,6 @@ def _become(order: dict[str, object], standard: list[int]) -> None:
     if os.isatty(0):
         os.login_tty(0)
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # nobody has replaced it
-    # A test run in the background ignores Ctrl-C, and its children would too.
-    signal(SIGINT, default_int_handler)
-    signal(SIGTERM, SIG_DFL)
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent

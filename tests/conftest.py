@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-from commands import OUR_VARIABLES, quoth
+from commands import OUR_VARIABLES, give_children_their_signals, quoth
 from postgres_server import PostgresServer, binaries
 from sharing import Once
 
@@ -29,6 +29,10 @@ hypothesis.settings.load_profile("repeatable")
 
 SAMPLE_BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
 ALL_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
+
+
+def pytest_configure() -> None:
+    give_children_their_signals()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
