@@ -141,8 +141,8 @@ async def test_a_stale_label_is_named_and_not_asked(tmp_path: Path) -> None:
         run = await runner(doors.quoth).run([gone, ANSWERABLE, moved, lost])
     assert [result.id for result in run.results] == ["late"]
     assert {label.id: label.reason for label in run.stale} == {
-        "gone": "the quote is not in the page any more",
-        "moved": "the quote stands in topics.md now",
+        "gone": "the quote is no longer in the page",
+        "moved": "the quote is now in topics.md",
         "lost": "there is no such page; the nearest is topics.md",
     }
 

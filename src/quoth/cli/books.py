@@ -1,4 +1,7 @@
-"""`quoth books`, `quoth status`, `quoth delete-book`: what is stored."""
+"""`quoth books`, `quoth status`, `quoth delete-book`: what is stored.
+
+A book whose index is gone is still listed, so that it can be ingested again or deleted.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
 
 @app.command(epilog="Example: quoth status --book my-docs")
 def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Say what is stored, where, how it was built, and how the last job went."""
+    """Show what is stored, where, how it was built, and how the last job went."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> dict[str, Any]:
@@ -62,7 +65,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
         typer.echo(f"  {row['pages']} pages, {row['chunks']} chunks, {row['bytes_on_disk'] / 1e6:.1f} MB, ", nl=False)
         typer.echo(f"generation {row['generation']}")
         if row["fingerprint"] is not None and row["fingerprint"] != view["fingerprint"]:
-            typer.echo("  built otherwise than this Quoth builds: ingest it again with --mode recreate")
+            typer.echo("  built by another version: ingest it again with --mode recreate")
         if job:
             typer.echo(f"  last job {job['job_id']}: {job['status']}, {job['mode']}, started {job['started_at']}")
 
@@ -70,7 +73,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
 @app.command("delete-book", epilog="Example: quoth delete-book my-docs --yes")
 def delete_book(
     book_id: Annotated[str, typer.Argument(help="The book to delete.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,

@@ -1,4 +1,4 @@
-"""`quoth demo`: the sample book goes in, one cited answer and one honest refusal come out."""
+"""`quoth demo`: reads the sample book, asks it twice, and says what to type next: a cited answer, an honest refusal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ YOURS = "Why is my clock not moving in the simulation?"
 
 
 def sample_book() -> Path:
-    """Inside the installed package, or beside the sources in a checkout."""
+    """In the installed package, or in a checkout beside the sources."""
     package = Path(quoth.__file__).parent
     for place in (package / "examples" / BOOK_ID, package.parents[1] / "examples" / BOOK_ID):
         if place.is_dir():

@@ -1,4 +1,7 @@
-"""`quoth ingest`: read a book into the index, with a progress bar when somebody watches."""
+"""`quoth ingest`: reads a book into the index, once or (`--watch`) after every edit.
+
+In: a folder or the address of a site. Out: what was read, added and dropped, or with `--dry-run` what would be.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quoth.bootstrap import Quoth, book_id_for, open_book
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import command_line, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
@@ -69,7 +72,7 @@ async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tup
                 source, mode=command.mode, dry_run=command.dry_run, tell=tell, planned=planned, job_id=command.job_id
             )
         finally:
-            source.close()  # a crawl runs in a thread, which would not hear of Ctrl-C
+            source.close()  # a crawl runs in a thread, where Ctrl-C does not reach it
     return job, plans[0]
 
 
@@ -78,32 +81,38 @@ def ingest_path(settings: Settings, path: Path, *, book_id: str) -> IngestJob:
     return job
 
 
+Place = Annotated[
+    str, typer.Argument(help="The folder of the book or its project, or the URL of a site or its sitemap.")
+]
+NewBookId = Annotated[
+    str | None, typer.Option("--book", help="The id to keep the book under.", show_default="the folder's name")
+]
+BaseUrl = Annotated[str, typer.Option(help="Where the book is published; citations link there.")]
+Mode = Annotated[
+    str, typer.Option(help="incremental: read what changed · full: read everything · recreate: start over.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the plan (pages, chunks, embeddings) and change nothing.")
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Keep running and ingest every edit, until Ctrl-C.")]
+MaxPages = Annotated[int | None, typer.Option(help="For a site: the most pages to read.", show_default="5,000")]
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="For a site: allow this machine and private networks.")
+]
+JobId = Annotated[int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")]
+
+
 @app.command(epilog="Example: quoth ingest my-docs/ --book my-docs --base-url https://docs.example.com")
 def ingest(
-    path: Annotated[
-        str,
-        typer.Argument(help="The folder of the book or of its toolchain's project; or the URL of a sitemap or a site."),
-    ],
-    book: BookId = None,
-    base_url: Annotated[str, typer.Option(help="Where the book is published; citations link there.")] = "",
-    mode: Annotated[
-        str, typer.Option(help="incremental: only what changed · full: read all again · recreate: start from nothing.")
-    ] = "incremental",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan (pages, chunks, embeddings), and change nothing.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: take over every edit of the folder until Ctrl-C.")
-    ] = False,
-    max_pages: Annotated[
-        int | None, typer.Option(help="Of a site: read at most so many pages.", show_default="5,000")
-    ] = None,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Of a site: it may be on this machine or a private network.")
-    ] = False,
-    job_id: Annotated[
-        int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")
-    ] = None,
+    path: Place,
+    book: NewBookId = None,
+    base_url: BaseUrl = "",
+    mode: Mode = "incremental",
+    dry_run: DryRun = False,
+    watch: Watch = False,
+    max_pages: MaxPages = None,
+    allow_private: AllowPrivate = False,
+    job_id: JobId = None,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
@@ -133,7 +142,7 @@ def ingest(
             typer.echo("Ask it: " + command_line("ask", *which, '"…"', data_dir=data_dir))
     if job.files_failed:
         if not json:
-            sys.stderr.write(f"quoth: {job.files_failed} pages could not be read; the others are in.\n")
+            sys.stderr.write(f"quoth: {job.files_failed} pages could not be read; all others were ingested.\n")
         raise typer.Exit(Unreadable.exit_code)
 
 
@@ -147,9 +156,11 @@ def _print(job: IngestJob, plan: FilePlan) -> None:
 def _refuse_watch(command: IngestCommand, *, json: bool) -> None:
     if json or command.dry_run:
         other = "--json" if json else "--dry-run"
-        raise WrongUsage(f"--watch does not go with {other}.", hint="Leave one of them out.")
+        raise WrongUsage(f"--watch and {other} cannot be combined.", hint="Leave one of them out.")
     if command.is_site:
-        raise WrongUsage("A site cannot be watched.", hint="Run the ingest again now and then: it reads what changed.")
+        raise WrongUsage(
+            "A site cannot be watched.", hint="Run the ingest again from time to time; it reads only what changed."
+        )
 
 
 def _watch(settings: Settings, command: IngestCommand) -> None:
@@ -167,7 +178,7 @@ def _watch(settings: Settings, command: IngestCommand) -> None:
     try:
         run(settings, work)
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the ^C of the terminal stands alone on its line
+        sys.stderr.write("\n")  # after the ^C that the terminal printed
 
 
 def _mode(value: str) -> IngestMode:

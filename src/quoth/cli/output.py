@@ -1,5 +1,8 @@
-"""What people read in the terminal: answers, refusals, search results, notices. Plain text first; colour only decorates
-and only on a terminal, so that a pipe gets exactly the format of CONTRACT section 9."""
+"""What people read in the terminal: answers, refusals, search results, notices, and the command to type next.
+
+In: domain values. Out: plain text in the format of docs/contract.md. Colour only decorates, and only on a terminal: a
+pipe gets exactly that format.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def decorated() -> bool:
-    """May the output be coloured, and lines be written over?"""
+    """May the output have colours, and may a line be overwritten?"""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def harmless(text: str) -> str:
-    """For a terminal, without control characters: a book or a model could repaint what was said before."""
+    """On a terminal, without control characters: with them, a book or a model could repaint the screen."""
     return _CONTROLS.sub("", text) if sys.stdout.isatty() else text
 
 
@@ -47,9 +50,9 @@ def print_answer(answer: Answer) -> None:
 
 
 def print_basis(answer: Answer) -> None:
-    """What stands below the words of an answer: how far to trust it, its sources, or where to look instead."""
+    """What comes below the words of an answer: how far to trust it, its sources, or where to look instead."""
     if answer.grounding.removed:
-        typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were taken out.)", dim=True))
+        typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were removed.)", dim=True))
     if answer.disclaimer:
         typer.echo(styled(f"\n({answer.disclaimer})", dim=True))
     if answer.citations:
@@ -66,14 +69,14 @@ def print_basis(answer: Answer) -> None:
 
 
 def marked(text: str, grounding: Grounding) -> str:
-    """The answer, with a warning behind every sentence that its sources do not support."""
+    """The answer, with a warning after every sentence that its sources do not support."""
     out, at = "", 0
     for sentence in grounding.sentences:
         start = text.find(sentence.text, at)
         if sentence.supported or start < 0:
             continue
         end = start + len(sentence.text)
-        alone = "\n" in sentence.text or sentence.text.startswith("|")  # behind a block, not inside it
+        alone = "\n" in sentence.text or sentence.text.startswith("|")  # after a block, not inside it
         warning = styled(f"⚠ not supported by the source: {sentence.reason}", fg="yellow")
         out += f"{harmless(text[at:end])}{chr(10) if alone else ' '}({warning})"
         at = end
@@ -81,7 +84,7 @@ def marked(text: str, grounding: Grounding) -> str:
 
 
 def print_unsupported(grounding: Grounding) -> None:
-    """The same warnings below words that stand on the screen already."""
+    """The same warnings, below an answer that is already on the screen."""
     for sentence in grounding.sentences:
         if not sentence.supported:
             warning = f"⚠ not supported by the source: “{snippet(sentence.text)}” ({sentence.reason})"
@@ -130,27 +133,27 @@ def print_plan(plan: FilePlan, job: IngestJob) -> None:
         for name in names[:PAGES_SHOWN]:
             typer.echo(f"  {what:<8}{name}")
         if len(names) > PAGES_SHOWN:
-            typer.echo(f"  {what:<8}… and {len(names) - PAGES_SHOWN} more (all of them with --json)")
+            typer.echo(f"  {what:<8}… and {len(names) - PAGES_SHOWN} more (--json lists all)")
     typer.echo(f"{view['embeddings_saved']} of {job.chunks_created + job.chunks_kept} chunks need no embedding")
 
 
 def print_notices(notices: Sequence[Notice]) -> None:
-    """Fatal ones first; on standard error, since they are not the result."""
+    """Fatal ones first; on standard error, because they are not the result."""
     ordered = sorted(notices, key=lambda notice: not notice.fatal)
     for notice in ordered[:NOTICES_SHOWN]:
         sys.stderr.write(f"{'error' if notice.fatal else 'note'}: {notice}\n")
     if len(ordered) > NOTICES_SHOWN:
-        sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (all of them with --json)\n")
+        sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (--json lists all)\n")
 
 
 def command_line(command: str, *arguments: str, data_dir: Path | None) -> str:
-    """A command as this person has to type it next. `arguments` go in as they are, quoted where a shell needs it."""
+    """A command to type next. Quote the arguments that need it: they are used as they are."""
     place = ("--data-dir", shlex.quote(str(data_dir))) if data_dir else ()
     return " ".join((_program(), command, *place, *arguments))
 
 
 def _program() -> str:
-    """`quoth` where a shell finds this very installation under that name, otherwise the way it was called now."""
+    """`quoth` if a shell finds this installation under that name, otherwise what was typed now."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m quoth"

@@ -1,4 +1,7 @@
-"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: a book between files and Qdrant."""
+"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: books between files and Qdrant.
+
+In: a book, a file, or two indexes. Out: lines on standard output, or what was written. Embeds only what has no vector.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +33,16 @@ if TYPE_CHECKING:
 @app.command("migrate-index", epilog="Example: quoth migrate-index --to cluster --dry-run")
 def migrate_index(
     to: Annotated[
-        str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data dir.")
+        str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data directory.")
     ],
     book: Annotated[str | None, typer.Option("--book", help="Which book.", show_default="all of them")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, and change nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a book of the target even if it is newer.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move and change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a book even if the target's is newer.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Move books to a Qdrant server, or back, without embedding them again. They stay where they were, too."""
+    """Copy books to a Qdrant server, or back, without embedding them again. The originals stay."""
     if to not in ("cluster", "embedded"):
         raise typer.BadParameter(f"{to!r} is not one of cluster, embedded.", param_hint="--to")
     settings = settings_for(data_dir=data_dir, verbose=verbose)
@@ -72,7 +75,7 @@ def migrate_index(
         typer.echo(f"{verb} {one.book_id} to the {'cluster' if to == 'cluster' else 'embedded index'}: {what}")
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
-        typer.echo(f"{wanted}, and every command works there.")
+        typer.echo(f"{wanted}, and every command uses it.")
 
 
 # --- export and import -----------------------------------------------------------------------------------------------
@@ -81,11 +84,13 @@ def migrate_index(
 @app.command(epilog="Example: quoth export --book my-docs > my-docs.jsonl")
 def export(
     book: BookId = None,
-    vectors: Annotated[bool, typer.Option("--vectors", help="With vectors, so that an import embeds nothing.")] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Include the vectors; an import then embeds nothing.")
+    ] = False,
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Write every chunk with all its metadata and offsets as JSON Lines."""
+    """Write every chunk with its metadata and offsets as JSON Lines."""
 
     async def work(quoth: Quoth) -> None:
         from quoth.export import line_of
@@ -112,12 +117,12 @@ async def _chunks(quoth: Quoth, book_id: str, *, vectors: bool) -> AsyncIterator
     "import", epilog="Example: quoth import my-docs.jsonl   or: quoth export --vectors | ssh host quoth import -"
 )
 def import_book(
-    file: Annotated[str, typer.Argument(help="What `quoth export` wrote; - reads standard input.")],
+    file: Annotated[str, typer.Argument(help="A file that `quoth export` wrote; - reads standard input.")],
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read an exported book back: the same chunks under the same ids, in place of what is there of the book."""
+    """Read an exported book back, with the same chunks and ids. It replaces the book that is there."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     with opened(file) as lines:
@@ -139,17 +144,17 @@ def import_book(
 
 @contextmanager
 def opened(file: str) -> Iterator[BinaryIO]:
-    """Something that can be read twice."""
+    """Can be read twice, a pipe too."""
     if file == "-":
         with tempfile.TemporaryFile() as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             yield copy
         return
     try:
-        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; only opening it may fail here
+        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; here only opening may fail
     except OSError as error:
         raise Unreadable(
-            f"{file} cannot be read: {error.strerror}.", hint="Give a file, or - to read a pipe."
+            f"{file} cannot be read: {error.strerror}.", hint="Give a file, or - for standard input."
         ) from error
     with lines:
         yield lines

@@ -1,6 +1,6 @@
 """The document of a run → one self-contained HTML page: figures, the curve, and every failure with what was expected.
 
-Nothing is fetched and no script runs; the page can be kept, mailed and opened years later. All text of questions,
+The page loads nothing and runs no script, so it can be kept, mailed and opened years later. All text of questions,
 labels and answers is escaped.
 """
 
@@ -62,8 +62,8 @@ def _body(document: Document) -> Iterator[str]:
     times = [(stage, f"{of['p50']:.1f}", f"{of['p95']:.1f}") for stage, of in document["latency_ms"].items()]
     yield _table(("stage", "p50", "p95"), times)
     yield "<h2>Risk-coverage</h2>"
-    yield "<p>Answering only the surest questions: how many are answered, and how many of those wrongly. "
-    yield "The dot is where the judge stands now.</p>"
+    yield "<p>If only the most confident questions were answered: how many those are, and how many of them are wrong. "
+    yield "The dot is the threshold in use.</p>"
     yield svg_curve({"": document["curve"]}, document["operating_point"])
     if fit := document.get("fit"):
         yield f"<h2>Refitted to this book</h2><p>{escape(fit['verdict'])}</p>"
@@ -86,7 +86,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: 
 
 
 def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]], dot: Mapping[str, float] | None = None) -> str:
-    """Coverage to the right, risk upwards; the scale of the risk ends at the next tenth above its greatest value."""
+    """Coverage to the right, risk upwards. The risk axis ends at the next tenth above the greatest risk."""
     top = max((point["risk"] for points in curves.values() for point in points), default=0.0)
     scale = min(10, int(top * 10) + 1) / 10
     inner_width, inner_height = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
@@ -119,7 +119,7 @@ def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]], dot: Mapping[
 
 def _stale(labels: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if labels:
-        yield f"<h2>{len(labels)} stale labels</h2><p>Not asked: the book does not bear out what is expected.</p>"
+        yield f"<h2>{len(labels)} stale labels</h2><p>These were not asked: the book no longer has the quote.</p>"
     for label in labels:
         yield (
             f"<article><h3>{escape(label['id'])}</h3><p>{escape(label['page'])}: {escape(label['reason'])}</p>"
