@@ -1,15 +1,14 @@
-"""Write src/quoth/models/minilm.onnx: all-MiniLM-L6-v2 as a graph of some twenty kilobytes, without any weight.
+"""Write src/quoth/models/minilm.onnx: all-MiniLM-L6-v2 as a graph of about twenty kilobytes, without weights.
 
-Texts that are read together stand end to end, without padding: `positions` counts each from its own first token,
-`apart` is what attention adds between two tokens (nothing, or so little that none is left), `shares` is how much each
-token counts in the mean of each text. The operators are the fused ones of onnxruntime's CPU provider where those are
-faster; pooling and normalisation are inside. Initializers carry the names of model.safetensors
-and no data: the adapter attaches that file when it loads (`quoth.models.minilm`), laid out as it is on disk. Two
-things it derives: the position table with the one token type added in, and the three attention biases of a layer in a
-row.
+Texts that are embedded together are laid end to end, without padding. `positions` counts the tokens of each text from
+0, `apart` is what attention adds between two tokens (0 within a text, a large negative number between texts), `shares`
+is the weight of each token in the mean of each text. Where onnxruntime's CPU provider has a faster fused operator, it
+is used; pooling and normalisation are part of the graph. Initializers have the names of model.safetensors and no data:
+the adapter attaches that file when it loads (`quoth.models.minilm`), as it is on disk. It derives two of them: the
+position table with the one token type added, and the three attention biases of each layer, concatenated.
 
-Run it with no argument to write the committed file, or with a path to write elsewhere. Needs `onnx`, which the running
-program does not.
+Without an argument it writes the committed file, with a path it writes there. Needs `onnx`, which the program itself
+does not.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ FUSED = "com.microsoft"
 
 
 class Graph:
-    """Collects nodes and named, empty initializers in the order in which they are used."""
+    """Collects nodes and named, empty initializers in the order of their use."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -36,7 +35,7 @@ class Graph:
     def weight(self, name: str, *shape: int) -> str:
         tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
-        # A place must be named for the tensor to count as external; nothing is ever read from it.
+        # An external tensor must name a location; nothing is ever read from it.
         tensor.external_data.add(key="location", value="model.safetensors")
         self.initializers.append(tensor)
         return name
@@ -49,12 +48,12 @@ class Graph:
         return output
 
     def product(self, source: str, layer: str, rows: int, columns: int) -> str:
-        """source × weightᵀ, as torch stores a linear layer: transposing here spares a copy at every start."""
+        """source × weightᵀ, as torch stores a linear layer. Transposing here saves a copy at every start."""
         weight = self.weight(f"{layer}.weight", rows, columns)
         return self.node("FusedMatMul", [source, weight], f"{layer}.product", transB=1)
 
     def add_and_norm(self, source: str, skip: str, linear: str, norm: str) -> str:
-        # SkipLayerNormalization would be one node, but the CPU provider runs it four times slower than these three.
+        # SkipLayerNormalization would be one node, but on the CPU it is four times slower than these three.
         biased = self.node("Add", [source, self.weight(f"{linear}.bias", HIDDEN)], f"{linear}.output")
         total = self.node("Add", [biased, skip], f"{norm}.input")
         scale, shift = self.weight(f"{norm}.weight", HIDDEN), self.weight(f"{norm}.bias", HIDDEN)
@@ -109,8 +108,8 @@ def build() -> ModelProto:
             helper.make_tensor_value_info("positions", TensorProto.INT32, [1, "tokens"]),
             helper.make_tensor_value_info("apart", TensorProto.FLOAT, [1, 1, "tokens", "tokens"]),
             helper.make_tensor_value_info("shares", TensorProto.FLOAT, ["texts", "tokens"]),
-            # Half of the weights, of which a text touches a few rows. As an initializer onnxruntime would copy it into
-            # memory; as an input it stays in the mapped file.
+            # Half of the weights, and a text needs only a few rows. onnxruntime would copy an initializer into memory;
+            # an input stays in the mapped file.
             helper.make_tensor_value_info("word_embeddings", TensorProto.FLOAT, [VOCABULARY, HIDDEN]),
         ],
         outputs=[helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, "texts", HIDDEN])],

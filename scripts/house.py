@@ -35,7 +35,7 @@ class Import:
     """A module that is named in an import, perhaps with one of its names behind it."""
 
     name: str
-    deferred: bool  # inside a function, so that nobody sees it by looking at the head of the file
+    deferred: bool  # inside a function, where a reader of the module's head does not see it
 
 
 def code_lines(source: str, tree: ast.Module) -> int:
@@ -83,7 +83,7 @@ def _forks(node: ast.AST) -> int:
 
 
 def imports_of(tree: ast.Module) -> Iterator[Import]:
-    """Of our own package. What is imported for types only is never executed, and ties no knot."""
+    """Imports of our own package. Imports for types are never executed and do not count."""
     yield from _imports(tree.body, deferred=False)
 
 
@@ -124,7 +124,7 @@ def import_graph(trees: Mapping[str, ast.Module]) -> Graph:
 
 
 def cycles(graph: Graph) -> list[list[str]]:
-    """The knots: modules each of which is reached from every other one (Tarjan), without those of one module."""
+    """Sets of modules that all import each other, directly or by way of others (Tarjan's algorithm)."""
     found: list[list[str]] = []
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -168,7 +168,7 @@ def import_levels(project: Path) -> int:
 
 
 def survey(root: Path) -> dict[str, str]:
-    """What is counted, by what it is called, in the order of the report."""
+    """Each figure by its name, in the order of the report."""
     source = root / "src" / PACKAGE
     files = python_files(source)
     texts = [path.read_text(encoding="utf-8") for path in files]

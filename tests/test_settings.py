@@ -144,7 +144,7 @@ def test_another_configuration_file_can_be_named(tmp_path: Path) -> None:
         ({}, "", "top_k = [1]", r"top_k \(quoth\.toml\)", "integer"),
         ({"AGENT_SCORE_THRESHOLD": "1.5"}, "", "", "AGENT_SCORE_THRESHOLD", "0 to 1"),
         ({"AGENT_SCORE_THRESHOLD": "nan"}, "", "", "AGENT_SCORE_THRESHOLD", "0 to 1"),
-        ({}, "", "top_k = ", "is no TOML", "key ="),
+        ({}, "", "top_k = ", "is not valid TOML", "key ="),
         ({}, "QUOTH_TOP_K 5", "", r"Line 1 of .*\.env", "QUOTH_TOP_K=value"),
         ({"QUOTH_CONFIG": "missing.toml"}, "", "", "does not exist", "QUOTH_CONFIG"),
     ],
@@ -196,8 +196,8 @@ def settings_read_in(source: str) -> set[str]:
 
 
 def test_every_setting_is_read_by_something_that_acts_on_it() -> None:
-    """`quoth config` only shows settings, and settings.py only gathers them: neither makes one do anything."""
-    showing = {SOURCE / "settings.py", SOURCE / "cli" / "config.py"}
+    """`quoth config` only shows settings, and `settings/` only gathers them: neither makes one do anything."""
+    showing = {*(SOURCE / "settings").glob("*.py"), SOURCE / "cli" / "config.py"}
     read = {name for path in SOURCE.rglob("*.py") if path not in showing for name in settings_read_in(path.read_text())}
     assert set(Settings.model_fields) - read == set()
 

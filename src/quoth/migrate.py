@@ -1,9 +1,9 @@
-"""A book moves from one index to another: nothing is read from its source, nothing is embedded again.
+"""Copies a book from one index to another, without reading its source and without embedding.
 
-In: two `ChunkIndex`es that build alike, and a book of the first. Out: what was `Moved`. Points are streamed in batches,
-so memory does not grow with their vectors; those that the target already holds stay; and the book is published once,
-whole, after it has been compared. A move that is killed leaves the target as it was, and the next one starts anew.
-The library is not asked: chunk ids stay, so its page records fit the moved book, and an ingest finds nothing to do.
+In: two `ChunkIndex`es with the same fingerprint, and a book of the first. Out: what was `Moved`. Points are streamed in
+batches, so memory does not grow with their vectors. Points that the target already has stay. The book is compared and
+then published once, as a whole; a move that is killed leaves the target as it was. The library is not involved: chunk
+ids stay the same, so its page records fit the copy, and an ingest has nothing to do.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from quoth.ports import ChunkIndex, IndexWriter, TellSteps
 
 BATCH = 256
 
-Hashes = dict[str, str]  # of all that a chunk holds, by its id
+Hashes = dict[str, str]  # of everything in a chunk, by its id
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
     book_id: str
     chunks: int  # in the book
-    written: int  # of them, because the target did not hold them
-    dropped: int  # of the target, because the book does not hold them
+    written: int  # new or different in the target
+    dropped: int  # in the target, but not in the book
     dry_run: bool = False
 
 
@@ -40,7 +40,7 @@ async def move_book(
     dry_run: bool = False,
     tell: TellSteps = lambda done, total: None,
 ) -> Moved:
-    """`Conflict` when the target holds something newer, unless `force`."""
+    """`Conflict` if the target has a newer book, unless `force`."""
     before = await status_of(target, book_id)
     replaced = before is not None and before.fingerprint != target.fingerprint
     if dry_run:
@@ -48,14 +48,16 @@ async def move_book(
         moved = _plan(book_id, wanted, {} if before is None or replaced else await _scanned(target, book_id))
         _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
         return moved
-    # Nobody else changes the book while it moves.
+    # No other process changes the book while it is copied.
     async with source.writer(book_id) as reading, target.writer(book_id, recreate=replaced) as writing:
         wanted, found = await _stored(reading), await _stored(writing)
         moved = _plan(book_id, wanted, found, dry_run=False)
         _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
         await _write(source, writing, moved, wanted, found, tell)
         if await _stored(writing) != wanted:
-            raise IndexUnavailable(f"The copy of {book_id!r} differs from it; it was not published.", hint="Try again.")
+            raise IndexUnavailable(
+                f"The copy of {book_id!r} differs from the original and was not published.", hint="Try again."
+            )
         await writing.publish()
     await _verify(target, moved)
     return moved
@@ -103,9 +105,9 @@ def _refuse_older(moved: Moved, source: IndexStatus, target: IndexStatus | None,
     if target is None or force or not (moved.written or moved.dropped) or target.published_at <= source.published_at:
         return
     raise Conflict(
-        f"The target holds {moved.book_id!r} as of {target.published_at:%Y-%m-%d %H:%M:%S} UTC, newer than what would "
-        f"replace it, of {source.published_at:%Y-%m-%d %H:%M:%S} UTC.",
-        hint="Move the other way round, or replace it with --force.",
+        f"{moved.book_id!r} in the target ({target.published_at:%Y-%m-%d %H:%M:%S} UTC) is newer than in the source "
+        f"({source.published_at:%Y-%m-%d %H:%M:%S} UTC).",
+        hint="Move in the other direction, or replace it with --force.",
     )
 
 

@@ -258,8 +258,8 @@ def test_a_dry_run_shows_the_plan_page_by_page_and_changes_nothing(tmp_path: Pat
         (book / f"new{number:02}.md").write_text("# New\n\nThe page kept is about kept things.\n")
 
     shown = quoth("ingest", book, "--dry-run", "--data-dir", place).stdout
-    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged pages\n")
-    assert "  new     new19.md\n  new     … and 2 more (all of them with --json)\n" in shown
+    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged page\n")
+    assert "  new     new19.md\n  new     … and 2 more (--json lists all)\n" in shown
     assert "  changed edited.md\n  deleted gone.md\n" in shown
     assert "Would change book: 24 pages" in shown
 

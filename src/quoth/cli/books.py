@@ -11,6 +11,7 @@ import typer
 
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import counted
 from quoth.index import status_of
 from quoth.serve.views import book_view, job_view
 
@@ -29,7 +30,8 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
     if not rows:
         typer.echo("No book yet. Add one: quoth ingest PATH")
     for row in rows:
-        typer.echo(f"{row['book_id']}  {row['title']}  ({row['chunks']} chunks, {row['toolchain']})  {row['base_url']}")
+        holds = f"({counted(row['chunks'], 'chunk')}, {row['toolchain']})"
+        typer.echo(f"{row['book_id']}  {row['title']}  {holds}  {row['base_url']}")
 
 
 @app.command(epilog="Example: quoth status --book my-docs")
@@ -62,8 +64,8 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
     for row in view["books"]:
         job = row["last_job"]
         typer.echo(f"\n{row['title']} ({row['book_id']}), {row['toolchain']}, from {row['source']}")
-        typer.echo(f"  {row['pages']} pages, {row['chunks']} chunks, {row['bytes_on_disk'] / 1e6:.1f} MB, ", nl=False)
-        typer.echo(f"generation {row['generation']}")
+        size = f"{row['bytes_on_disk'] / 1e6:.1f} MB, generation {row['generation']}"
+        typer.echo(f"  {counted(row['pages'], 'page')}, {counted(row['chunks'], 'chunk')}, {size}")
         if row["fingerprint"] is not None and row["fingerprint"] != view["fingerprint"]:
             typer.echo("  built by another version: ingest it again with --mode recreate")
         if job:

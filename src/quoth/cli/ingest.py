@@ -15,7 +15,7 @@ import typer
 
 from quoth.bootstrap import Quoth, book_id_for, open_book
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import command_line, print_job, print_notices, print_plan, summary
+from quoth.cli.output import command_line, counted, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
@@ -142,7 +142,9 @@ def ingest(
             typer.echo("Ask it: " + command_line("ask", *which, '"…"', data_dir=data_dir))
     if job.files_failed:
         if not json:
-            sys.stderr.write(f"quoth: {job.files_failed} pages could not be read; all others were ingested.\n")
+            sys.stderr.write(
+                f"quoth: {counted(job.files_failed, 'page')} could not be read; all others were ingested.\n"
+            )
         raise typer.Exit(Unreadable.exit_code)
 
 

@@ -52,7 +52,7 @@ def print_answer(answer: Answer) -> None:
 def print_basis(answer: Answer) -> None:
     """What comes below the words of an answer: how far to trust it, its sources, or where to look instead."""
     if answer.grounding.removed:
-        typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were removed.)", dim=True))
+        typer.echo(styled(f"\n({counted(answer.grounding.removed, 'unsupported sentence')} removed.)", dim=True))
     if answer.disclaimer:
         typer.echo(styled(f"\n({answer.disclaimer})", dim=True))
     if answer.citations:
@@ -109,19 +109,24 @@ def raw_score(score: float | None, rank: int | None) -> str:
     return "–" if score is None else f"{score:.4f} ({f'rank {rank}' if rank else 'not in its list'})"
 
 
+def counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def print_job(job: IngestJob) -> None:
     verb = "Would change" if job.dry_run else "Ingested"
     read = f"{job.files_processed} read, {job.files_skipped} unchanged, {job.files_deleted} deleted"
-    chunks = f"{job.chunks_created} chunks added, {job.chunks_kept} kept, {job.chunks_deleted} dropped"
+    chunks = f"{counted(job.chunks_created, 'chunk')} added, {job.chunks_kept} kept, {job.chunks_deleted} dropped"
     spent = "" if job.duration_seconds is None else f" in {job.duration_seconds:.1f} s"
     typer.echo(
-        f"{verb} {job.book_id}: {job.files_discovered} pages ({read}); {chunks}, {job.chunks_embedded} embedded{spent}"
+        f"{verb} {job.book_id}: {counted(job.files_discovered, 'page')} ({read}); {chunks}, "
+        f"{job.chunks_embedded} embedded{spent}"
     )
 
 
 def summary(plan: FilePlan) -> str:
     counts = f"{len(plan.new)} new, {len(plan.changed)} changed, {len(plan.deleted)} deleted"
-    return f"Plan: {counts}, {len(plan.unchanged)} unchanged pages"
+    return f"Plan: {counts}, {counted(len(plan.unchanged), 'unchanged page')}"
 
 
 def print_plan(plan: FilePlan, job: IngestJob) -> None:

@@ -13,6 +13,7 @@ import typer
 from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import counted
 from quoth.serve.views import recorded_view
 
 OFF = "Recording is off. QUOTH_RECORD_QUESTIONS=true records refused and low-confidence questions, redacted."
@@ -48,7 +49,7 @@ def questions(
         print_json(view)
         return
     if forget:
-        typer.echo(f"Deleted {view['forgotten']} questions.")
+        typer.echo(f"Deleted {counted(view['forgotten'], 'question')}.")
     for row in view["questions"]:
         _print(row)
     if not view["recording"]:

@@ -18,6 +18,7 @@ import typer
 
 from quoth.bootstrap import Quoth, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import counted
 from quoth.cli.progress import progress_bar
 from quoth.domain import Chunk, Vector
 from quoth.errors import UnknownBook, Unreadable
@@ -139,7 +140,7 @@ def import_book(
         print_json(asdict(done))
         return
     what = f"{done.written} of {done.chunks} chunks written, {done.dropped} dropped, {done.embedded} embedded"
-    typer.echo(f"Imported {done.title} ({done.book_id}), {done.pages} pages: {what}")
+    typer.echo(f"Imported {done.title} ({done.book_id}), {counted(done.pages, 'page')}: {what}")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.bootstrap import Quoth
-from quoth.cli.output import print_notices
+from quoth.cli.output import counted, print_notices
 from quoth.domain import IngestJob
 from quoth.errors import Conflict, Outage, QuothError, Unreadable
 
@@ -91,5 +91,7 @@ def line_of(plan: FilePlan, job: IngestJob) -> str:
     if not names:
         return ""
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    chunks = f"{job.chunks_created} chunks added, {job.chunks_deleted} dropped, {job.chunks_embedded} embedded"
+    chunks = (
+        f"{counted(job.chunks_created, 'chunk')} added, {job.chunks_deleted} dropped, {job.chunks_embedded} embedded"
+    )
     return f"{shown}: {chunks} in {job.duration_seconds or 0.0:.1f} s"
