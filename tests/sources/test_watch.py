@@ -190,7 +190,7 @@ async def test_new_and_deleted_pages_are_told_by_name(stage: Stage) -> None:
     await stage.resting()
     (stage.folder / "topics.md").unlink()
     await stage.resting()
-    assert stage.lines[1].startswith("+topics.md: 1 chunks added")
+    assert stage.lines[1].startswith("+topics.md: 1 chunk added")
     assert stage.lines[2].startswith("-topics.md: 0 chunks added, 1 dropped")
 
 
