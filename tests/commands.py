@@ -1,8 +1,8 @@
-"""`quoth …` as a process of its own, without the second that each new one takes to import everything.
+"""`quoth …` as a separate process, without the second that a new one takes to import everything.
 
-One process imports it all, once for each process that runs tests, and forks for every order that it gets over a socket:
-the program, its arguments, directory and environment, and the files for its input and output. What it makes is a real
-process with nothing started in it: no threads, no loaded model, no open store.
+Each process that runs tests has one helper, which imports everything and forks for every order that it gets over a
+socket: the program, its arguments, directory and environment, and the files for its input and output. The result is a
+real process in which nothing has been started: no threads, no loaded model, no open store.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Started:
         self.pid = self._number(60)
 
     def poll(self, timeout: float = 0.0) -> int | None:
-        """Its exit code, if it has ended until then; the number of a signal is negative, as with subprocess."""
+        """Its exit code, if it has ended by then; a signal is a negative number, as with subprocess."""
         if self._code is None and select.select([self._told], [], [], timeout)[0]:
             self._code = self._number(0)
             os.close(self._told)
@@ -126,7 +126,7 @@ def document(run: Run) -> Any:
 
 
 def one_line(run: Run) -> str:
-    """An error is one line that says what to do next, and never a traceback."""
+    """An error is one line that says what to do next, never a traceback."""
     (line,) = run.stderr.strip().splitlines()
     assert line.startswith("quoth: ")
     assert run.stdout == ""
@@ -174,7 +174,7 @@ def _ended_keeper() -> bool:
 
 
 def _keep(order: dict[str, object], files: list[int]) -> None:
-    """Has the process for its child, and tells its number and then how it ended."""
+    """Be the parent of the process; report its pid, and later how it ended."""
     *standard, tells = files
     child = os.fork()
     if child == 0:
@@ -193,7 +193,7 @@ def _become(order: dict[str, object], standard: list[int]) -> None:
         os.close(file)
     if os.isatty(0):
         os.login_tty(0)
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # nobody has replaced it
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is the original one
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent

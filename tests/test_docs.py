@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,9 +94,9 @@ def typed(lines: str, place: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def checkout(once: Once) -> Path:
-    """A folder in which `make demo` was typed, everything being installed; its output is in `demo.txt`."""
+@pytest.fixture
+def checkout(once: Once, tmp_path: Path) -> Path:
+    """A folder in which `make demo` was typed, with everything installed; its output is in `demo.txt`."""
 
     def demonstrate(place: Path) -> None:
         (place / "path/to/docs").mkdir(parents=True)
@@ -105,7 +106,7 @@ def checkout(once: Once) -> Path:
         (command,) = [line for line in recipe.splitlines() if " demo" in line]
         (place / "demo.txt").write_text(typed(command, place))
 
-    return once("checkout", demonstrate)
+    return shutil.copytree(once("checkout", demonstrate), tmp_path / "checkout", symlinks=True)
 
 
 @pytest.mark.slow

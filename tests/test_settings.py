@@ -38,7 +38,7 @@ def source_of(settings: Settings, name: str) -> str:
     return next(row.source for row in settings.describe() if row.name == name)
 
 
-def test_an_empty_world_gives_the_defaults(tmp_path: Path) -> None:
+def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
     settings = load(tmp_path)
     assert settings.top_k == 5
     assert settings.similarity_threshold == 0
@@ -85,7 +85,7 @@ def load_from_dotenv(directory: Path, text: str) -> Settings:
     return load(directory)
 
 
-def test_our_name_beats_the_specifications_name_wherever_it_stands(tmp_path: Path) -> None:
+def test_our_name_beats_the_specifications_name_wherever_it_is_written(tmp_path: Path) -> None:
     assert load(tmp_path, QUOTH_TOP_K="3", AGENT_TOP_K="4").top_k == 3
     (tmp_path / ".env").write_text("QUOTH_TOP_K=2\n")
     assert load(tmp_path, AGENT_TOP_K="4").top_k == 2
@@ -127,7 +127,7 @@ def test_another_configuration_file_can_be_named(tmp_path: Path) -> None:
     assert source_of(settings, "top_k") == "other.toml (top_k)"
 
 
-# --- what is wrong is said, once, with a way out ---
+# --- a mistake is reported once, with what to do ---
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_mistake_names_itself_its_place_and_what_to_do(
 
 
 @pytest.mark.parametrize("name", [".env", "quoth.toml"])
-def test_a_file_that_is_not_utf8_or_no_file_is_named(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_utf8_or_not_a_file_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(BadConfiguration, match=f"{re.escape(name)} is not UTF-8"):
         load(tmp_path)
@@ -170,12 +170,12 @@ def test_a_file_that_is_not_utf8_or_no_file_is_named(tmp_path: Path, name: str) 
         load(tmp_path)
 
 
-def test_variables_of_other_programs_and_of_our_tests_are_no_error(tmp_path: Path) -> None:
+def test_variables_of_other_programs_and_of_our_tests_are_not_an_error(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("# a comment\nexport STRIPE_KEY='x y'\nTOP_K=nonsense\nQUOTH_TOP_K=3\n")
     assert load(tmp_path, PATH="/bin", QUOTH_TEST_QDRANT_URL="http://localhost").top_k == 3
 
 
-def test_a_byte_order_mark_in_front_of_the_files_is_no_error(tmp_path: Path) -> None:
+def test_a_byte_order_mark_in_front_of_the_files_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("\ufeffQUOTH_TOP_K=3\n", encoding="utf-8")
     (tmp_path / "quoth.toml").write_text("\ufeffport = 81\n", encoding="utf-8")
     settings = load(tmp_path)

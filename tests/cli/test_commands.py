@@ -47,7 +47,7 @@ def test_a_question_off_the_book_is_refused_with_exit_code_0(data: Path) -> None
     assert "Vienna, Prague" in run.stdout[missing:nearest]
 
 
-def test_json_of_ask_is_one_document_with_quotes_that_stand_in_the_files(data: Path) -> None:
+def test_json_of_ask_is_one_document_with_quotes_that_are_in_the_files(data: Path) -> None:
     body = document(quoth("ask", ASKED, "--json", "--data-dir", data))
     assert body["metadata"]["mode"] == "extractive"
     assert body["sources"]
@@ -86,7 +86,7 @@ def test_every_exported_chunk_is_an_exact_slice_of_its_file(data: Path) -> None:
         assert text[record["start"] : record["end"]] == record["text"]
 
 
-def test_books_and_status_tell_what_is_stored(data: Path) -> None:
+def test_books_and_status_show_what_is_stored(data: Path) -> None:
     (book,) = document(quoth("books", "--json", "--data-dir", data))["books"]
     assert (book["book_id"], book["toolchain"]) == ("robotics-book", "docusaurus")
     status = document(quoth("status", "--json", "--data-dir", data))
@@ -147,7 +147,7 @@ def test_errors_are_json_when_json_is_wanted(tmp_path: Path) -> None:
     assert json.loads(run.stdout)["error_code"] == "UNKNOWN_BOOK"
 
 
-def test_pages_that_cannot_be_read_are_named_and_the_others_go_in(tmp_path: Path) -> None:
+def test_pages_that_cannot_be_read_are_named_and_the_others_are_ingested(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "good.md").write_text("# Good\n\nA gripper closes with a force of 40 newtons.\n")
@@ -194,7 +194,7 @@ def test_a_missing_or_damaged_model_file_is_named_and_nothing_is_lost(
     assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
 
 
-def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_path: Path) -> None:
+def test_an_index_of_another_version_is_refused_and_recreate_repairs_it(tmp_path: Path) -> None:
     book, place = tmp_path / "book", tmp_path / "data"
     book.mkdir()
     (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
@@ -302,7 +302,7 @@ def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> No
 
 
 def test_the_next_command_is_the_one_to_type_here(tmp_path: Path) -> None:
-    """Said by a program that is not on the path, about a data directory that is not the default one."""
+    """For a program that is not on the path, and a data directory that is not the default one."""
     for name, content in (("docs", "The gripper closes with 40 newtons."), ("other docs", "The lid is made of oak.")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "page.md").write_text(f"# Page\n\n{content}\n")

@@ -1,4 +1,4 @@
-"""The one progress bar: seen by a person at a terminal, by nobody else."""
+"""The one progress bar: a person at a terminal sees it, a program does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Screen(io.StringIO):
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Screen]:
-    """Called inside of a test: pytest puts its own stream in place before each."""
+    """To be called inside a test, because pytest replaces the stream before each test."""
 
     def watch() -> Screen:
         screen = Screen()
@@ -29,7 +29,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Screen]:
     return watch
 
 
-def test_a_person_sees_what_is_under_way_and_how_far_it_is(watched: Callable[[], Screen]) -> None:
+def test_a_person_sees_what_is_going_on_and_how_far_it_is(watched: Callable[[], Screen]) -> None:
     screen = watched()
     with progress_bar("Asking") as bar:
         bar(3, 4)

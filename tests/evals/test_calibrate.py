@@ -1,4 +1,4 @@
-"""A refit is judged on questions it has not seen, is written only when it is better, and is then really used."""
+"""A refit is judged on questions it has not seen, is written only if it is better, and is then used."""
 
 from __future__ import annotations
 

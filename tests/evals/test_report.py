@@ -55,7 +55,7 @@ def test_the_document_is_json_and_its_results_can_be_read_back() -> None:
     assert [from_record(record) for record in again["results"]] == RESULTS
 
 
-def test_the_operating_point_is_where_the_judge_stands() -> None:
+def test_the_operating_point_is_that_of_the_judges_threshold() -> None:
     assert document(*RESULTS)["operating_point"] == {
         "threshold": 0.6,
         "coverage": 0.75,
@@ -117,7 +117,7 @@ def test_runs_are_compared_over_the_questions_of_both() -> None:
     assert "+0.500" in text
 
 
-def test_a_report_that_cannot_be_compared_with_says_why(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_used_for_comparison_says_why(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     with pytest.raises(WrongUsage, match=r"old\.json cannot be read"):
         read_report(path)
@@ -134,8 +134,8 @@ def test_a_report_that_cannot_be_compared_with_says_why(tmp_path: Path) -> None:
 
 
 def test_each_failure_says_what_happened() -> None:
-    told = {record["id"]: verdict_on(record) for record in failures(document(*RESULTS))}
-    assert told == {
+    said = {record["id"]: verdict_on(record) for record in failures(document(*RESULTS))}
+    assert said == {
         "wrong": "quoted something else; its passage was found at rank 2",
         "shy": "refused with confidence 0.10; its passage was not among the first ten",
         "bold": "answered with confidence 0.80, but had to be refused",
@@ -163,7 +163,7 @@ class Elements(HTMLParser):
         self.addresses += [name for name, _ in attrs if name in ("src", "href")]
 
 
-def test_the_page_stands_alone_and_shows_every_failure() -> None:
+def test_the_page_needs_nothing_else_and_shows_every_failure() -> None:
     full = {**document(*RESULTS, stale=(STALE,)), "floors": check_floors([Floor("hit@1", 0.9)], RESULTS)}
     page = html_page(full)
     elements = Elements()

@@ -35,7 +35,7 @@ from quoth.cli.app import (
 )
 from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, read_selection
 from quoth.cli.background import Background, background
-from quoth.cli.output import command_line, decorated, harmless, print_answer, styled
+from quoth.cli.output import command_line, counted, decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
 from quoth.errors import QuothError, SessionNotFound
 from quoth.serve.views import View, answer_view
@@ -114,7 +114,7 @@ class Talk:
             self._turn(question)
         if self.live or self._question() is not None:  # a piped question is never left out silently
             self.failed += not self.live
-            sys.stderr.write(f"quoth: One chat has at most {most} questions (QUOTH_MAX_TURNS).\n")
+            sys.stderr.write(f"quoth: One chat has at most {counted(most, 'question')} (QUOTH_MAX_TURNS).\n")
 
     def close(self, data_dir: Path | None) -> None:
         session = self.fields["session_id"]
