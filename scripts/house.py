@@ -93,11 +93,16 @@ def _imports(body: Iterable[ast.AST], *, deferred: bool) -> Iterator[Import]:
             yield from (Import(alias.name, deferred) for alias in node.names if _is_own(alias.name))
         elif isinstance(node, ast.ImportFrom) and node.module is not None and _is_own(node.module):
             yield from (Import(f"{node.module}.{alias.name}", deferred) for alias in node.names)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in (
+            getattr(node.test, "id", ""),
+            getattr(node.test, "attr", ""),
+        ):
             yield from _imports(node.orelse, deferred=deferred)
         else:
+            inside = deferred or isinstance(node, Function)
             for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-                yield from _imports(getattr(node, part, ()), deferred=deferred or isinstance(node, Function))
+                if nested := getattr(node, part, None):
+                    yield from _imports(nested, deferred=inside)
 
 
 def _is_own(name: str) -> bool:

@@ -109,12 +109,16 @@ OPTIONS: dict[str, Any] = {
     "url_prefix": Annotated[str | None, typer.Option("--url-prefix", help="Only pages whose URL starts with this.")],
     "section": Annotated[str | None, typer.Option("--section", help="Only under this heading, exactly as written.")],
     "module": Annotated[str | None, typer.Option("--module", help="Only this module.")],
-    "chapter_min": Annotated[int | None, typer.Option("--chapter-min", help="From this chapter on.")],
-    "chapter_max": Annotated[int | None, typer.Option("--chapter-max", help="Up to this chapter.")],
+    "chapter_min": Annotated[int | None, typer.Option("--chapter-min", help="Only from this chapter on.")],
+    "chapter_max": Annotated[int | None, typer.Option("--chapter-max", help="Only up to this chapter.")],
     "lesson": Annotated[int | None, typer.Option("--lesson", help="Only this lesson.")],
-    "hardware_tier": Annotated[int | None, typer.Option("--hardware-tier", help="This tier or lower, 1 to 4.")],
-    "proficiency_levels": Annotated[list[str] | None, typer.Option("--level", help="A1 … C2; may be repeated.")],
-    "layer": Annotated[str | None, typer.Option("--layer", help="L1 … L4.")],
+    "hardware_tier": Annotated[
+        int | None, typer.Option("--hardware-tier", help="Only this hardware tier, 1 to 4, or lower.")
+    ],
+    "proficiency_levels": Annotated[
+        list[str] | None, typer.Option("--level", help="Only this level, A1 to C2; may be repeated.")
+    ],
+    "layer": Annotated[str | None, typer.Option("--layer", help="Only this layer, L1 to L4.")],
 }
 
 # Options whose name differs from the field they set.

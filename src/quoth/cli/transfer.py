@@ -36,7 +36,7 @@ def migrate_index(
     to: Annotated[
         str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data directory.")
     ],
-    book: Annotated[str | None, typer.Option("--book", help="Which book.", show_default="all of them")] = None,
+    book: Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="all of them")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move and change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a book even if the target's is newer.")] = False,
     data_dir: DataDir = None,
