@@ -157,9 +157,12 @@ def _make(control: socket.socket) -> None:
         message, files, _, _ = socket.recv_fds(control, LARGEST, 4)
         if not message:
             return None
+        order = json.loads(message)
+        if "QDRANT_URL" in order["env"]:
+            importlib.import_module("qdrant_client")  # takes most of a second, so only once and only where it is used
         if os.fork() == 0:
             control.close()
-            return _keep(json.loads(message), files)
+            return _keep(order, files)
         for file in files:
             os.close(file)
         while _ended_keeper():
