@@ -67,10 +67,18 @@ def readme() -> str:
     return (ROOT / "README.md").read_text()
 
 
-def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+def test_the_readme_is_short() -> None:
     assert len(readme().splitlines()) <= 150
-    for target in re.findall(r"\]\(([^)#:]+)\)", readme()):
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_links_lead_somewhere_and_every_make_target_exists(name: str) -> None:
+    text = (ROOT / name).read_text()
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (ROOT / target).exists(), target
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for target in re.findall(r"(?:^|`|\$ )make ([a-z-]*[a-z])(?![a-z-]*…)", text, re.MULTILINE):
+        assert target in targets, target
 
 
 def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
