@@ -80,11 +80,12 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture(scope="session")
 def sample_data(once: Once) -> Path:
-    """The data directory of the sample book, with the real model."""
+    """The data directory of the sample book, with the real model. A text file beside it has what the ingest printed."""
 
     def ingest(place: Path) -> None:
         run = quoth("ingest", SAMPLE_BOOK, "--data-dir", place)
         assert run.returncode == 0, run.stderr
+        place.with_suffix(".txt").write_text(run.stdout)
 
     return once("sample-data", ingest)
 

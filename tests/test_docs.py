@@ -112,13 +112,14 @@ def checkout(sample_data: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_demo_prints_what_the_readme_shows_and_a_command_to_type_next(checkout: Path) -> None:
-    """Here the demo finds its book already read; tests/test_wheels.py compares the line of a first ingest."""
+def test_the_demo_prints_what_the_readme_shows_and_a_command_to_type_next(checkout: Path, sample_data: Path) -> None:
+    """Its first line is compared with the ingest that made the data: here the demo finds the book already read."""
     recipe = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     (command,) = [line for line in recipe.splitlines() if " demo" in line]
     first, _, said = typed(command, checkout).partition("\n")
-    (shown,) = re.findall(r"^\$ make demo\nIngested [^\n]*\n(.*?)```", readme(), re.MULTILINE | re.DOTALL)
+    (ingested, shown), *_ = re.findall(r"^\$ make demo\n([^\n]*)\n(.*?)```", readme(), re.MULTILINE | re.DOTALL)
     assert first.startswith("Ingested robotics-book: 24 pages (0 read, 24 unchanged, ")
+    assert ingested.rpartition(" in ")[0] in sample_data.with_suffix(".txt").read_text()
     assert said == shown
     following = said.partition("\nAsk it:")[2].partition("\n")[0]
     assert "[1]" in typed(following, checkout)
