@@ -15,12 +15,12 @@ from doors import ASKED, REFUSAL, Doors, check_problem, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable, LibraryUnavailable
+from quoth.ports import within
 from quoth.store.database import TimedDatabase
 from quoth.store.library import SqlLibrary
 from quoth.store.sqlite import SqliteDatabase
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
-from quoth.waiting import within
 from samples import TickingClock
 
 pytestmark = pytest.mark.slow

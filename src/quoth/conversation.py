@@ -42,8 +42,7 @@ from quoth.domain import (
     Verdict,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Clock, Library
-from quoth.waiting import within
+from quoth.ports import ChunkIndex, Clock, Library, within
 
 SUGGESTIONS = 3
 

@@ -7,8 +7,9 @@ foreign exception.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import date, datetime
 from typing import Protocol
 
@@ -36,7 +37,7 @@ from quoth.domain import (
     Turn,
     Vector,
 )
-from quoth.errors import ModelUnavailable
+from quoth.errors import ModelUnavailable, Outage
 
 
 class Clock(Protocol):
@@ -320,3 +321,16 @@ class Fetcher(Protocol):
 
 # A fetcher belongs to one event loop, and a source crawls in a loop of its own; so it opens one itself.
 OpenFetcher = Callable[[], AbstractAsyncContextManager[Fetcher]]
+
+
+@asynccontextmanager
+async def within(seconds: float, late: Outage) -> AsyncIterator[None]:
+    """Give up a call to the outside that takes longer, and raise `late`. Never put it around a `yield`: the clock would
+    run while the reader reads."""
+    try:
+        async with asyncio.timeout(seconds) as clock:
+            yield
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        raise late from None

@@ -37,9 +37,8 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.ports import ChunkIndex, Embedder, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
-from quoth.waiting import within
 
 ATTEMPTS = 3  # where a book is published between finding and reading
 HEADS = 10  # of each rank list that a trace shows

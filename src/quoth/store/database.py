@@ -17,7 +17,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 
 from quoth.errors import InternalError, LibraryUnavailable, QuothError
-from quoth.waiting import within
+from quoth.ports import within
 
 T = TypeVar("T")
 
