@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from quoth.ask.find import RetrievalOptions, Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
-from quoth.ask.model_turn import Answering, AnsweringOptions
+from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
@@ -78,7 +78,7 @@ class Quoth:
         async def may_use_model() -> bool:
             return await self.library.keys.spend(key.key_id, day=self.clock.now().date(), most=most)
 
-        return replace(self, only_book=key.book_id, conversations=self.conversations.within(may_use_model))
+        return replace(self, only_book=key.book_id, conversations=self.conversations.with_budget(may_use_model))
 
     def check_book(self, book_id: str) -> None:
         """`UnknownBook` for a book that whoever asks may not know of, as if it were not there."""
@@ -150,8 +150,8 @@ async def bootstrap(
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
         retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout), spans)
-        answering = _answering(settings, model, retriever, index, store, spans)
-        conversations = Conversations(retriever, index, store, clock, options, answering)
+        writer = ModelWriter(model, retriever, index, store, spans) if model is not None else None
+        conversations = Conversations(retriever, index, store, clock, options, writer)
         closing.push_async_callback(conversations.close)
         yield Quoth(
             settings=settings,
@@ -175,19 +175,6 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
         index_seconds=settings.index_timeout,
         keep_unanswered=timedelta(days=settings.record_days) if settings.record_questions else None,
     )
-
-
-def _answering(
-    settings: Settings,
-    model: ChatModel | None,
-    retriever: Retriever,
-    index: ChunkIndex,
-    library: Library,
-    spans: Spans,
-) -> Answering | None:
-    if model is None:
-        return None
-    return Answering(model, retriever, index, library, AnsweringOptions(grounding=settings.grounding), spans)
 
 
 def _spans(settings: Settings) -> Spans:

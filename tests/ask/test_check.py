@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from quoth.ask.check import NOTHING_SUPPORTED, check, quote_stands, sieved
+from quoth.ask.check import NOTHING_SUPPORTED, check, quote_is_in_place
+from quoth.ask.writing import drop_unsupported
 from quoth.domain import Citation, Draft
 from samples import chunk
 
@@ -74,9 +75,9 @@ def test_a_quote_that_is_not_at_its_place_supports_nothing() -> None:
     good = citation(quote="best effort")
     moved = replace(good, start=good.start + 1, end=good.end + 1)
     changed = replace(good, quote="best effors")
-    assert quote_stands(good)
-    assert not quote_stands(moved)
-    assert not quote_stands(changed)
+    assert quote_is_in_place(good)
+    assert not quote_is_in_place(moved)
+    assert not quote_is_in_place(changed)
     assert supported("The sensor data profile is best effort. [1]", moved) == [False]
 
 
@@ -216,19 +217,19 @@ INVENTED = "Bananas grow in warm countries with much rain."
 def test_strict_takes_out_the_sentence_and_the_citation_that_only_it_had() -> None:
     other = citation(2, "A lidar measures distance.")
     draft = Draft(f"{INVENTED} [1] A lidar measures distance. [2]", (citation(), other))
-    kept = sieved(draft)
-    assert (kept.text, kept.removed) == ("A lidar measures distance. [1]", 1)
+    kept, removed = drop_unsupported(draft)
+    assert (kept.text, removed) == ("A lidar measures distance. [1]", 1)
     assert [(one.index, one.chunk.text) for one in kept.citations] == [(1, "A lidar measures distance.")]
 
 
 def test_strict_leaves_a_supported_answer_as_it_is() -> None:
     draft = Draft("The sensor data profile is best effort. [1]", (citation(),))
-    assert sieved(draft) is draft
+    assert drop_unsupported(draft) == (draft, 0)
 
 
 def test_strict_says_so_when_nothing_is_left() -> None:
-    kept = sieved(Draft(f"## Fruit\n\n{INVENTED} [1]", (citation(),)))
-    assert (kept.text, kept.citations, kept.removed) == (NOTHING_SUPPORTED, (), 1)
+    kept, removed = drop_unsupported(Draft(f"## Fruit\n\n{INVENTED} [1]", (citation(),)))
+    assert (kept.text, kept.citations, removed) == (NOTHING_SUPPORTED, (), 1)
     assert check(kept.text, kept.citations).total == 0
 
 
@@ -245,4 +246,4 @@ def test_strict_says_so_when_nothing_is_left() -> None:
     ],
 )
 def test_what_is_left_keeps_its_shape(text: str, left: str) -> None:
-    assert sieved(Draft(text, (citation(),))).text == left
+    assert drop_unsupported(Draft(text, (citation(),)))[0].text == left

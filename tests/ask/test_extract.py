@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.check import check, quote_stands
+from quoth.ask.check import check, quote_is_in_place
 from quoth.ask.extract import ExtractiveOptions, draft
 from quoth.domain import Chunk, Draft, Evidence, Passage, QueryTerm
 from quoth.text.sentences import fold
@@ -25,7 +25,7 @@ def evidence(query: str, *chunks: Chunk) -> Evidence:
 def answer(query: str, *texts: str | Chunk, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
     chunks = [text if isinstance(text, Chunk) else chunk(text, start=100) for text in texts]
     made = draft(query, evidence(query, *chunks), options)
-    assert all(quote_stands(citation) for citation in made.citations)
+    assert all(quote_is_in_place(citation) for citation in made.citations)
     grounding = check(made.text, made.citations)
     assert grounding.supported == grounding.total
     return made

@@ -436,7 +436,7 @@ async def test_who_hangs_up_while_he_waits_is_not_answered(tmp_path: Path) -> No
         first = await Wire.asking(address, "/chat/stream")
         await first.read_words(THEN)
         waiting = await Wire.asking(address, "/chat/stream", query="Which durability keeps nothing?")
-        order = doors.quoth.conversations._order
+        order = doors.quoth.conversations.memory.order
         await until(lambda: order.waiting(owner="", session_id=SESSION) == 1)
         await waiting.hang_up()
         await until(lambda: order.waiting(owner="", session_id=SESSION) == 0)

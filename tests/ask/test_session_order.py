@@ -106,7 +106,7 @@ async def test_questions_at_once_over_http_are_kept_in_order_and_none_is_lost(tm
         assert sorted(queries) == sorted(f"{ASKED}{'!' * number}" for number in range(12))
         # Each was shown the exchanges that were stored before it: none was answered beside another.
         assert [said_before(messages) for messages in model.shown] == [queries[max(0, at - 5) : at] for at in range(12)]
-        assert len(doors.quoth.conversations._order) == 0
+        assert len(doors.quoth.conversations.memory.order) == 0
 
 
 FOLLOWING = {"query": ASKED, "session_id": SESSION}
@@ -158,7 +158,7 @@ async def test_a_stream_that_has_to_wait_for_its_turn_begins_all_the_same(behind
 
 
 async def test_who_leaves_while_he_waits_for_his_turn_asks_nothing(behind: Behind) -> None:
-    order = behind.doors.quoth.conversations._order
+    order = behind.doors.quoth.conversations.memory.order
     async with behind.client.stream("POST", "/chat/stream", json=FOLLOWING):
         assert order.waiting(owner="", session_id=SESSION) == 1
     async with asyncio.timeout(60):

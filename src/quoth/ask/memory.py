@@ -119,12 +119,16 @@ class Memory:
         self._library = library
         self._keep_unanswered = keep_unanswered
         self._model = model
+        self.order = SessionOrder()
         self._tasks: set[asyncio.Task[None]] = set()
         self._topics: dict[tuple[str, str], asyncio.Task[None]] = {}
         self.under_way: set[TurnInProgress] = set()
 
-    def turn(self, question: Question) -> TurnInProgress:
-        return TurnInProgress(self, question)
+    @asynccontextmanager
+    async def turn(self, question: Question) -> AsyncIterator[TurnInProgress]:
+        """Waits until its session has no other question under way."""
+        async with self.order.turn(question.owner, question.session_id), TurnInProgress(self, question) as turn:
+            yield turn
 
     async def recall(self, question: Question, *, exchanges: int) -> list[PastTurn]:
         """The last exchanges of this session about this book; none beside a selection, which is alone. Another key's
