@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from quoth.ask.find import RetrievalOptions, Retriever
+from quoth.ask.find import Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
@@ -149,7 +149,7 @@ async def bootstrap(
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
-        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout), spans)
+        retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout)
         writer = ModelWriter(model, retriever, index, store, spans) if model is not None else None
         conversations = Conversations(retriever, index, store, clock, options, writer)
         closing.push_async_callback(conversations.close)
