@@ -18,7 +18,6 @@ from quoth.ask import follow_up
 from quoth.ask import judge as judging
 from quoth.ask.calibration import Calibration
 from quoth.ask.find import Retriever
-from quoth.ask.follow_up import FollowUpOptions
 from quoth.ask.judge import ConfidenceOptions
 from quoth.ask.memory import Memory
 from quoth.ask.model_turn import ModelWriter
@@ -60,7 +59,6 @@ class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
     own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book with fitted numbers
     reply: ReplyOptions = ReplyOptions()
-    follow_ups: FollowUpOptions = FollowUpOptions()
     index_seconds: float = 10.0  # how long the index is waited for
     keep_unanswered: timedelta | None = None  # how long the author may read them; None: they are not recorded
     observed: Observer = _unobserved  # looks on as an answer passes by
@@ -147,7 +145,7 @@ class Conversations:
         yield Status("retrieving")
         async with self.memory.turn(question) as turn:
             watch = _Stopwatch(self._clock)
-            history = await self.memory.recall(question, exchanges=self._options.follow_ups.exchanges)
+            history = await self.memory.recall(question)
             evidence = await self._find(question, history)
             watch.lap("retrieve")
             verdict = self._judge(question, evidence)
@@ -209,7 +207,7 @@ class Conversations:
         ids = follow_up.terms_for(question.query, history)
         async with self._in_time():
             rarity = await self._index.idf(question.book_id, ids) if ids else {}
-        return follow_up.rewrite(question.query, history, rarity, self._options.follow_ups)
+        return follow_up.rewrite(question.query, history, rarity)
 
     async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
         """The source that the question points at and what is around it. The index is asked for them with all filters,

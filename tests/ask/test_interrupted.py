@@ -523,7 +523,7 @@ async def run_to_its_end(*arguments: str, cwd: Path, env: dict[str, str]) -> Non
 async def test_a_store_that_never_answers_cannot_keep_a_server_from_ending(
     tmp_path: Path, model: Thinking, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(memory, "PATIENCE", 0.05)
+    monkeypatch.setattr(memory, "CLOSING_SECONDS", 0.05)
     async with opened(tmp_path, model=model, library=Slow()) as doors:
         events = doors.quoth.conversations.ask(question(ASKED))
         await until_it_thinks(events)
