@@ -1,4 +1,4 @@
-"""Confidence: S4's table exact, the calibrated policy monotone where it must be, refusals where nothing was found."""
+"""Confidence: the fixed table is exact, the calibrated policy is monotone where it must be, no passage is a refusal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.ask.calibration import Logistic, calibration_for, sigmoid
-from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, measured
+from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, metrics_of
 from quoth.domain import ConfidenceLevel, Evidence, Passage, QueryTerm
 from quoth.text.terms import query_terms
 from samples import chunk
@@ -65,7 +65,7 @@ def test_the_specs_table_holds_at_its_edges(similarities: tuple[float, ...], lev
 def test_context_is_sufficient_from_three_passages_and_an_average_of_075_on(
     similarities: tuple[float, ...], enough: bool
 ) -> None:
-    assert measured(with_similarities(*similarities)).has_sufficient_context is enough
+    assert metrics_of(with_similarities(*similarities)).has_sufficient_context is enough
 
 
 def test_under_the_spec_low_answers_and_confidence_is_the_average() -> None:
@@ -75,7 +75,7 @@ def test_under_the_spec_low_answers_and_confidence_is_the_average() -> None:
 
 
 def test_the_metrics_are_those_of_the_passages() -> None:
-    metrics = measured(with_similarities(0.9, 0.5, 0.7, diversity=0.4))
+    metrics = metrics_of(with_similarities(0.9, 0.5, 0.7, diversity=0.4))
     assert (metrics.min_similarity, metrics.max_similarity, metrics.num_chunks) == (0.5, 0.9, 3)
     assert metrics.average_similarity == pytest.approx(0.7)
     assert metrics.chunk_diversity == 0.4
@@ -83,7 +83,7 @@ def test_the_metrics_are_those_of_the_passages() -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=20))
 def test_the_average_never_leaves_its_own_range(similarities: list[float]) -> None:
-    metrics = measured(with_similarities(*similarities))
+    metrics = metrics_of(with_similarities(*similarities))
     assert metrics.min_similarity <= metrics.average_similarity <= metrics.max_similarity
 
 

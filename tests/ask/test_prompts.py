@@ -168,8 +168,8 @@ def test_a_passage_cannot_close_its_own_delimiter() -> None:
     assert shown.count(f"{used}>>>") == 1
 
 
-def test_only_the_last_five_exchanges_are_remembered_and_none_at_any_length() -> None:
-    turns = [PastTurn(f"Q{number}", "word " * 5_000) for number in range(8)]
-    messages = prompts.remembered(turns)
-    assert [message.content for message in messages[::2]] == ["Q3", "Q4", "Q5", "Q6", "Q7"]
-    assert all(len(message.content) <= prompts.LONGEST_REMEMBERED for message in messages)
+def test_a_long_answer_is_remembered_by_its_beginning() -> None:
+    turns = [PastTurn(f"Q{number}", "word " * 5_000) for number in range(3)]
+    _, *before, _ = prompts.opening(question("Asked?"), [], turns, refusal="REFUSAL")
+    assert [message.content for message in before[::2]] == ["Q0", "Q1", "Q2"]
+    assert [len(message.content) for message in before[1::2]] == [prompts.LONGEST_REMEMBERED] * 3

@@ -73,7 +73,7 @@ class ModelWriter:
     def begin(
         self, question: Question, evidence: Evidence, policy: GroundingPolicy, *, refusal: str, whole: bool
     ) -> AnswerInProgress:
-        """With `whole` nobody reads half of the answer: its words come when it is complete, or not at all."""
+        """With `whole` the answer is read only when it is complete: its words come then, or not at all."""
         writing = Writing(evidence.passages, question.query, policy, refusal=refusal, whole=whole)
         work = ModelWork(model=self._model.name)
         return AnswerInProgress(question, refusal, list(evidence.passages), writing, work)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 from quoth.ask import check, extract
 from quoth.ask.check import GroundingPolicy
-from quoth.ask.extract import ExtractiveOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.writing import drop_unsupported
 from quoth.domain import (
@@ -49,7 +48,6 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
     refusal: str = REFUSAL_SENTENCE
-    extractive: ExtractiveOptions = ExtractiveOptions()
     grounding: GroundingPolicy = "mark"
 
 
@@ -74,8 +72,8 @@ class Replies:
     async def reply(
         self, question: Question, evidence: Evidence, history: Sequence[PastTurn], so_far: SoFar, *, whole: bool
     ) -> AsyncGenerator[str | Reply]:
-        """Pieces, joined they are the answer; then the reply. With `whole` nobody reads half of it, so a model that
-        breaks off is a model that failed."""
+        """Pieces, which joined are the answer; then the reply. With `whole` it is read only when it is complete, so a
+        model that breaks off is a model that failed."""
         if self._writer is None:
             pieces = self._by_the_book(question, evidence, so_far)
         elif self._may_use_model is not None and not await self._may_use_model():
@@ -116,7 +114,7 @@ class Replies:
     async def _by_the_book(
         self, question: Question, evidence: Evidence, so_far: SoFar, *, fallback_message: str = ""
     ) -> AsyncGenerator[str | Reply]:
-        draft, removed = extract.draft(question.query, evidence, self._options.extractive), 0
+        draft, removed = extract.draft(question.query, evidence), 0
         if self._options.grounding == "strict":  # before a word of it is shown
             draft, removed = drop_unsupported(draft, question.query)
         grounding = replace(check.check(draft.text, draft.citations, question.query), removed=removed)

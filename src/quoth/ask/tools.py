@@ -1,8 +1,8 @@
 """The search that a language model may call in the middle of an answer, as a tool.
 
-Comes in: what the model wrote as arguments. Goes out: Evidence, from the reader's book and within the reader's filters
-whatever the arguments say (they can narrow, never widen). Wrong arguments leave as the error that names them, for the
-model to read. Knows no model and no transport.
+In: what the model wrote as arguments. Out: Evidence, from the reader's book and within the reader's filters whatever
+the arguments say: they can narrow, never widen. Wrong arguments leave as the error that names them, for the model to
+read. Knows no model and no transport.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SearchBook:
         )
 
 
-# What goes to a model. Gemini refuses a request with other words of JSON Schema in it, and each costs tokens in every
+# The words of JSON Schema that go to a model. Gemini refuses a request with others, and each costs tokens in every
 # turn; what is left out here is checked when the arguments come.
 _WORDS = ("type", "description", "enum", "minimum", "maximum", "required")
 _NO_LIMIT = 2**31 - 1

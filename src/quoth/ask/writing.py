@@ -47,7 +47,7 @@ class Writing:
         refusal: str = "",
         whole: bool = False,
     ) -> None:
-        """With `whole` nobody reads half of the text, so all of it comes with `finish`."""
+        """With `whole` the text is read only when it is complete, so all of it comes with `finish`."""
         self._passages: list[Passage] = []
         self._question = question
         self._sources: dict[int, Source] = {}
@@ -62,7 +62,7 @@ class Writing:
         """More passages that the model was given; their numbers go on from the last."""
         first = len(self._passages) + 1
         self._passages += passages
-        if self._gate:  # else they are analysed when the text is complete, and nobody waits for it
+        if self._gate:  # otherwise they are analysed when the text is complete and has been read
             self._sources.update((number, analyse(passage.chunk)) for number, passage in enumerate(passages, first))
         self._numbering.know(range(first, len(self._passages) + 1))
 
