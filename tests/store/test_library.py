@@ -82,7 +82,7 @@ async def test_a_file_that_may_not_be_written_is_named_and_still_read(library: S
     await library._database.read(lambda connection: connection.exec_driver_sql("PRAGMA query_only = 1"))
     with pytest.raises(LibraryUnavailable, match="cannot be opened for writing") as caught:
         await library.add_turn(a_turn(1))
-    assert "rights" in caught.value.hint
+    assert "permissions" in caught.value.hint
     assert (await library.turns(SESSION))[1] == 1
 
 

@@ -33,7 +33,7 @@ from quoth.errors import (
 MAX_QUERY = 32_000
 MAX_SELECTION = 64_000
 MAX_TOP_K = 20
-NESTED = "quoth"  # where a request of a foreign shape has our own fields
+_NESTED = "quoth"  # where a request of a foreign shape has our own fields
 MAX_RUN_TOP_K = 10
 
 
@@ -44,7 +44,7 @@ def _uuid4(value: str) -> str:
     return str(parsed)
 
 
-QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
+_QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
 SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid"})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
@@ -73,11 +73,11 @@ class FilterFields(BaseModel):
     def to_filters(self, base_url: str = "") -> Filters:
         fields = {name: getattr(self, name) for name in FilterFields.model_fields}
         fields["proficiency_levels"] = tuple(self.proficiency_levels or ())
-        fields["source_url_prefix"] = on_site(self.source_url_prefix, base_url)
+        fields["source_url_prefix"] = _on_site(self.source_url_prefix, base_url)
         return Filters(**fields)
 
 
-def on_site(prefix: str | None, base_url: str) -> str | None:
+def _on_site(prefix: str | None, base_url: str) -> str | None:
     """S0 writes prefixes as paths; the sources of a published book have whole addresses."""
     return urljoin(base_url, prefix) if prefix and prefix.startswith("/") else prefix
 
@@ -87,7 +87,7 @@ class ChatRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    query: QueryText = Field(
+    query: _QueryText = Field(
         validation_alias=AliasChoices("query", "message", "question"),
         description="The question; `message` and `question` are accepted too",
         examples=["What does the transient local durability policy do?"],
@@ -149,7 +149,7 @@ class SearchRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    text: QueryText = Field(
+    text: _QueryText = Field(
         validation_alias=AliasChoices("text", "query"),
         description="What to look for; `query` is accepted too",
         examples=["tf2_ros static transform"],
@@ -174,7 +174,7 @@ class SearchRequest(BaseModel):
 
     def to_search(self, *, book: Book) -> Search:
         filters = Filters(
-            source_url_prefix=on_site(self.source_url_prefix, book.base_url),
+            source_url_prefix=_on_site(self.source_url_prefix, book.base_url),
             section=self.section,
             module=self.module_filter,
             chapter_min=self.chapter_min,
@@ -193,7 +193,7 @@ class ToolRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    query: QueryText = Field(description="What to look for, in words that the book would use")
+    query: _QueryText = Field(description="What to look for, in words that the book would use")
     top_k: Annotated[int, Field(ge=1, le=10, strict=True)] = Field(5, description="How many passages")
     filters: FilterFields | None = None
 
@@ -229,16 +229,16 @@ def parse(model: type[Request], fields: Any) -> Request:
         return model.model_validate(fields)
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
-        raise usage_error(first, model) from None
+        raise _usage_error(first, model) from None
 
 
-def usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
+def _usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
     path = [str(part) for part in detail["loc"]]
     name = ".".join(path) or "body"
     details: Mapping[str, Any] = {"field": name, "reason": detail["msg"]}
-    path = path[1:] if path[:1] == [NESTED] else path
+    path = path[1:] if path[:1] == [_NESTED] else path
     if detail["type"] == "extra_forbidden":
-        known = _known_fields(path, ChatRequest if name.startswith(f"{NESTED}.") else model)
+        known = _known_fields(path, ChatRequest if name.startswith(f"{_NESTED}.") else model)
         near = difflib.get_close_matches(path[-1], known, n=1)
         hint = f"Did you mean `{near[0]}`?" if near else f"Known fields: {', '.join(known)}."
         return UnknownField(f"Unknown field `{name}`.", hint=hint if known else "Leave it out.", details=details)

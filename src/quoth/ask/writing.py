@@ -2,8 +2,8 @@
 
 In: the passages that a model was shown and its text, in pieces as they arrive. Out: the text that goes to the reader,
 and whenever it is asked for, that text as a `Draft` with its citations and the `Grounding` of every sentence. The words
-pass one pipe of named stages: `SupportGate` (only in `strict`) lets supported sentences through, `Renumbering` counts
-the markers in order of appearance, `RefusalGate` holds back what may yet turn out to be a refusal. What was shown is
+pass one pipe of named stages: `_SupportGate` (only in `strict`) lets supported sentences through, `Renumbering` counts
+the markers in order of appearance, `_RefusalGate` holds back what may yet turn out to be a refusal. What was shown is
 what is stored. Knows no model, no history and no transport.
 """
 
@@ -26,7 +26,7 @@ from quoth.text.terms import ContentTerm, content_terms, term_ids
 _ENDS = re.compile(r"[.!?…:。！？\n]")  # only then can another sentence be complete
 
 
-class Stage(Protocol):
+class _Stage(Protocol):
     """One part of the pipe. It may hold words back, and gives out the rest at the end."""
 
     def feed(self, piece: str) -> str: ...
@@ -51,10 +51,10 @@ class Writing:
         self._passages: list[Passage] = []
         self._question = question
         self._sources: dict[int, Source] = {}
-        self._gate = SupportGate(self._sources, question) if policy == "strict" else None
+        self._gate = _SupportGate(self._sources, question) if policy == "strict" else None
         self._numbering = Renumbering(())
-        self._refusal = RefusalGate(refusal, whole=whole)
-        self._stages: list[Stage] = [*([self._gate] if self._gate else []), self._numbering, self._refusal]
+        self._refusal = _RefusalGate(refusal, whole=whole)
+        self._stages: list[_Stage] = [*([self._gate] if self._gate else []), self._numbering, self._refusal]
         self._shown: list[str] = []
         self.add(passages)
 
@@ -99,7 +99,7 @@ class Writing:
 
 def drop_unsupported(draft: Draft, question: str = "") -> tuple[Draft, int]:
     """The draft without its unsupported sentences and the citations that only those had; how many sentences went."""
-    gate = SupportGate(sources_of(draft.citations), question)
+    gate = _SupportGate(sources_of(draft.citations), question)
     kept = gate.feed(draft.text) + gate.finish()
     if not gate.removed:
         return draft, 0
@@ -113,7 +113,7 @@ def drop_unsupported(draft: Draft, question: str = "") -> tuple[Draft, int]:
 # --- the stages ------------------------------------------------------------------------------------------------------
 
 
-class SupportGate:
+class _SupportGate:
     """Lets the supported sentences through. A heading waits for a sentence below it, a row needs its header."""
 
     def __init__(self, sources: Mapping[int, Source], question: str) -> None:
@@ -172,7 +172,7 @@ class SupportGate:
         return space if stays else ""
 
 
-class RefusalGate:
+class _RefusalGate:
     """Holds the first words back while they may still become the refusal: only at its end is it known whether a model
     that begins with these words refuses."""
 

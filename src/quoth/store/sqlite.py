@@ -1,10 +1,11 @@
 """A SQLite file as the place of the relational store: open it, bring it up to date, read, write, name what went wrong.
 
-`sql.py` hands in functions that run statements on a connection; here they get a thread and a transaction. Measured:
-one hop to a thread for a whole transaction costs 1.5 ms of CPU a turn, SQLAlchemy's asyncio layer over aiosqlite, which
-hops for every cursor, 3.8 ms, and importing that layer another 0.1 s at every start. What this file settles: WAL (so
-that readers and the writer of any process do not wait for each other), one writer at a time in the order of the calls,
-migrations exactly once however many processes start together, and SQLite's errors in our words.
+`library.py` hands in functions that run statements on a connection; here they get a thread and a transaction. Measured:
+one hop to a thread for a whole transaction costs 1.5 ms of CPU a turn. SQLAlchemy's asyncio layer over aiosqlite hops
+for every cursor and costs 3.8 ms, and importing it another 0.1 s at every start. This file sees to it that readers and
+the writer of any process do not wait for each other (WAL), that there is one writer at a time in the order of the
+calls, that migrations run exactly once however many processes start together, and that SQLite's faults become our
+errors.
 """
 
 from __future__ import annotations
@@ -30,8 +31,7 @@ from quoth.store.tables import SCHEMA_VERSION
 
 T = TypeVar("T")
 
-# How long a writer waits for the writer of another process.
-BUSY_SECONDS = 15.0
+_BUSY_SECONDS = 15.0  # how long a writer waits for the writer of another process
 _READERS = 4
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -39,15 +39,15 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 class SqliteDatabase:
     """One file. Nothing is touched before `open`; `close` waits for the writes that were asked for."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> None:
         self._path = path
         self._busy_seconds = busy_seconds
         self._engine = create_engine(
             URL.create("sqlite", database=str(path)),
-            # The driver must begin nothing by itself: every transaction is opened by `_begin`.
+            # The driver must not begin anything by itself: `_begin` opens every transaction.
             connect_args={"isolation_level": None, "timeout": busy_seconds},
             json_serializer=_to_json,
-            hide_parameters=True,  # what readers asked does not belong into an error
+            hide_parameters=True,  # what readers asked does not belong in an error
             pool_size=_READERS + 1,
         )
         event.listen(self._engine, "connect", self._set_up)
@@ -91,7 +91,7 @@ class SqliteDatabase:
             self._write(self._migrate)
 
     def _migrate(self, connection: Connection) -> None:
-        # Asked again inside the transaction, which shuts everyone else out: another process may have been first.
+        # Asked again inside the transaction, which shuts out all others: another process may have been first.
         version = _stored_version(connection)
         if version == SCHEMA_VERSION:
             return
@@ -113,7 +113,7 @@ class SqliteDatabase:
         connection.execute("PRAGMA foreign_keys=ON")
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
-        # The switch of a new file to WAL does not wait for other processes as every other statement does.
+        # Unlike every other statement, the switch of a new file to WAL does not wait for other processes.
         deadline = time.monotonic() + self._busy_seconds
         while True:
             try:
@@ -142,7 +142,7 @@ class SqliteDatabase:
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return LibraryUnavailable(
-                f"{what} is damaged or no SQLite database ({fault}).",
+                f"{what} is damaged or not a SQLite database ({fault}).",
                 hint="Put a copy back, or move it away and run `quoth ingest PATH` again: books can be rebuilt.",
             )
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM) or isinstance(
@@ -150,13 +150,13 @@ class SqliteDatabase:
         ):
             return LibraryUnavailable(
                 f"{what} cannot be opened for writing ({fault}).",
-                hint="Check the folder and its rights, or name another one: --data-dir DIR.",
+                hint="Check the folder and its permissions, or name another one: --data-dir DIR.",
             )
         return LibraryUnavailable(f"{what} failed: {fault}", hint="Check the file and its disk, then try again.")
 
 
 def _begin(connection: Connection) -> None:
-    # A writer takes its turn at the start: a reader that turns into a writer would fail at once instead of waiting.
+    # A writer takes the lock at the start: a reader that turns into a writer would fail at once instead of waiting.
     # A reader makes one statement and needs no transaction.
     if connection.get_execution_options().get("quoth_write"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
