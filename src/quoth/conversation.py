@@ -124,7 +124,11 @@ class Conversations:
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
         """Find and judge, without answering."""
         evidence = await self._retriever.find(
-            search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
+            search.text,
+            book_id=search.book_id,
+            filters=search.filters,
+            limit=search.limit,
+            threshold=search.similarity_threshold,
         )
         return evidence, judging.judge(evidence, self._confidence(search.book_id))
 
@@ -192,7 +196,11 @@ class Conversations:
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
         query = await self._query(question, history)
         found = await self._pointed_at(question, query) or await self._retriever.find(
-            query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
+            query.text,
+            book_id=question.book_id,
+            filters=question.filters,
+            limit=question.top_k,
+            threshold=question.similarity_threshold,
         )
         return replace(
             found,
@@ -219,7 +227,13 @@ class Conversations:
         for chunk in pinned:
             if question.filters.parent_doc_id in (None, chunk.parent_doc_id):
                 page = replace(question.filters, parent_doc_id=chunk.parent_doc_id)
-                found = await self._retriever.find(query.text, book_id=question.book_id, filters=page, limit=MAX_TOP_K)
+                found = await self._retriever.find(
+                    query.text,
+                    book_id=question.book_id,
+                    filters=page,
+                    limit=MAX_TOP_K,
+                    threshold=question.similarity_threshold,
+                )
                 return follow_up.pinned_first(found, chunk, question.top_k)
         return None
 
@@ -229,7 +243,7 @@ class Conversations:
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return judging.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
+        return judging.judge(evidence, self._confidence(question.book_id))
 
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))

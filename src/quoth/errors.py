@@ -90,7 +90,7 @@ class InvalidTopK(WrongUsage):
 
 class InvalidThreshold(WrongUsage):
     code = "INVALID_THRESHOLD"
-    default_hint = "Send a number from 0 to 1, or leave it out for the calibrated one."
+    default_hint = "Send a number from 0 to 1, or leave it out to keep all passages."
 
 
 class UnknownField(WrongUsage):

@@ -172,6 +172,19 @@ async def test_a_query_longer_than_the_embedder_reads_is_cut_but_searched_whole_
     assert evidence.passages[0].chunk.id == "lidar"
 
 
+async def test_passages_that_are_less_similar_than_wanted_are_dropped() -> None:
+    embedder = FakeEmbedder(name=FITTED)
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder)
+    everything = await retriever.find("a camera measures light", book_id="book")
+    second, third = everything.passages[1:3]
+    assert second.similarity > third.similarity
+    some = await retriever.find("a camera measures light", book_id="book", threshold=second.similarity)
+    assert some.passages == everything.passages[:2]
+    assert (some.total_found, some.terms, some.candidates) == (5, everything.terms, everything.candidates)
+    assert some.diversity == (await retriever.find("a camera measures light", book_id="book", limit=2)).diversity
+    assert (await retriever.find("a camera measures light", book_id="book", threshold=1.0)).passages == ()
+
+
 async def test_an_outage_of_the_index_is_an_error_and_no_empty_evidence() -> None:
     embedder = FakeEmbedder()
     index = await an_index(embedder, TEXTS)

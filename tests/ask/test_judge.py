@@ -178,15 +178,6 @@ def test_a_better_cosine_never_lowers_the_confidence(one: float, other: float) -
     assert low.confidence <= high.confidence
 
 
-def test_the_readers_own_threshold_takes_the_place_of_the_calibrated_one() -> None:
-    found = evidence("What is a lidar?", "A lidar measures distance.", score=0.6)
-    usual = judge(found, MINILM)
-    assert usual.should_answer
-    assert not judge(found, MINILM, threshold=1.0).should_answer
-    assert judge(found, MINILM, threshold=0.0).level == usual.level
-    assert judge(found, MINILM, threshold=1.0).confidence == usual.confidence
-
-
 def test_levels_follow_the_confidence() -> None:
     fitted = calibration_for(MINILM.embedder)
     assert fitted is not None

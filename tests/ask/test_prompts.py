@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from doors import SESSION, Doors, opened
-from quoth.ask import prompts
+from quoth.ask import judge, prompts
 from quoth.ask.model_turn import TOOLS
 from quoth.domain import Passage, PastTurn
 from quoth.models.openai import ModelOptions, OpenAIChat
@@ -97,10 +97,11 @@ async def test_passages_that_contradict_each_other_are_both_shown(
 
 
 async def test_a_question_in_another_language_arrives_as_it_was_asked(
-    desk: Desk, tmp_path: Path, snapshot: SnapshotAssertion
+    desk: Desk, tmp_path: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(judge, "UNFITTED", replace(judge.UNFITTED, threshold=0.0))  # "wie viel" is not in the book
     await desk.add_book("kabel", GERMAN, tmp_path)
-    await desk.doors.ask("Wie viel Volt führt das rote Kabel?", book_id="kabel", similarity_threshold=0)
+    await desk.doors.ask("Wie viel Volt führt das rote Kabel?", book_id="kabel")
     assert asked(desk.requests[-1])[-1].endswith("Wie viel Volt führt das rote Kabel?")
     assert "Answer in the language of the question" in asked(desk.requests[-1])[0]
     assert desk.requests[-1] == snapshot

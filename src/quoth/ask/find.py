@@ -1,8 +1,8 @@
 """Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
 
-In: the text to search, the book, the filters. Out: passages best first, each with a similarity that is a probability
-(0.5: as likely relevant as not), and what the judge needs to know of the question's words. `quoth.ask.fuse` puts the
-scores together; what to make of the evidence is not decided here.
+In: the text to search, the book, the filters, the least similarity that a passage must have. Out: passages best first,
+each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
+question's words. `quoth.ask.fuse` puts the scores together; what to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
@@ -91,11 +91,14 @@ class Retriever:
         self._seconds = seconds
         self._spans = spans
 
-    async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
+    async def find(
+        self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5, threshold: float = 0.0
+    ) -> Evidence:
+        """Passages with a similarity below `threshold` are dropped; all may be."""
         with self._spans.retrieval(book_id, limit):
-            return await self._find(query, book_id=book_id, filters=filters, limit=limit)
+            return await self._find(query, book_id=book_id, filters=filters, limit=limit, threshold=threshold)
 
-    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int) -> Evidence:
+    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int, threshold: float) -> Evidence:
         asked = await self._prepare(query)
         with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
             vector = await self._embedder.embed_query(asked.readable)
@@ -103,13 +106,23 @@ class Retriever:
         for _ in range(_ATTEMPTS):
             try:
                 async with within(self._seconds, slow):
-                    return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
+                    return await self._look(
+                        query, asked, vector, book_id=book_id, filters=filters, limit=limit, threshold=threshold
+                    )
             except _Vanished:
                 continue  # what was found belonged to the publication before
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
 
     async def _look(
-        self, query: str, asked: PreparedQuery, vector: Vector, *, book_id: str, filters: Filters, limit: int
+        self,
+        query: str,
+        asked: PreparedQuery,
+        vector: Vector,
+        *,
+        book_id: str,
+        filters: Filters,
+        limit: int,
+        threshold: float,
     ) -> Evidence:
         depth, wanted = max(_DEPTH, limit), max(COMPARED, limit)
         hits, rarity = await asyncio.gather(
@@ -128,13 +141,14 @@ class Retriever:
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:wanted]
         vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
         ranked = with_agreement(near, vector, vectors, scale)
-        best = ranked[:limit]
+        found = (_passage(one, chunks[one.key], calibration) for one in ranked[:limit])
+        passages = tuple(passage for passage in found if passage.similarity >= threshold)
         return Evidence(
             query=query,
-            passages=tuple(_passage(one, chunks[one.key], calibration) for one in best),
+            passages=passages,
             total_found=hits.total_found,
             terms=tuple(_query_term(word, rarity, full) for word in asked.words),
-            diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
+            diversity=diversity([vectors[one.chunk.id] for one in passages if one.chunk.id in vectors]),
             candidates=_candidates(ranked, scored, chunks),
         )
 

@@ -49,13 +49,10 @@ class ConfidenceOptions:
         return (self.own or calibration_for(self.embedder)) is not None
 
 
-def judge(
-    evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions(), threshold: float | None = None
-) -> Verdict:
-    """`threshold` is the reader's own: refuse below it instead of below the calibrated one."""
+def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) -> Verdict:
     metrics = metrics_of(evidence)
     if options.policy == "spec":
-        return _by_table(metrics, threshold)
+        return _by_table(metrics)
     if not evidence.passages:
         return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
     searched = any(passage.dense_score is not None for passage in evidence.passages)
@@ -65,11 +62,11 @@ def judge(
         features=features(evidence),
         weights=judge.weights,
         bias=judge.bias,
-        threshold=calibration.threshold if threshold is None else threshold,
+        threshold=calibration.threshold,
         fitted=calibration is not UNFITTED,
     )
     confidence = judge.probability(basis.features)
-    level = _level(confidence, calibration, basis.threshold)
+    level = _level(confidence, calibration)
     return Verdict(confidence, level, should_answer=level != "insufficient", metrics=metrics, basis=basis)
 
 
@@ -88,7 +85,7 @@ def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
     )
 
 
-def _by_table(metrics: ConfidenceMetrics, threshold: float | None) -> Verdict:
+def _by_table(metrics: ConfidenceMetrics) -> Verdict:
     average, count = metrics.average_similarity, metrics.num_chunks
     level: ConfidenceLevel = "insufficient"
     if average >= 0.85 and count >= 5:
@@ -97,13 +94,11 @@ def _by_table(metrics: ConfidenceMetrics, threshold: float | None) -> Verdict:
         level = "medium"
     elif average >= 0.60 and count >= 2:
         level = "low"
-    if threshold is not None and average < threshold:
-        level = "insufficient"
     return Verdict(average, level, level != "insufficient", metrics)
 
 
-def _level(confidence: float, calibration: Calibration, threshold: float) -> ConfidenceLevel:
-    if confidence < threshold:
+def _level(confidence: float, calibration: Calibration) -> ConfidenceLevel:
+    if confidence < calibration.threshold:
         return "insufficient"
     if confidence >= calibration.high:
         return "high"

@@ -128,7 +128,8 @@ class ModelWriter:
         raise WrongUsage(f"There is no tool {call.name!r}.", hint=f"There are {', '.join(t.name for t in TOOLS)}.")
 
     async def _search(self, arguments: dict[str, Any], question: Question) -> Sequence[Passage]:
-        search = SearchBook(self._retriever, await self._library.book(question.book_id), question.filters)
+        book = await self._library.book(question.book_id)
+        search = SearchBook(self._retriever, book, question.filters, question.similarity_threshold)
         return (await search(arguments)).passages
 
     async def _around(self, near: Passage, question: Question) -> list[Passage]:

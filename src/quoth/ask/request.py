@@ -1,7 +1,7 @@
-"""What a reader may send, checked once for every door (CONTRACT section 2, S3 SearchQuery).
+"""What a reader may send, checked once for every door (docs/contract.md lists the fields).
 
 In: the fields of an HTTP body or of a command line. Out: a `Question` or a `Search`, or the one error that names what
-is wrong. Knows no transport and no store; which books exist is told by the caller.
+is wrong. Knows no transport and no store; the caller says which books exist.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ _QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=
 SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid"})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
+Threshold = Annotated[float, Field(ge=0, le=1)]
+_THRESHOLD = "Passages with a lower `similarity_score` are dropped. Default: the operator's setting, which is 0"
 
 
 class FilterFields(BaseModel):
@@ -78,7 +80,7 @@ class FilterFields(BaseModel):
 
 
 def _on_site(prefix: str | None, base_url: str) -> str | None:
-    """S0 writes prefixes as paths; the sources of a published book have whole addresses."""
+    """A prefix may be a path; the sources of a published book have whole addresses."""
     return urljoin(base_url, prefix) if prefix and prefix.startswith("/") else prefix
 
 
@@ -101,11 +103,13 @@ class ChatRequest(BaseModel):
     top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] | None = Field(
         None, description="Passages to read, 1–20"
     )
-    similarity_threshold: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="Default: the calibrated one of the index"
-    )
+    similarity_threshold: Threshold | None = Field(None, description=_THRESHOLD)
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
+    ) -> Question:
+        """`top_k` and `similarity_threshold` are the operator's, for a request without its own."""
+        own_threshold = self.similarity_threshold
         selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
         return Question(
             query=self.query,
@@ -115,22 +119,26 @@ class ChatRequest(BaseModel):
             selected_text=selection,
             filters=self.filters.to_filters(book.base_url) if self.filters else Filters(),
             top_k=self.top_k or top_k,
-            similarity_threshold=self.similarity_threshold,
+            similarity_threshold=similarity_threshold if own_threshold is None else own_threshold,
             owner=owner,
         )
 
 
 class RunRequest(ChatRequest):
-    """A question about the book, as S4 writes it."""
+    """A question about the book, for `/chat/run`."""
 
     top_k: Annotated[int, Field(ge=1, le=MAX_RUN_TOP_K, strict=True)] | None = Field(
         None, description="Passages to read, 1–10"
     )
     stream: Annotated[bool, Field(strict=True)] = Field(False, description="Answer with the events of /chat/stream")
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
+    ) -> Question:
         fewer = min(top_k, MAX_RUN_TOP_K)
-        return super().to_question(book=book, request_id=request_id, top_k=fewer, owner=owner)
+        return super().to_question(
+            book=book, request_id=request_id, top_k=fewer, similarity_threshold=similarity_threshold, owner=owner
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +150,11 @@ class Search:
     filters: Filters
     limit: int
     explain: bool = False
+    similarity_threshold: float = 0.0  # passages below it are dropped
 
 
 class SearchRequest(BaseModel):
-    """S3 SearchQuery, and the two filters that S0 adds."""
+    """What to find in the book, and where."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -170,9 +179,12 @@ class SearchRequest(BaseModel):
     limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = Field(
         5, validation_alias=AliasChoices("limit", "top_k"), description="How many passages; `top_k` is accepted too"
     )
+    similarity_threshold: Threshold | None = Field(None, description=_THRESHOLD)
     explain: bool = Field(False, description="Give the raw scores and ranks of both lists")
 
-    def to_search(self, *, book: Book) -> Search:
+    def to_search(self, *, book: Book, similarity_threshold: float = 0.0) -> Search:
+        """`similarity_threshold` is the operator's, for a request without its own."""
+        own_threshold = self.similarity_threshold
         filters = Filters(
             source_url_prefix=_on_site(self.source_url_prefix, book.base_url),
             section=self.section,
@@ -185,7 +197,14 @@ class SearchRequest(BaseModel):
             layer=self.layer_filter,
             parent_doc_id=self.parent_doc_id,
         )
-        return Search(text=self.text, book_id=book.book_id, filters=filters, limit=self.limit, explain=self.explain)
+        return Search(
+            text=self.text,
+            book_id=book.book_id,
+            filters=filters,
+            limit=self.limit,
+            explain=self.explain,
+            similarity_threshold=similarity_threshold if own_threshold is None else own_threshold,
+        )
 
 
 class ToolRequest(BaseModel):
@@ -197,11 +216,13 @@ class ToolRequest(BaseModel):
     top_k: Annotated[int, Field(ge=1, le=10, strict=True)] = Field(5, description="How many passages")
     filters: FilterFields | None = None
 
-    def to_search(self, *, book: Book, within: Filters) -> Search | None:
-        """None when nothing can pass both the reader's filters and these."""
+    def to_search(self, *, book: Book, within: Filters, similarity_threshold: float = 0.0) -> Search | None:
+        """Within the reader's filters and threshold. None when nothing can pass both the reader's filters and these."""
         own = (self.filters or FilterFields()).to_filters(book.base_url)  # type: ignore[call-arg]
         filters = within.narrowed_by(own)
-        return None if filters is None else Search(self.query, book.book_id, filters, self.top_k)
+        if filters is None:
+            return None
+        return Search(self.query, book.book_id, filters, self.top_k, similarity_threshold=similarity_threshold)
 
 
 class IngestRequest(BaseModel):

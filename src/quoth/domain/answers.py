@@ -125,7 +125,7 @@ class Question:
     selected_text: str | None = None
     filters: Filters = Filters()
     top_k: int = 5
-    similarity_threshold: float | None = None  # None: the calibrated one of the index
+    similarity_threshold: float = 0.0  # passages below it are dropped before judging and answering
     owner: str = ""  # the key that asked, to which its session belongs; empty where no key is needed
     history: tuple[PastTurn, ...] | None = None  # of a client that keeps it; None: the store has it
 
