@@ -284,10 +284,11 @@ class Library(Protocol):
         """Does nothing where the conversation has gone meanwhile."""
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
-        """For good. `SessionNotFound` when there is none."""
+        """For good, with its traces and the questions recorded in it. `SessionNotFound` when there is none."""
 
-    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
-        """Store it, and drop those of all books that were asked before `keep_since`, in one go."""
+    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
+        """Store it, unless its conversation has been deleted meanwhile, and drop those of all books that were asked
+        before `keep_since`, in one go. A recorded question goes with its conversation but does not name it."""
 
     async def recorded_questions(
         self, book_id: str | None = None, *, since: datetime, limit: int = 1000

@@ -152,7 +152,8 @@ class Memory:
         if keep is None or (question := gap_of(answer, evidence)) is None:
             return
         try:
-            await self._library.record_question(question, keep_since=answer.created_at - keep)
+            session_id, since = answer.question.session_id, answer.created_at - keep
+            await self._library.record_question(question, session_id=session_id, keep_since=since)
         except LibraryUnavailable as error:
             logger.warning("an unanswered question could not be recorded: %s", error)
 

@@ -6,6 +6,8 @@ key's session is never found.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import replace
 from functools import cache
 
@@ -17,7 +19,13 @@ from quoth.domain import Conversation, Turn
 from quoth.errors import SessionNotFound
 from quoth.store import turns
 from quoth.store.database import Database, delete_from, storable, upsert
-from quoth.store.tables import conversations, sessions
+from quoth.store.tables import conversations, recorded_questions, sessions
+
+
+def session_mark(session_id: str) -> str:
+    """Leads from a session to the questions that were recorded in it, and never back: session ids are random, so nobody
+    finds the session of a question, and who has its id can erase both."""
+    return hmac.new(session_id.encode(), b"recorded question", hashlib.sha256).hexdigest()
 
 
 class SqlConversations:
@@ -80,9 +88,14 @@ class SqlConversations:
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
-        # The turns go with it: ON DELETE CASCADE.
-        if not await self._database.write(lambda connection: delete_from(connection, sessions, mine)):
-            raise _no_session(session_id)
+
+        def work(connection: Connection) -> None:
+            if not delete_from(connection, sessions, mine):  # turns and traces go with it: ON DELETE CASCADE
+                raise _no_session(session_id)
+            marked = recorded_questions.c.session_mark == session_mark(session_id)
+            delete_from(connection, recorded_questions, marked)
+
+        await self._database.write(work, erases=True)
 
 
 # --- statements, built once: building one costs more than running it ---

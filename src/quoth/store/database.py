@@ -28,13 +28,15 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 class Database(Protocol):
     """Where the statements run. Both verbs leave the event loop free and raise the errors of `quoth.errors`. Only an
     `IntegrityError` comes through, because the author of the statement knows which promise was broken. Writes of the
-    same `order` happen one after the other, in the order of the calls."""
+    same `order` happen one after the other, in the order of the calls. What a write that `erases` has deleted leaves
+    the files of the database too, soon afterwards, as far as that is in our hands (docs/security.md); if it returns 0,
+    there was nothing to erase."""
 
     async def open(self) -> None: ...
 
     async def read(self, work: Callable[[Connection], T]) -> T: ...
 
-    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T: ...
+    async def write(self, work: Callable[[Connection], T], *, order: str = "", erases: bool = False) -> T: ...
 
     async def close(self) -> None: ...
 
@@ -54,9 +56,9 @@ class TimedDatabase:
         async with within(self._seconds, self._late()):
             return await self._database.read(work)
 
-    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
+    async def write(self, work: Callable[[Connection], T], *, order: str = "", erases: bool = False) -> T:
         async with within(self._seconds, self._late()):
-            return await self._database.write(work, order=order)
+            return await self._database.write(work, order=order, erases=erases)
 
     async def close(self) -> None:
         await self._database.close()

@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL, make_url
 
 from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
-from quoth.store.conversations import SqlConversations
+from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
 from quoth.store.keys import SqlKeys
 from quoth.store.sqlite import SqliteDatabase
@@ -33,7 +33,7 @@ from quoth.store.tables import ACTIVE, books, ingestion_jobs, page_records, reco
 
 
 # Built once, because building one costs more than running it. The sessions stay locked until the end of the
-# transaction, so a session that is deleted meanwhile takes its traces along.
+# transaction, so a session that is deleted meanwhile takes along what is being stored of it.
 _ALIVE = (
     select(sessions.c.session_id)
     .where(sessions.c.session_id.in_(bindparam("named", expanding=True)))
@@ -175,7 +175,7 @@ class SqlLibrary(SqlConversations):
             if not sum(delete_from(connection, table, table.c.book_id == book_id) for table in tables):
                 raise _no_book(book_id)
 
-        await self._database.write(work)
+        await self._database.write(work, erases=True)
 
     async def page_records(self, book_id: str) -> dict[str, PageRecord]:
         query = select(page_records).where(page_records.c.book_id == book_id)
@@ -255,9 +255,12 @@ class SqlLibrary(SqlConversations):
 
     # --- questions for the author ---
 
-    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
+    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
+        row = {**_question_row(question), "session_mark": session_mark(session_id)}
+
         def work(connection: Connection) -> None:
-            connection.execute(recorded_questions.insert(), _question_row(question))
+            if connection.scalars(_ALIVE, {"named": [session_id]}).first() is not None:
+                connection.execute(recorded_questions.insert(), row)
             delete_from(connection, recorded_questions, recorded_questions.c.asked_at < keep_since)
 
         await self._database.write(work)
@@ -274,7 +277,8 @@ class SqlLibrary(SqlConversations):
 
     async def forget_questions(self, *, before: datetime) -> int:
         return await self._database.write(
-            lambda connection: delete_from(connection, recorded_questions, recorded_questions.c.asked_at < before)
+            lambda connection: delete_from(connection, recorded_questions, recorded_questions.c.asked_at < before),
+            erases=True,
         )
 
     # --- traces ---
@@ -345,7 +349,7 @@ def _question_row(question: RecordedQuestion) -> dict[str, Any]:
 
 
 def _question(row: Row[*tuple[Any, ...]]) -> RecordedQuestion:
-    values = {name: value for name, value in row._mapping.items() if name != "id"}
+    values = {name: value for name, value in row._mapping.items() if name not in ("id", "session_mark")}
     return RecordedQuestion(**{**values, "missing_terms": tuple(row.missing_terms), "nearest": tuple(row.nearest)})
 
 

@@ -69,9 +69,10 @@ class PostgresDatabase:
         with self._translated():
             return await self._run(self._reading, work)
 
-    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
+    async def write(self, work: Callable[[Connection], T], *, order: str = "", erases: bool = False) -> T:
         """Run `work` in a transaction: all of it or, on any error, nothing. Writes of the same `order` come one after
-        the other. A caller who is cancelled while it runs does not stop it half-way."""
+        the other. A caller who is cancelled while it runs does not stop it half-way. What is erased leaves the server's
+        files with its next VACUUM, which autovacuum does by itself."""
         task = asyncio.create_task(self._write(work, self._last.get(order)))
         self._writes.add(task)
         if order:

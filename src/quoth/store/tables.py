@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0005"
+SCHEMA_VERSION = "0006"
 
 metadata = MetaData()
 
@@ -174,8 +174,11 @@ recorded_questions = Table(
     Column("missing_terms", Json, nullable=False),
     Column("nearest", Json, nullable=False),
     Column("nearest_url", Text, nullable=False),
+    # A keyed hash of the session's id: whoever erases the session erases the question, but it does not lead back.
+    Column("session_mark", String(64), nullable=False, server_default=text("''")),  # empty: recorded before 0006
     Index("idx_recorded_questions_book", "book_id", "asked_at"),
     Index("idx_recorded_questions_asked", "asked_at"),
+    Index("idx_recorded_questions_session", "session_mark"),
     sqlite_autoincrement=True,
 )
 
