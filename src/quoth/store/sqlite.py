@@ -172,6 +172,7 @@ class SqliteDatabase:
 
     def _close(self) -> None:
         if self._unclean:
+            self._unclean = False
             self._writer.submit(self._clean_files).result()
         self._writer.shutdown()
         self._readers.shutdown()
