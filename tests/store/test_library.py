@@ -133,10 +133,10 @@ async def test_a_url_that_cannot_be_used_is_bad_configuration_and_keeps_its_pass
     assert "hunter2" not in str(caught.value)
 
 
-async def test_sqlite_runs_with_wal_and_foreign_keys(library: SqlLibrary) -> None:
+async def test_sqlite_runs_with_wal_foreign_keys_and_secure_delete(library: SqlLibrary) -> None:
     pragmas = {}
-    for name in ("journal_mode", "foreign_keys", "synchronous"):
+    for name in ("journal_mode", "foreign_keys", "synchronous", "secure_delete"):
         pragmas[name] = await library._database.read(
             lambda connection, name=name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()  # type: ignore[misc]
         )
-    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1}
+    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1, "secure_delete": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,12 +53,13 @@ async def test_what_is_new_is_its_owners_alone(folder: Path) -> None:
 
 
 async def test_what_an_older_quoth_left_open_is_closed(folder: Path) -> None:
-    await used(folder)
-    (folder / "quoth.db-wal").touch()
-    for path in (folder / "quoth.db", folder / "quoth.db-wal"):
-        path.chmod(0o644)
-    folder.chmod(0o755)
-    assert set((await used(folder)).values()) == {"700", "600"}
+    folder.mkdir(parents=True)
+    running = sqlite3.connect(folder / "quoth.db", isolation_level=None)
+    running.execute("PRAGMA journal_mode=WAL")
+    running.execute("CREATE TABLE anything (one)")
+    assert {mode(path) for path in folder.iterdir()} == {"644"}
+    assert await used(folder) == {"data": "700", "quoth.db": "600", "quoth.db-wal": "600", "quoth.db-shm": "600"}
+    running.close()
 
 
 async def test_a_folder_with_other_things_in_it_is_left_as_it_is(folder: Path) -> None:
