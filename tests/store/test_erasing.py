@@ -77,9 +77,8 @@ async def test_after_delete_the_words_are_in_no_file_of_the_data_directory(tmp_p
 async def test_a_store_that_is_closed_at_once_leaves_nothing_either(library: SqlLibrary, folder: Path) -> None:
     await recorded_in(library, a_question(question=MINE))
     await library.add_turn(a_turn(query=MINE, response=f"{MINE} " * 5_000))
-    other = await open_library(
-        f"sqlite:///{folder / 'quoth.db'}"
-    )  # the last to close a file would empty its log anyway
+    # Another store keeps the file open: SQLite empties the log by itself only when the last one closes.
+    other = await open_library(f"sqlite:///{folder / 'quoth.db'}")
     await other.ping()
     await library.delete_conversation(SESSION)
     await library.close()
