@@ -1,4 +1,4 @@
-"""Grounding: what stands in the cited passage is supported, what does not is marked."""
+"""Grounding: what the cited passage says is supported, what it does not say is marked."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_code_block_must_be_verbatim() -> None:
     assert supported("```bash\npip install quoth\n```\n\n[1]") == [False]
 
 
-def test_brackets_in_code_and_links_are_no_markers() -> None:
+def test_brackets_in_code_and_links_are_not_markers() -> None:
     [sentence] = check("Use `argv[2]` and [3](page.md) here. [1]", [citation()]).sentences
     assert sentence.sources == (1,)
 
@@ -169,7 +169,7 @@ def test_the_reason_names_what_is_wrong(sentence: str, reason: str) -> None:
         ("The profile is best effort.", "The passages do not mention version 4.2 of Foxglove. [1]"),
     ],
 )
-def test_another_spelling_a_count_and_a_disclaimer_are_no_new_claims(page: str, sentence: str) -> None:
+def test_another_spelling_a_count_and_a_disclaimer_are_not_new_claims(page: str, sentence: str) -> None:
     [checked] = check(sentence, [citation(1, page)]).sentences
     assert (checked.supported, checked.reason) == (True, "")
 
@@ -179,7 +179,7 @@ def test_a_disclaimer_does_not_cover_the_claim_behind_it() -> None:
     assert supported(answer) == [False]
 
 
-def test_the_words_of_the_question_are_no_claims() -> None:
+def test_the_words_of_the_question_are_not_claims() -> None:
     answer = "For the Foxglove 4.2 bridge the sensor data profile is best effort. [1]"
     [checked] = check(answer, [citation()], "Which profile does the Foxglove 4.2 bridge use?").sentences
     assert checked.supported

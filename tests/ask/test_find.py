@@ -86,7 +86,7 @@ QUERIES_OF_NOTHING = ["the", "what is it", "...", "?!", "🤖🤖", "机器人 �
 
 
 @pytest.mark.parametrize("query", QUERIES_OF_NOTHING)
-async def test_a_query_without_a_word_of_the_book_finds_nothing_likely_and_is_no_error(query: str) -> None:
+async def test_a_query_without_a_word_of_the_book_finds_nothing_likely_and_is_not_an_error(query: str) -> None:
     evidence = await found(query, name=FITTED)
     assert len(evidence.passages) == 5
     assert all(passage.similarity < 0.5 for passage in evidence.passages)

@@ -21,7 +21,7 @@ def rarity(**words: float) -> dict[int, float]:
     return {query_terms(word)[0].id: idf for word, idf in words.items()}
 
 
-def test_a_question_that_stands_alone_is_searched_letter_for_letter() -> None:
+def test_a_question_that_makes_sense_alone_is_searched_letter_for_letter() -> None:
     question = "  How do I install Isaac Sim with pip?  "
     assert rewrite(question, [DOMAIN]).text == question
     assert rewrite(question, [DOMAIN]).rules == ()
@@ -179,11 +179,11 @@ def test_any_conversation_gives_the_same_short_enough_query_twice(question: str,
 
 
 @given(texts)
-def test_without_a_history_every_question_stands_alone(question: str) -> None:
+def test_without_a_history_every_question_makes_sense_alone(question: str) -> None:
     assert rewrite(question, []).text == question
 
 
 @pytest.mark.parametrize("question", ["What is OpenVLA?", "How do I install Isaac Sim with pip?", "tf2_ros"])
-def test_a_stand_alone_query_stays_as_it_is_when_asked_again(question: str) -> None:
+def test_a_query_that_makes_sense_alone_stays_as_it_is_when_asked_again(question: str) -> None:
     once = rewrite(question, [DOMAIN])
     assert rewrite(once.text, [DOMAIN, PastTurn(question, searched=once.text)]).text == question

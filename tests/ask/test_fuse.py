@@ -95,7 +95,7 @@ def two_alike() -> list[Scored]:
         ("Static\nTransform", "a (static) transform"),
     ],
 )
-def test_words_that_stand_side_by_side_in_query_and_passage_decide(query: str, passage: str) -> None:
+def test_words_that_are_side_by_side_in_query_and_passage_decide(query: str, passage: str) -> None:
     texts = {"a": "Transform what is static: deps, no HashMap of std collections.", "b": passage}
     scored = with_pairs(two_alike(), pair_weights(query_pairs(query), {}, 10), texts.__getitem__)
     assert [one.key for one in scored] == ["b", "a"]
@@ -130,7 +130,7 @@ def test_a_passage_that_only_words_found_gets_its_own_cosine_and_no_rank() -> No
     assert b.dense_rank is None
 
 
-def test_a_passage_that_has_gone_from_the_index_meanwhile_is_no_error() -> None:
+def test_a_passage_that_has_gone_from_the_index_meanwhile_is_not_an_error() -> None:
     assert {one.key for one in with_agreement(two_alike(), (1.0, 0.0), {"a": (1.0, 0.0)}, AS_IT_IS)} == {"a", "b"}
     assert [one.agreement for one in with_agreement(two_alike(), (1.0, 0.0), {}, AS_IT_IS)] == [0.0, 0.0]
 

@@ -104,14 +104,14 @@ def test_a_passage_that_says_what_was_asked_is_answered_and_one_that_does_not_is
     assert not judge(bad, options).should_answer
 
 
-def test_a_name_that_is_missing_where_others_stand_lowers_the_confidence() -> None:
+def test_a_name_that_is_missing_where_others_are_lowers_the_confidence() -> None:
     question = "How fast is the lidar of Webots?"
-    other, holding, nobody = (
+    other, holding, unnamed = (
         evidence(question, text, score=0.5)
         for text in ("The lidar of Gazebo is fast.", "Webots' lidar is as fast as Gazebo's.", "the lidar is fast.")
     )
-    assert [features(found)["another_name"] for found in (other, holding, nobody)] == [1.0, 0.0, 0.0]
-    assert judge(other, MINILM).confidence < judge(nobody, MINILM).confidence < judge(holding, MINILM).confidence
+    assert [features(found)["another_name"] for found in (other, holding, unnamed)] == [1.0, 0.0, 0.0]
+    assert judge(other, MINILM).confidence < judge(unnamed, MINILM).confidence < judge(holding, MINILM).confidence
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_number_asked_for_where_there_is_none_lowers_the_confidence(options: C
     assert judge(untold, options).confidence < judge(told, options).confidence
 
 
-def test_the_answer_may_stand_in_a_sentence_that_is_nearly_as_near() -> None:
+def test_the_answer_may_be_in_a_sentence_that_is_nearly_as_near() -> None:
     question = "How many threads does the executor start?"
     near, far = "An executor of ours starts threads. ", "Threads are good. Four is a number."
     assert features(evidence(question, near + far, score=0.5))["unmet"] == 1.0

@@ -84,7 +84,7 @@ def test_a_question_gets_a_fresh_session_when_it_names_none() -> None:
     assert first.session_id != second.session_id
 
 
-def test_blank_selected_text_is_no_selection() -> None:
+def test_blank_selected_text_is_not_a_selection() -> None:
     request = parse(ChatRequest, {"query": "x", "selected_text": "  \n"})
     assert request.to_question(book=BOOK, request_id="r", top_k=5).selected_text is None
 

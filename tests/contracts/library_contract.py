@@ -1,5 +1,5 @@
 """What every `ports.Library` promises. A test file subclasses `LibraryContract` and gives a `library` fixture whose
-clock stands at `NOW`."""
+clock shows `NOW`."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class LibraryContract:
         await library.put_page_records([a_record(digest="first"), a_record(digest="last")])
         assert (await library.page_records("robots"))["docs/intro.md"].digest == "last"
 
-    async def test_no_records_are_no_work(self, library: Library) -> None:
+    async def test_storing_no_records_does_nothing(self, library: Library) -> None:
         await library.put_page_records([])
         await library.drop_page_records("robots", [])
         assert await library.page_records("robots") == {}
@@ -340,7 +340,7 @@ class LibraryContract:
         assert [turn.query for turn in turns] == [f"question {number}" for number in range(50)]
         assert [turn.turn_id for turn in turns] == [turn.turn_id for turn in stored]
 
-    async def test_a_session_that_nobody_opened_is_an_error(self, library: Library) -> None:
+    async def test_a_session_that_was_never_opened_is_an_error(self, library: Library) -> None:
         for ask in (library.conversation, library.turns, library.delete_conversation):
             with pytest.raises(SessionNotFound, match=SESSION):
                 await ask(SESSION)
@@ -383,7 +383,7 @@ class LibraryContract:
         await library.add_turn(a_turn(1, owner="key-2"))
         assert (await library.turns(SESSION, owner="key-2"))[1] == 1
 
-    async def test_of_a_session_that_nobody_has_opened_there_are_no_recent_turns(self, library: Library) -> None:
+    async def test_a_session_that_was_never_opened_has_no_recent_turns(self, library: Library) -> None:
         assert await library.recent_turns(SESSION, owner="key-1") == []
 
     async def test_the_recent_turns_are_the_newest_oldest_first(self, library: Library) -> None:
@@ -483,7 +483,7 @@ class LibraryContract:
         await library.put_traces([again], keep_since=NOW, most=10)
         assert await library.trace("request-1") == again
 
-    async def test_a_trace_that_nobody_left_is_an_error(self, library: Library) -> None:
+    async def test_a_trace_that_was_never_left_is_an_error(self, library: Library) -> None:
         for request_id in (None, "request-1"):
             with pytest.raises(NotFound, match="no trace"):
                 await library.trace(request_id)

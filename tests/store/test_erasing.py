@@ -20,7 +20,7 @@ from quoth.store.library import SqlLibrary, open_library
 from quoth.store.sqlite import SqliteDatabase
 
 PROMISED = 60.0  # seconds
-MINE, THEIRS = "zyzzyvaquixotry", "syzygyxylograph"  # words that stand nowhere else
+MINE, THEIRS = "zyzzyvaquixotry", "syzygyxylograph"  # words that are nowhere else
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ async def test_where_nothing_was_erased_nothing_is_rewritten(
     assert tries == []
 
 
-async def test_who_erases_all_the_time_does_not_keep_the_disk_busy(
+async def test_a_caller_who_erases_all_the_time_does_not_keep_the_disk_busy(
     library: SqlLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "_CLEANING_DELAY", 0.0)

@@ -68,7 +68,7 @@ async def test_a_file_that_stays_locked_is_an_outage_that_can_be_tried_again(pat
     await impatient.close()
 
 
-async def test_a_full_disk_is_said_so_and_nothing_is_lost(library: SqlLibrary, path: Path) -> None:
+async def test_a_full_disk_is_named_and_nothing_is_lost(library: SqlLibrary, path: Path) -> None:
     await library.add_turn(a_turn(0))
     await library._database.write(lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1"))
     with pytest.raises(DiskFull, match="disk is full") as caught:
@@ -86,7 +86,7 @@ async def test_a_file_that_may_not_be_written_is_named_and_still_read(library: S
     assert (await library.turns(SESSION))[1] == 1
 
 
-async def test_a_file_that_is_no_database_is_named_with_a_way_out(path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_named_with_a_way_out(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"This is a letter, not a database. " * 50)
     with pytest.raises(LibraryUnavailable, match=r"quoth\.db is damaged") as caught:
