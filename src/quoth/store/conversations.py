@@ -23,8 +23,8 @@ from quoth.store.tables import conversations, recorded_questions, sessions
 
 
 def session_mark(session_id: str) -> str:
-    """Leads from a session to the questions that were recorded in it, and never back: session ids are random, so nobody
-    finds the session of a question, and who has its id can erase both."""
+    """Leads from a session to the questions that were recorded in it, and never back: session ids are random, so they
+    cannot be guessed from their marks."""
     return hmac.new(session_id.encode(), b"recorded question", hashlib.sha256).hexdigest()
 
 

@@ -174,7 +174,7 @@ recorded_questions = Table(
     Column("missing_terms", Json, nullable=False),
     Column("nearest", Json, nullable=False),
     Column("nearest_url", Text, nullable=False),
-    # A keyed hash of the session's id: whoever erases the session erases the question, but it does not lead back.
+    # A keyed hash of the session's id: erasing the session finds the question, but nothing leads back to the session.
     Column("session_mark", String(64), nullable=False, server_default=text("''")),  # empty: recorded before 0006
     Index("idx_recorded_questions_book", "book_id", "asked_at"),
     Index("idx_recorded_questions_asked", "asked_at"),
