@@ -60,6 +60,7 @@ from quoth.domain.indexing import (
     Vector,
 )
 from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.domain.reading import Reading, ReadingTask
 from quoth.domain.searching import (
     Candidate,
     CitedSource,
@@ -129,6 +130,8 @@ __all__ = [
     "ProficiencyLevel",
     "QueryTerm",
     "Question",
+    "Reading",
+    "ReadingTask",
     "RecordedQuestion",
     "Retrieved",
     "Scope",
