@@ -61,6 +61,7 @@ from quoth.domain.indexing import (
     Vector,
 )
 from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.domain.reading import Reading, ReadingTask
 from quoth.domain.searching import (
     Candidate,
     CitedSource,
@@ -130,6 +131,8 @@ __all__ = [
     "ProficiencyLevel",
     "QueryTerm",
     "Question",
+    "Reading",
+    "ReadingTask",
     "RecordedQuestion",
     "Reply",
     "Retrieved",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from quoth.ask.cited import sources_of
 from quoth.domain import (
     Answer,
     AnswerEvent,
@@ -77,7 +76,7 @@ def source_view(source: CitedSource) -> View:
 
 
 def sources_view(answer: Answer) -> list[View]:
-    return [source_view(source) for source in sources_of(answer)]
+    return [source_view(source) for source in answer.sources]
 
 
 def grounding_view(grounding: Grounding) -> View:
