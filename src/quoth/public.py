@@ -68,8 +68,9 @@ class Quoth:
         chosen = await self._parts.choose_book(book)
         checked = parse(SearchRequest, {"text": query, "limit": limit})
         within = parse(FilterFields, dict(filters or {})).to_filters(chosen.base_url)
+        threshold = self._parts.settings.similarity_threshold or 0.0
         found, verdict = await self._parts.conversations.search(
-            Search(checked.text, chosen.book_id, within, checked.limit)
+            Search(checked.text, chosen.book_id, within, checked.limit, similarity_threshold=threshold)
         )
         return SearchResult(found.query, found.passages, found.total_found, verdict)
 
