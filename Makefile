@@ -111,4 +111,4 @@ train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader,
 	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
 
 clean: ## remove what was built, installed and ingested here
-	rm -rf $(VENV) .venv-bench .venv-lint .venv-training .training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,7 +17,7 @@ from random import Random
 
 from .books import Section
 from .lexicon import QUESTION_WORDS, SMALL_WORDS
-from .lookalikes import Span, sentences
+from .texts import Span, sentences
 
 
 @dataclass(frozen=True, slots=True)

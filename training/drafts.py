@@ -17,7 +17,7 @@ from .windows import Span, Tokens, joined, windows
 UNKNOWN, NO, YES = -1, 0, 1
 SUPPORT = {"supported": 0, "neutral": 1, "contradicted": 2, "unsupported": 3}
 # Training sees windows of many sizes, so that the size can be chosen later.
-SMALLEST, LARGEST = 100, 200
+SMALLEST, LARGEST = 90, 190
 
 
 @dataclass(frozen=True, slots=True)

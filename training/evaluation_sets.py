@@ -18,7 +18,6 @@ from zlib import crc32
 import numpy as np
 
 from .left_out import Figures, sentence_hits, sign
-from .lookalikes import sentences
 from .measures import (
     Figure,
     auroc_figure,
@@ -30,6 +29,7 @@ from .measures import (
 )
 from .reading import Asked, PassageReader, Reading
 from .records import read_lines
+from .texts import sentences
 
 RANKED = ("squad2_dev_half", "scifact", "rust_book_quiz", "chunking_evaluation")
 # How much the reader counts beside the retrieval score, both in standard deviations within a question.

@@ -13,11 +13,12 @@ from random import Random
 from . import records
 from .book_groups import Shelf, heading_of, wrong_sections
 from .book_questions import Verbs, from_headings, mined
-from .lookalikes import TWINS, UNANSWERABLE, Answered, Elsewhere, names, sentence_of, sentences
+from .lookalikes import TWINS, UNANSWERABLE, Answered, Elsewhere
 from .measures import Figure, auroc_figure, mean_figure
 from .mixture import stands_alone
 from .reading import Asked, PassageReader, Reading
 from .records import Question
+from .texts import names, sentences
 
 Figures = dict[str, Figure]
 
@@ -164,4 +165,4 @@ def names_of(rows: Sequence[Question]) -> list[str]:
     return sorted({name for q in rows for name in names(q.passage)[:4]})
 
 
-__all__ = ["Figures", "measure", "names_of", "sentence_hits", "sentence_of", "sign"]
+__all__ = ["Figures", "measure", "names_of", "sentence_hits", "sign"]

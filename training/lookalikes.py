@@ -8,25 +8,17 @@ name) has a twin that stays answerable. Pure Python; all chance comes from the `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from random import Random
 
-from .lexicon import CAUSES, DAYS, KINDS, MONTHS, OPPOSITES, QUESTION_WORDS, SMALL_WORDS, TIMES
-
-Span = tuple[int, int]
-_NO_NAMES = SMALL_WORDS | QUESTION_WORDS | {word.lower() for word in (*MONTHS, *DAYS)}
+from .lexicon import CAUSES, KINDS, OPPOSITES, SMALL_WORDS, TIMES
+from .texts import Span, has_word, names, places, sentence_of, swap
 
 _WORD = re.compile(r"[A-Za-z][\w'’-]*")
-_NAME = re.compile(r"\b[A-Z][\w'’.-]*\w(?:(?: (?:of|the|de|van|von|and|for))? [A-Z][\w'’.-]*\w)*")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _CODE = re.compile(r"`[^`\n]{2,40}`")
-# A single line break is a wrapped line, unless a list, table or heading begins after it.
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'(`*\[-])|\s*\n\s*\n\s*|\s*\n(?=[ \t]*(?:[-*+|#>]|\d+[.)]|```|~~~))"
-)
 _AUXILIARY = re.compile(r"\b(is|are|was|were|did|does|do|can|could|has|have|had|would|will|should)\b")
 
 
@@ -56,66 +48,6 @@ class Elsewhere:
 
 
 Change = Callable[[Answered, Elsewhere, Random], Variant | None]
-
-
-# --- looking at texts ------------------------------------------------------------------------------------------------
-
-
-def sentences(text: str) -> list[Span]:
-    """Rough, by punctuation and line breaks."""
-    bounds = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    found = [(a, b) for a, b in pairwise(bounds) if text[a:b].strip()]
-    return found or [(0, len(text))]
-
-
-def sentence_of(text: str, span: Span) -> Span:
-    """From the first sentence that the span touches to the last."""
-    touched = [(a, b) for a, b in sentences(text) if a < span[1] and span[0] < b]
-    return (touched[0][0], touched[-1][1]) if touched else (0, len(text))
-
-
-def names(text: str) -> list[str]:
-    """Capitalised runs that do not merely begin a sentence, longest first."""
-    found: dict[str, None] = {}
-    for match in _NAME.finditer(text):
-        name = match.group().removesuffix("'s").removesuffix("’s")
-        first = match.start() == 0 or text[: match.start()].rstrip()[-1:] in {".", "!", "?", "\n", ""}
-        lowered = name.split()[0].lower()
-        if (first and " " not in name) or lowered in _NO_NAMES:
-            continue
-        found[name] = None
-    return sorted(found, key=lambda name: -len(name))
-
-
-def places(text: str, word: str) -> Iterator[int]:
-    """Where the word stands as a whole word. By hand: a pattern for each word would be compiled each time."""
-    lowered, wanted = text.lower(), word.lower()
-    if len(lowered) != len(text) or not wanted:
-        return
-    at = lowered.find(wanted)
-    while at >= 0:
-        end = at + len(wanted)
-        if not (at and _in_word(lowered[at - 1])) and not (end < len(lowered) and _in_word(lowered[end])):
-            yield at
-        at = lowered.find(wanted, end)
-
-
-def _in_word(sign: str) -> bool:
-    return sign.isalnum() or sign == "_"
-
-
-def has_word(text: str, word: str) -> bool:
-    return next(places(text, word), None) is not None
-
-
-def swap(text: str, old: str, new: str) -> str:
-    """Every occurrence; a capital stays one."""
-    parts, reached = [], 0
-    for at in places(text, old):
-        capital = text[at].isupper() and new[:1].islower()
-        parts += [text[reached:at], new[:1].upper() + new[1:] if capital else new]
-        reached = at + len(old)
-    return "".join(parts) + text[reached:]
 
 
 def _swapped_passage(of: Answered, old: str, new: str) -> Answered | None:
@@ -227,7 +159,7 @@ def other_word(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | 
         if not like:
             continue
         here = [w for w in like if has_word(of.passage, w)]
-        pool = here if here and chance.random() < 0.7 else like
+        pool = here if here and chance.random() < 0.9 else like
         kind = "word of the passage" if pool is here else "word from elsewhere"
         return Variant(kind, swap(of.question, old, chance.choice(pool)), of.passage, None)
     return None
@@ -371,9 +303,9 @@ def negated_in_both(of: Answered, elsewhere: Elsewhere, chance: Random) -> Varia
 
 # How often each is tried first. What people write most when they make look-alikes comes most often.
 UNANSWERABLE: tuple[tuple[Change, float], ...] = (
-    (other_name, 5.0),
-    (other_word, 5.0),
-    (opposite, 4.0),
+    (other_name, 6.0),
+    (other_word, 3.0),
+    (opposite, 5.0),
     (other_number, 3.0),
     (other_of_kind, 1.5),
     (other_code, 2.0),
@@ -384,15 +316,21 @@ UNANSWERABLE: tuple[tuple[Change, float], ...] = (
     (without_answer, 3.0),
     (other_name_there, 2.0),
 )
+# A change that fits nearly every question would else stand in for all those that do not fit.
+TRIED = 5
 TWINS: tuple[tuple[Change, float], ...] = ((other_name_in_both, 2.0), (besides_another, 0.7), (negated_in_both, 1.0))
 
 
 def make(
-    of: Answered, elsewhere: Elsewhere, chance: Random, of_which: Sequence[tuple[Change, float]]
+    of: Answered,
+    elsewhere: Elsewhere,
+    chance: Random,
+    of_which: Sequence[tuple[Change, float]],
+    tried: int = TRIED,
 ) -> Variant | None:
-    """One variant, by the first change in a weighted order of chance that fits the question."""
+    """One variant, by the first of a few changes, in a weighted order of chance, that fits the question."""
     order = sorted(of_which, key=lambda one: -(chance.random() ** (1 / one[1])))
-    for change, _ in order:
+    for change, _ in order[:tried]:
         made = change(of, elsewhere, chance)
         if made is not None and (made.question, made.passage) != (of.question, of.passage):
             return made

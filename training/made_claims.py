@@ -10,23 +10,15 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from .lookalikes import (
-    Answered,
-    Elsewhere,
-    names,
-    opposite,
-    other_name,
-    other_number,
-    other_of_kind,
-    other_word,
-    sentences,
-)
+from .lookalikes import Answered, Elsewhere, opposite, other_name, other_number, other_of_kind, other_word
+from .texts import names, sentences
 
 _CHANGES = (other_name, other_number, other_of_kind, opposite, other_word)
 _ASIDE = re.compile(r"\s*\([^()]{3,80}\)|, (?:which|who|where)[^,.]{5,80},")
 _OPENING = re.compile(r"^(?:However|Moreover|Furthermore|In addition|Additionally|Also|For example|Then|Thus), ", re.I)
+# "Who wrote it?": the answer is the subject, and the rest of the question says what of it.
 _SUBJECT_QUESTION = re.compile(
-    r"^(?:Who|What|Which [a-z]+) ((?!did |does |do |is the |are the |was the |were the )\w+ .+)\?$"
+    r"^(?:Who|What|Which [a-z]+) ((?:\w+(?:ed|es)|wrote|won|led|made|has|had|can|became) .+)\?$"
 )
 
 

@@ -17,10 +17,11 @@ from random import Random
 
 from . import records
 from .drafts import NO, UNKNOWN, YES, Draft, Group
-from .lookalikes import TWINS, UNANSWERABLE, Answered, Elsewhere, make, names, sentences
+from .lookalikes import TWINS, UNANSWERABLE, Answered, Elsewhere, make
 from .made_claims import MadeClaim, from_passage, from_question
 from .overlap import words
 from .records import Question
+from .texts import names, sentences
 
 # A question of a dialogue that means nothing by itself.
 _BOUND = re.compile(
@@ -123,7 +124,7 @@ def question_group(pool: Pool, question: Question, recipe: Recipe, hard: str | N
     right = Draft(question.set_name, of.question, of.passage, heading, of.span, YES, YES)
     group = [right]
     if chance.random() < recipe.twin:
-        twin = make(of, pool.elsewhere, chance, TWINS)
+        twin = make(of, pool.elsewhere, chance, TWINS, tried=1)
         if twin is not None:
             group[0] = replace(right, kind=twin.kind, question=twin.question, passage=twin.passage, span=twin.span)
     if chance.random() < recipe.look_alike:

@@ -26,7 +26,7 @@ from .losses import Weights, losses
 from .model import Reader
 
 ROOT = Path(__file__).parent.parent
-LOG_EVERY = 50  # steps
+LOG_EVERY = 20  # steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,9 @@ class Config:
     run: str = "long"
     examples: int = 250_000
     seed: int = 14
-    rate: float = 2e-4
+    rate: float = 1.5e-4
     warm_up: int = 4_000  # examples
+    steady: float = 0.4  # of the run is at the full rate; then it falls in a straight line
     floor: float = 0.02  # of the rate, at the end
     decay: float = 0.01  # of the weights
     frozen: int = 2
@@ -57,10 +58,12 @@ class Config:
 
 
 def rate_at(config: Config, done: int) -> float:
-    """Rises to the full rate, then falls in a straight line."""
+    """Rises to the full rate, stays there for a while, then falls in a straight line. While it is steady, the number of
+    examples in the run's config may still be changed: the order of those already seen stays the same."""
     if done < config.warm_up:
         return config.rate * max(done, 1) / config.warm_up
-    left = 1 - (done - config.warm_up) / max(1, config.examples - config.warm_up)
+    falling = config.examples * (1 - config.steady)
+    left = min(1.0, (config.examples - done) / falling)
     return config.rate * (config.floor + (1 - config.floor) * max(0.0, left))
 
 
@@ -126,7 +129,7 @@ class Training:
         self.step += 1
         self.done += len(batch)
         self._average()
-        return {name: float(value) for name, value in found.items()} | {"norm": float(norm), "rate": rate}
+        return {name: float(value.detach()) for name, value in found.items()} | {"norm": float(norm), "rate": rate}
 
     def _average(self) -> None:
         """The mean of the first steps, then a moving one: early weights must not linger."""
