@@ -43,14 +43,16 @@ def chosen_by(reader: PassageReader, data: Path, tokenize: Pieces, share: float)
     shelves = read_shelves(data / "books", Evaluated(iter(())), left_out=True)
     figures = left_out.measure(reader, data, shelves, elsewhere_of(data, tokenize), share)
     rows = evaluation_sets.squad_questions(data, reporting=False, most=int(3_000 * share))
-    return figures | evaluation_sets.squad(reader, rows, "SQuAD2, choosing half")
+    return figures | evaluation_sets.squad(rows, evaluation_sets.read_squad(reader, rows), "SQuAD2, choosing half")
 
 
 def reported(reader: PassageReader, data: Path, folder: Path, most: int) -> tuple[left_out.Figures, dict[str, Any]]:
     rows = evaluation_sets.squad_questions(data, reporting=True)
-    figures = evaluation_sets.squad(reader, rows, "SQuAD2, reporting half")
-    fit = evaluation_sets.squad_questions(data, reporting=False)
-    calibrated, scale = evaluation_sets.calibration(reader, fit, rows)
+    readings = evaluation_sets.read_squad(reader, rows)
+    figures = evaluation_sets.squad(rows, readings, "SQuAD2, reporting half")
+    fit = evaluation_sets.squad_questions(data, reporting=False, most=1_000)
+    scales = evaluation_sets.calibration((fit, evaluation_sets.read_squad(reader, fit)), (rows, readings))
+    calibrated, scale = scales
     figures |= calibrated | evaluation_sets.squad_today(folder, data)
     figures |= evaluation_sets.chosen_sentences(reader, folder, data, most)
     ranked, mixes = evaluation_sets.ranking(reader, folder, most)

@@ -64,13 +64,16 @@ def squad_questions(data: Path, *, reporting: bool, most: int | None = None) -> 
     return rows if most is None else Random(9).sample(rows, min(most, len(rows)))
 
 
-def squad(reader: PassageReader, rows: Sequence[SquadQuestion], name: str) -> Figures:
-    readings = reader.read([Asked(q.text, q.passage) for q in rows])
-    labels, articles = [q.answerable for q in rows], [q.passage for q in rows]
+def read_squad(reader: PassageReader, rows: Sequence[SquadQuestion]) -> list[Reading]:
+    return reader.read([Asked(q.text, q.passage) for q in rows])
+
+
+def squad(rows: Sequence[SquadQuestion], readings: Sequence[Reading], name: str) -> Figures:
+    labels, passages = [q.answerable for q in rows], [q.passage for q in rows]
     figures = {
-        f"{name}: look-alikes, AUROC": auroc_figure([sign(r) for r in readings], labels, articles),
-        f"{name}: look-alikes, head alone": auroc_figure([r.answerable for r in readings], labels, articles),
-        f"{name}: look-alikes, span alone": auroc_figure([r.margin for r in readings], labels, articles),
+        f"{name}: look-alikes, AUROC": auroc_figure([sign(r) for r in readings], labels, passages),
+        f"{name}: look-alikes, head alone": auroc_figure([r.answerable for r in readings], labels, passages),
+        f"{name}: look-alikes, span alone": auroc_figure([r.margin for r in readings], labels, passages),
     }
     own = [(q, r) for q, r in zip(rows, readings, strict=True) if q.answerable]
     passages = [q.passage for q, _ in own]
@@ -81,17 +84,16 @@ def squad(reader: PassageReader, rows: Sequence[SquadQuestion], name: str) -> Fi
     return figures
 
 
-def calibration(
-    reader: PassageReader, fit: Sequence[SquadQuestion], test: Sequence[SquadQuestion]
-) -> tuple[Figures, dict[str, float]]:
+Read = tuple[Sequence[SquadQuestion], Sequence[Reading]]
+
+
+def calibration(fit: Read, test: Read) -> tuple[Figures, dict[str, float]]:
     """Slope and shift of the sign on one half; the error of its chances on the other."""
-    scores = [
-        np.array([sign(r) for r in reader.read([Asked(q.text, q.passage) for q in rows])]) for rows in (fit, test)
-    ]
-    truth = [np.array([q.answerable for q in rows]) for rows in (fit, test)]
+    scores = [np.array([sign(r) for r in readings]) for _, readings in (fit, test)]
+    truth = [np.array([q.answerable for q in rows]) for rows, _ in (fit, test)]
     slope, shift = fitted_scale(scores[0], truth[0])
     chances = 1 / (1 + np.exp(-(slope * scores[1] + shift)))
-    error = bootstrapped(lambda rows: calibration_error(chances[rows], truth[1][rows]), [q.passage for q in test])
+    error = bootstrapped(lambda rows: calibration_error(chances[rows], truth[1][rows]), [q.passage for q in test[0]])
     return {"SQuAD2, reporting half: calibration error": error}, {"slope": round(slope, 4), "shift": round(shift, 4)}
 
 
@@ -275,6 +277,7 @@ __all__ = [
     "chosen_sentences",
     "grounding",
     "ranking",
+    "read_squad",
     "squad",
     "squad_questions",
     "squad_today",
