@@ -51,7 +51,7 @@ INPUT = """## What goes in
 | head | tensors | read from | meaning |
 |---|---|---|---|
 | span | `heads.span.*` (2 × 384) | every token | start and end logits; only tokens of the passage may be chosen, and the first token, which means "not here" |
-| – | `heads.pool.*` (384 × 384) | first token | `tanh(W x + b)`, which the next three read |
+| – | `heads.pool.*` (384 × 768) | two means | `tanh(W [q, p] + b)`, which the next three read; `q` is the mean of the question's tokens (those between `[CLS]` and the first `[SEP]`), `p` the mean of all tokens of type 1 (the passage and the last `[SEP]`) |
 | answerable | `heads.answerable.*` (1 × 384) | pooled | logit: this window answers the question |
 | relevance | `heads.relevance.*` (1 × 384) | pooled | logit for ordering passages of one question |
 | support | `heads.support.*` (3 × 384) | pooled | supported, neutral, contradicted; softmax |

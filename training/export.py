@@ -62,7 +62,7 @@ def described(weights: Path, report: dict[str, Any], run: dict[str, Any], versio
         },
         "heads": {
             "span": "heads.span: every token, (start, end); the first token is 'not here'",
-            "pool": "tanh(heads.pool of the first token), read by the next three",
+            "pool": "tanh(heads.pool of [mean of the question's tokens, mean of the tokens of type 1]), for the next",
             "answerable": "heads.answerable: one logit",
             "relevance": "heads.relevance: one logit",
             "support": ["heads.support", *SUPPORT_CLASSES],

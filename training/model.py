@@ -15,6 +15,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .windows import SEP
+
 HIDDEN, HEADS, INNER, LAYERS, VOCABULARY, POSITIONS = 384, 12, 1536, 6, 30522, 512
 EPSILON = 1e-12
 SUPPORT_CLASSES = ("supported", "neutral", "contradicted")
@@ -110,18 +112,33 @@ class Encoder(nn.Module):  # type: ignore[misc]
 
 
 class Heads(nn.Module):  # type: ignore[misc]
-    """`span` reads every token; the others read the first one through a dense layer that they share."""
+    """`span` reads every token. The others read, through a dense layer that they share, two means: that over the
+    question's tokens, where what was not found can show itself, and that over the passage's. The first token alone
+    would be slow to learn from: the embedder never used it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.span = nn.Linear(HIDDEN, 2)
-        self.pool = nn.Linear(HIDDEN, HIDDEN)
+        self.pool = nn.Linear(2 * HIDDEN, HIDDEN)
         self.answerable = nn.Linear(HIDDEN, 1)
         self.relevance = nn.Linear(HIDDEN, 1)
         self.support = nn.Linear(HIDDEN, len(SUPPORT_CLASSES))
         for part in (self.span, self.pool, self.answerable, self.relevance, self.support):
             nn.init.normal_(part.weight, std=0.02)
             nn.init.zeros_(part.bias)
+
+
+def asked_and_told(ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Which tokens are the question's (after [CLS], before the first [SEP]) and which have type 1."""
+    asked = (torch.cumsum(ids == SEP, dim=1) == 0).to(mask.dtype) * mask
+    asked[:, 0] = 0
+    return asked, types * mask
+
+
+def mean(state: Tensor, of: Tensor) -> Tensor:
+    weights = of.to(state.dtype)
+    weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1.0)
+    return torch.bmm(weights[:, None, :], state)[:, 0]
 
 
 class Reader(nn.Module):  # type: ignore[misc]
@@ -161,7 +178,8 @@ class Reader(nn.Module):  # type: ignore[misc]
         allowed = (types * mask).bool()
         allowed[:, 0] = True
         spans = spans.masked_fill(~allowed[:, :, None], -1e4)
-        pooled = torch.tanh(self.heads.pool(state[:, 0]))
+        asked, told = asked_and_told(ids, types, mask)
+        pooled = torch.tanh(self.heads.pool(torch.cat([mean(state, asked), mean(state, told)], dim=1)))
         return Logits(
             spans[..., 0],
             spans[..., 1],

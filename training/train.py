@@ -34,7 +34,8 @@ class Config:
     run: str = "long"
     examples: int = 250_000
     seed: int = 14
-    rate: float = 1.5e-4
+    rate: float = 1e-4
+    heads: float = 10.0  # times the rate: they begin from nothing
     warm_up: int = 4_000  # examples
     steady: float = 0.4  # of the run is at the full rate; then it falls in a straight line
     floor: float = 0.02  # of the rate, at the end
@@ -81,9 +82,15 @@ class Training:
 
             self.reader.load_state_dict(load_file(config.start), strict=False)
         trained = {name: p for name, p in self.reader.named_parameters() if p.requires_grad}
-        plain = [p for name, p in trained.items() if p.ndim > 1]
-        others = [p for name, p in trained.items() if p.ndim <= 1]
-        parts = [{"params": plain, "weight_decay": config.decay}, {"params": others, "weight_decay": 0.0}]
+        parts = [
+            {
+                "params": [p for n, p in trained.items() if (p.ndim > 1) is plain and n.startswith("heads.") is new],
+                "weight_decay": config.decay if plain else 0.0,
+                "times": config.heads if new else 1.0,
+            }
+            for plain in (True, False)
+            for new in (True, False)
+        ]
         self.optimizer = torch.optim.AdamW(parts, lr=config.rate, betas=(0.9, 0.98), eps=1e-8, fused=True)
         self.parameters = trained
         self.averaged = {name: p.detach().clone() for name, p in trained.items()}
@@ -119,7 +126,7 @@ class Training:
     def learn(self, batch: Batch) -> dict[str, float]:
         rate = rate_at(self.config, self.done)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         found = losses(self.reader(batch.ids, batch.types, batch.mask), batch, self.config.weights())
         total: Tensor = torch.stack(list(found.values())).sum()
         total.backward()
