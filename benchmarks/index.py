@@ -34,7 +34,7 @@ from embedding import GOLDEN, REPORTS, machine
 from plot import chart
 from quoth.ask.find import Retriever
 from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
-from quoth.index.embedded import EdgeIndex
+from quoth.index.embedded import EmbeddedIndex
 from quoth.models.minilm import MiniLMEmbedder
 from quoth.ports import Embedder, TokenCounter
 from quoth.testing.embedder import FakeEmbedder
@@ -153,7 +153,7 @@ def chunk(number: int) -> Chunk:
 
 async def build(folder: Path, texts: Texts, size: int) -> dict[str, float]:
     vectors, pairs = texts.vectors(size)
-    index = EdgeIndex(folder, FINGERPRINT)
+    index = EmbeddedIndex(folder, FINGERPRINT)
     before, put = anonymous(), 0.0
     async with index.writer(BOOK) as writer:
         for start in range(0, size, 512):
@@ -178,7 +178,7 @@ async def build(folder: Path, texts: Texts, size: int) -> dict[str, float]:
     }
 
 
-async def edit(index: EdgeIndex, texts: Texts, number: int) -> float:
+async def edit(index: EmbeddedIndex, texts: Texts, number: int) -> float:
     """All chunks of one page anew, one of them with another vector, as an ingest would do it."""
     vectors, pairs = texts.vectors(1_000)
     begun = time.perf_counter()
@@ -203,7 +203,7 @@ async def edit(index: EdgeIndex, texts: Texts, number: int) -> float:
     return time.perf_counter() - begun
 
 
-async def times(index: EdgeIndex, questions: Sequence[Question], filters: Filters) -> dict[str, float]:
+async def times(index: EmbeddedIndex, questions: Sequence[Question], filters: Filters) -> dict[str, float]:
     spent, worked = [], time.process_time()
     for question in questions:
         query = IndexQuery(BOOK, question.dense, question.sparse, filters, DEPTH)
@@ -218,7 +218,7 @@ async def times(index: EdgeIndex, questions: Sequence[Question], filters: Filter
     }
 
 
-async def at_once(index: EdgeIndex, asked: Sequence[Question], tasks: int, model: Embedder | None = None) -> float:
+async def at_once(index: EmbeddedIndex, asked: Sequence[Question], tasks: int, model: Embedder | None = None) -> float:
     """Searches in a second, by so many askers, each waiting for its answer."""
     waiting = iter(asked)
 
@@ -243,7 +243,7 @@ class Known(FakeEmbedder):
         return self._known[text]
 
 
-async def retrieval(index: EdgeIndex, questions: Sequence[Question]) -> dict[str, float]:
+async def retrieval(index: EmbeddedIndex, questions: Sequence[Question]) -> dict[str, float]:
     retriever = Retriever(index, Known(questions))
     spent = []
     for question in questions:
@@ -253,7 +253,7 @@ async def retrieval(index: EdgeIndex, questions: Sequence[Question]) -> dict[str
     return {"p50_ms": statistics.median(spent), "p99_ms": statistics.quantiles(spent, n=100)[98]}
 
 
-async def recall(index: EdgeIndex, questions: Sequence[Question], vectors: Floats) -> dict[str, float]:
+async def recall(index: EmbeddedIndex, questions: Sequence[Question], vectors: Floats) -> dict[str, float]:
     numbers = {chunk(number).id: number for number in range(len(vectors))}
     found = {10: 0.0, 50: 0.0}
     for question in questions:
@@ -269,7 +269,7 @@ async def measure(size: int, data: Path | None, cache: Path) -> dict[str, object
     texts, questions = await material(data, cache)
     with tempfile.TemporaryDirectory() as folder:
         built = await build(Path(folder), texts, size)
-        index = EdgeIndex(Path(folder), FINGERPRINT)
+        index = EmbeddedIndex(Path(folder), FINGERPRINT)
         begun, before = time.perf_counter(), anonymous()
         await times(index, questions[:2], Filters())
         opened = {"open_s": time.perf_counter() - begun, "open_anonymous_mb": anonymous() - before}

@@ -14,8 +14,7 @@ from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, all_id
 from quoth.domain import Filters, IndexedChunk, IndexHit, Vector
 from quoth.errors import UnknownBook
 from quoth.index import columns
-from quoth.index.draft import DraftOptions
-from quoth.index.embedded import EdgeIndex, EdgeOptions
+from quoth.index.embedded import EmbeddedIndex
 
 pytestmark = pytest.mark.slow
 
@@ -65,20 +64,20 @@ def points(version: int = 0, numbers: Sequence[int] = range(SIZE)) -> list[Index
 
 
 @pytest.fixture
-async def large(data_dir: Path) -> EdgeIndex:
-    return EdgeIndex(data_dir / "large", WIDE, EdgeOptions(drafts=LARGE))
+async def large(data_dir: Path) -> EmbeddedIndex:
+    return EmbeddedIndex(data_dir / "large", WIDE, EdgeOptions(drafts=LARGE))
 
 
 @pytest.fixture
-async def plain(data_dir: Path) -> EdgeIndex:
-    return EdgeIndex(data_dir / "plain", WIDE)
+async def plain(data_dir: Path) -> EmbeddedIndex:
+    return EmbeddedIndex(data_dir / "plain", WIDE)
 
 
 def has_columns(data_dir: Path) -> bool:
     return any((data_dir / "large").rglob("scan"))
 
 
-async def compare(one: EdgeIndex, other: EdgeIndex) -> float:
+async def compare(one: EmbeddedIndex, other: EmbeddedIndex) -> float:
     """The share of the best ten by vector that both find; everything else must be equal."""
     dice, shared, wanted = random.Random(9), 0, 0
     assert await all_ids(one) == await all_ids(other)
@@ -102,7 +101,9 @@ def scores(hits: Sequence[IndexHit]) -> list[float]:
     return [hit.score for hit in hits]
 
 
-async def test_a_large_book_finds_what_a_plain_one_finds(data_dir: Path, large: EdgeIndex, plain: EdgeIndex) -> None:
+async def test_a_large_book_finds_what_a_plain_one_finds(
+    data_dir: Path, large: EmbeddedIndex, plain: EmbeddedIndex
+) -> None:
     for index in (large, plain):
         await write(index, *points())
     assert has_columns(data_dir)
@@ -115,7 +116,7 @@ async def test_a_large_book_finds_what_a_plain_one_finds(data_dir: Path, large: 
 
 
 async def test_searches_asked_at_once_find_what_each_finds_alone(
-    large: EdgeIndex, monkeypatch: pytest.MonkeyPatch
+    large: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columns, "_WORTH_SPREADING", 0)
     monkeypatch.setattr(columns, "_SCORED", 100)  # so that signs are compared
@@ -136,7 +137,7 @@ async def test_searches_asked_at_once_find_what_each_finds_alone(
 
 @pytest.mark.parametrize("changed", [30, 200], ids=["beside the base", "a new base"])
 async def test_edits_of_a_large_book_are_found_and_what_they_replace_is_not(
-    data_dir: Path, large: EdgeIndex, plain: EdgeIndex, changed: int
+    data_dir: Path, large: EmbeddedIndex, plain: EmbeddedIndex, changed: int
 ) -> None:
     for index in (large, plain):
         await write(index, *points())
@@ -152,7 +153,7 @@ async def test_edits_of_a_large_book_are_found_and_what_they_replace_is_not(
         await index.close()
 
 
-async def test_a_book_that_has_become_small_again_has_no_columns(data_dir: Path, large: EdgeIndex) -> None:
+async def test_a_book_that_has_become_small_again_has_no_columns(data_dir: Path, large: EmbeddedIndex) -> None:
     await write(large, *points())
     async with large.writer(BOOK) as writer:
         await writer.drop([point.chunk.id for point in points(numbers=range(400, SIZE))])

@@ -16,7 +16,7 @@ from typing import Any
 from quoth.ask.calibration import Calibration, Logistic
 from quoth.chunks.payload import is_book_id
 from quoth.domain import Fingerprint
-from quoth.index.generations import unavailable, writing
+from quoth.index.generations import disk_errors, unavailable
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class CalibrationFiles:
             "levels": {"low": calibration.threshold, "medium": calibration.medium, "high": calibration.high},
         }
         new = path.with_suffix(".new")
-        with writing(path.parent):
+        with disk_errors(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
             new.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
             new.replace(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from quoth.errors import Conflict
-from quoth.index.generations import writing
+from quoth.index.generations import disk_errors
 
 
 class WriterLock:
@@ -26,7 +26,7 @@ class WriterLock:
         self._file: TextIO | None = None
 
     def acquire(self) -> None:
-        with writing(self._data_dir):
+        with disk_errors(self._data_dir):
             self._data_dir.mkdir(parents=True, exist_ok=True)
             file = (self._data_dir / "writer.lock").open("a+", encoding="utf-8")
         try:
@@ -35,7 +35,7 @@ class WriterLock:
             with file:
                 raise Conflict(self._held_by(file)) from None
         self._file = file
-        with writing(self._data_dir):
+        with disk_errors(self._data_dir):
             file.truncate(0)
             file.write(json.dumps(self._holder()))
             file.flush()
