@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.index.generations import damaged
+from quoth.index.generations import damaged, disk_errors
 
 
 class PayloadFile:
@@ -33,7 +33,8 @@ class PayloadFile:
     def line(self, row: int) -> bytes:
         start, end = self._starts[row : row + 2].tolist()
         # Not mapped: a read that has to wait for the disk lets the other threads go on.
-        found = os.pread(self._file, end - start, start)
+        with disk_errors(self._path):
+            found = os.pread(self._file, end - start, start)
         if zlib.crc32(found) != self._sums[row]:
             raise damaged((self._path, f"is not what was published, from byte {start} to {end}"))
         return found
