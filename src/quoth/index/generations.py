@@ -201,7 +201,7 @@ class Generations:
         new = self.root / f"{_POINTER}.new"
         with disk_errors(self.root):
             _sync(self.root)
-            new.write_text(json.dumps({**content, "sha256": _sum_of(content)}, indent=1) + "\n", "utf-8")
+            new.write_text(json.dumps({**content, "sha256": checksum(content)}, indent=1) + "\n", "utf-8")
             _sync(new)
             new.replace(self.root / _POINTER)
             _sync(self.root)
@@ -289,14 +289,15 @@ def _name(generation: int) -> str:
 
 
 def _pointer_of(found: dict[str, Any]) -> Pointer:
-    if found["format"] == FORMAT and found.pop("sha256") != _sum_of(found):
+    if found["format"] == FORMAT and found.pop("sha256") != checksum(found):
         raise ValueError("its checksum does not fit")
     files = {name: FileSum(**sum) for name, sum in found.get("files", {}).items()}
     fingerprint = Fingerprint(**found["fingerprint"])
     return Pointer(found["generation"], found["base"], fingerprint, found["chunks"], files, found["format"])
 
 
-def _sum_of(content: Mapping[str, Any]) -> str:
+def checksum(content: Mapping[str, Any]) -> str:
+    """Of a small file of JSON, to be written into it."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
