@@ -2,7 +2,7 @@
 
 In come payloads; out comes, for filters, one truth value for each row. A column holds for each row the number of its
 value in a sorted list of the values that occur, so a filter looks at each different value once and never at a payload.
-What a filter means is not decided here but in `chunks/payload.py`.
+What a filter means is decided by `Condition`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quoth.chunks.payload import ORDER_FIELDS, Condition, conditions, holds
-from quoth.domain import Filters
+from quoth.chunks.payload import ORDER_FIELDS
+from quoth.domain import Condition, Filters, conditions
 
 FIELDS = (
     "url",
@@ -98,6 +98,5 @@ def _met(values: Sequence[Value], wanted: Condition) -> Passing:
     elif wanted.equals is not None and not any(isinstance(value, tuple) for value in values[:1]):
         met[bisect_left(values, wanted.equals) + 1 : bisect_right(values, wanted.equals) + 1] = True
     else:
-        plain = (list(value) if isinstance(value, tuple) else value for value in values)
-        met[1:] = [holds(wanted, {wanted.field: value}) for value in plain]
+        met[1:] = [wanted.holds(value) for value in values]
     return met
