@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import subprocess
@@ -245,6 +246,22 @@ async def test_a_reader_keeps_the_base_open_when_only_changes_are_published(
     await publish(index, 2, 2)
     assert {chunk.title for chunk in books.book(BOOK).chunks(books.book(BOOK).ids_in_order()).values()} == {"2"}
     assert books.book(BOOK).base is base
+
+
+async def test_the_files_of_a_book_that_was_replaced_are_let_go(data_dir: Path) -> None:
+    index = EmbeddedIndex(data_dir, FINGERPRINT, most_changes=0)
+    held = []
+    for version in range(1, 5):
+        await publish(index, version, version)
+        assert await seen(index) == version
+        gc.collect()
+        mapped = Path("/proc/self/maps").read_text().count(str(data_dir))
+        opened = [link for link in Path("/proc/self/fd").iterdir() if str(data_dir) in os.path.realpath(link)]
+        held.append((mapped, len(opened)))
+    assert held == [held[0]] * 4
+    assert held[0][0] >= 10
+    assert held[0][1] >= 10  # a map holds its file open too
+    await index.close()
 
 
 async def test_a_reader_does_not_take_the_base_of_a_deleted_book_for_that_of_a_new_one(

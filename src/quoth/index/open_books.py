@@ -36,7 +36,9 @@ class Payloads(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Layer:
+    """The base without what is gone, or the changes."""
+
     columns: Columns
     payloads: Payloads
 
@@ -53,17 +55,17 @@ class Part:
 class Book:
     def __init__(self, base: Base, changes: Changes) -> None:
         self.base = base
-        self._parts = [Part(base.columns.without(changes.gone), base.payloads)]
+        self._layers = [Layer(base.columns.without(changes.gone), base.payloads)]
         if changes.points:
-            self._parts.append(Part(changes.columns, changes.payloads))
-        self._size = sum(len(part.columns) for part in self._parts)
+            self._layers.append(Layer(changes.columns, changes.payloads))
+        self._size = sum(len(layer.columns) for layer in self._layers)
         self._chunks: dict[str, Chunk] = {}
 
     def search(self, queries: Sequence[IndexQuery]) -> list[IndexHits]:
         from quoth.index.columns import Asked
 
         asked = [Asked(one.dense, self._weights(one.sparse), one.filters, one.limit) for one in queries]
-        found = zip(*(part.columns.best(asked) for part in self._parts), strict=True)
+        found = zip(*(layer.columns.best(asked) for layer in self._layers), strict=True)
         return [
             IndexHits(
                 dense=_best([near for near, _ in lists], one.limit),
@@ -78,19 +80,19 @@ class Book:
         return {id: weight * rarity[id] for id, weight in zip(terms.ids, terms.weights, strict=True) if id in rarity}
 
     def idf(self, terms: Collection[int]) -> dict[int, float]:
-        counted = [part.columns.holders(terms) for part in self._parts]
+        counted = [layer.columns.holders(terms) for layer in self._layers]
         holders = {term: sum(counts.get(term, 0) for counts in counted) for term in terms}
         return {term: math.log(1 + (self._size - n + 0.5) / (n + 0.5)) for term, n in holders.items() if n}
 
     def count(self, filters: Filters) -> int:
-        return sum(part.columns.count(filters) for part in self._parts)
+        return sum(layer.columns.count(filters) for layer in self._layers)
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
         wanted = set(ids)
         known = {id: chunk for id in wanted if (chunk := self._chunks.get(id)) is not None}
         read: dict[str, Chunk] = {}
-        for part in self._parts:
-            read.update(part.chunks(part.columns.find(wanted - known.keys())))
+        for layer in self._layers:
+            read.update(layer.chunks(layer.columns.find(wanted - known.keys())))
         # A new one when it is full: by then other passages may be asked for.
         kept = self._chunks if len(self._chunks) + len(read) <= _MOST_KEPT else {}
         kept.update(read)
@@ -99,23 +101,23 @@ class Book:
 
     def points(self, ids: Iterable[str]) -> dict[str, IndexedChunk]:
         wanted = list(ids)
-        return {id: point for part in self._parts for id, point in part.points(part.columns.find(wanted))}
+        return {id: point for layer in self._layers for id, point in layer.points(layer.columns.find(wanted))}
 
     def dense_vectors(self, ids: Iterable[str]) -> dict[str, array[float]]:
         wanted = list(ids)
         return {
-            id: array("f", part.columns.rows.vectors[row].tobytes())
-            for part in self._parts
-            for id, row in part.columns.find(wanted).items()
+            id: array("f", layer.columns.rows.vectors[row].tobytes())
+            for layer in self._layers
+            for id, row in layer.columns.find(wanted).items()
         }
 
     def page(self, parent_doc_id: str) -> list[Chunk]:
         filters = Filters(parent_doc_id=parent_doc_id)
-        found = [chunk for part in self._parts for _, chunk in part.chunks(part.columns.matching(filters))]
+        found = [chunk for layer in self._layers for _, chunk in layer.chunks(layer.columns.matching(filters))]
         return sorted(found, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
 
     def ids_in_order(self) -> list[str]:
-        return [id for *_, id in sorted(place for part in self._parts for place in part.columns.places())]
+        return [id for *_, id in sorted(place for layer in self._layers for place in layer.columns.places())]
 
 
 def _best(lists: Sequence[Ranked], limit: int) -> tuple[IndexHit, ...]:
