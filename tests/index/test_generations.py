@@ -110,6 +110,12 @@ def test_what_killed_writers_left_is_swept_and_the_live_one_kept(generations: Ge
     assert names(generations) == ["CURRENT", "gen-000002", "gen-000003"]
 
 
+def test_what_a_killed_first_build_left_is_swept(generations: Generations) -> None:
+    (generations.begin(1) / "file").write_text("half")
+    assert generations.sweep() == 0
+    assert names(generations) == []
+
+
 def test_a_damaged_pointer_loses_no_generation(generations: Generations) -> None:
     publish(generations, 1)
     publish(generations, 2)

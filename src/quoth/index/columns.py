@@ -84,10 +84,14 @@ class TermLists:
 
     def parts(self, terms: Collection[int]) -> Iterator[tuple[int, slice]]:
         """Where the lists of these terms are. Terms that no row holds are left out."""
+        if not len(self.terms):
+            return
         wanted = np.array([*terms], dtype=np.uint32)  # the type of the column: otherwise all of it would be converted
-        for term, place in zip(terms, np.searchsorted(self.terms, wanted).tolist(), strict=True):
-            if place < len(self.terms) and self.terms[place] == term:
-                yield term, slice(int(self.starts[place]), int(self.starts[place + 1]))
+        places = np.minimum(np.searchsorted(self.terms, wanted), len(self.terms) - 1)
+        held, starts, ends = self.terms[places] == wanted, self.starts[places], self.starts[places + 1]
+        for term, is_held, start, end in zip(terms, held.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            if is_held:
+                yield term, slice(start, end)
 
 
 @dataclass(frozen=True, slots=True)
