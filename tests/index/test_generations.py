@@ -252,7 +252,7 @@ def test_a_lock_that_is_held_but_not_yet_signed_is_still_a_conflict(tmp_path: Pa
             WriterLock(tmp_path, BOOK).acquire()
 
 
-def test_what_a_dead_holder_wrote_blocks_nobody(tmp_path: Path) -> None:
+def test_what_a_dead_holder_wrote_does_not_block_the_next_one(tmp_path: Path) -> None:
     (tmp_path / "writer.lock").write_text(json.dumps({"pid": 1, "since": "2026-01-01T00:00:00+00:00"}))
     with WriterLock(tmp_path, BOOK):
         assert json.loads((tmp_path / "writer.lock").read_text())["pid"] == os.getpid()
