@@ -251,6 +251,8 @@ def _model(settings: Settings) -> ChatModel | None:
             base_url or OPENAI,
             name or "gpt-4o-mini",
             secret,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
             first_token=settings.model_first_token_timeout,
             total=settings.model_timeout,
         )

@@ -161,8 +161,8 @@ class _ToldModel:
                         span.set_attributes(_usage(event))
                     yield event
 
-    async def check(self) -> str:
-        return await self._model.check()
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
+        return await self._model.check(tools)
 
     async def fault(self) -> ModelUnavailable | None:
         return await self._model.fault()
