@@ -33,7 +33,7 @@ from embedding import BOOK as SAMPLE
 from embedding import GOLDEN, REPORTS, machine
 from plot import chart
 from quoth.ask.find import Retriever
-from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
+from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, Labels, TermWeights, Vector
 from quoth.index.embedded import EdgeIndex
 from quoth.models.minilm import MiniLMEmbedder
 from quoth.ports import Embedder, TokenCounter
@@ -144,10 +144,9 @@ def chunk(number: int) -> Chunk:
         word_count=150,
         token_count=200,
         char_count=len(text),
-        module=f"module-{number % 4}",
-        chapter=number % 20,
-        lesson=number % 7,
-        hardware_tier=1 + number % 4,
+        labels=Labels(
+            module=f"module-{number % 4}", chapter=number % 20, lesson=number % 7, hardware_tier=1 + number % 4
+        ),
     )
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import RetrievalOptions, Retriever
@@ -25,14 +28,14 @@ from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
-    from quoth.sources import Documents, Web
+    from quoth.sources import BookSource, Documents, Web
     from quoth.sources.visitor import Tell
 
 
@@ -323,6 +326,31 @@ def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
     return Web(opened, options, tell)
 
 
+def book_id_for(path: str | Path) -> str:
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
+    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
+    if site is None:
+        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+    else:
+        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
+    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
+    return name[:64] or "book"
+
+
+def open_book(
+    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: Tell = lambda done, total: None
+) -> BookSource:
+    """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
+    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+
+    if not place.lower().startswith(("http://", "https://")):
+        # Absolute, because it is remembered: a server may ingest the book again from another working directory.
+        place = str(Path(place).absolute())
+    web = web_of(settings, tell=crawled)
+    return open_source(place, book_id=book_id, base_url=base_url, documents=documents(), web=web)
+
+
 async def _library(settings: Settings, clock: Clock) -> Library:
     def imported() -> Callable[..., Awaitable[Library]]:
         from quoth.store.library import open_library
@@ -336,30 +364,3 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         seconds=settings.database_timeout,
         pool_size=settings.database_pool_size,
     )
-
-
-def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
-    """The one in Redis."""
-    if find_spec("redis") is None:
-        raise BadConfiguration(
-            "A Redis is named (QUOTH_REDIS_URL), but its client is not installed.",
-            hint="Install it: pip install 'quoth[redis]'.",
-        )
-    from quoth.serve.limits import RedisLimiter
-
-    return RedisLimiter(settings.redis_url or "", limit, window)
-
-
-def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
-    """What recognises the readers of a site with its own login; None where there is none."""
-    url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
-    if not (url or issuer or audience):
-        return None
-    if not (url and issuer and audience):
-        raise BadConfiguration(
-            "The login of a site is half configured.",
-            hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
-        )
-    from quoth.serve.tokens import JwtTokens, TokenOptions
-
-    return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)

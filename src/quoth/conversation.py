@@ -17,6 +17,7 @@ from functools import partial
 from quoth.ask import follow_up
 from quoth.ask import judge as judging
 from quoth.ask.calibration import Calibration
+from quoth.ask.cited import sources_of
 from quoth.ask.find import Retriever
 from quoth.ask.follow_up import FollowUpOptions
 from quoth.ask.judge import ConfidenceOptions
@@ -39,7 +40,6 @@ from quoth.domain import (
     Sourced,
     Status,
     Suggestion,
-    Turn,
     Verdict,
 )
 from quoth.errors import IndexUnavailable
@@ -192,10 +192,10 @@ class Conversations:
         """Turns under way are stored as they are now."""
         await self._memory.close()
 
-    async def _find(self, question: Question, history: Sequence[Turn]) -> Evidence:
+    async def _find(self, question: Question, history: Sequence[PastTurn]) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        query = await self._query(question, [follow_up.exchange_of(turn) for turn in history])
+        query = await self._query(question, history)
         found = await self._pointed_at(question, query) or await self._retriever.find(
             query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
         )
@@ -253,6 +253,7 @@ class Conversations:
             question=question,
             searched_query=evidence.query,
             citations=reply.draft.citations,
+            sources=sources_of(reply.draft.citations, question.selected_text),
             verdict=verdict,
             grounding=reply.grounding,
             retrieval_count=len(evidence.passages) if in_book else 0,

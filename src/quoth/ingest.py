@@ -340,7 +340,7 @@ def record_of(prepared: PreparedPage, now: datetime) -> PageRecord:
         ingested_at=now,
         title=page.title,
         url=page.url,
-        module=page.module,
-        chapter=page.chapter,
-        lesson=page.lesson,
+        module=page.labels.module,
+        chapter=page.labels.chapter,
+        lesson=page.labels.lesson,
     )

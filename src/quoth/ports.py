@@ -29,6 +29,8 @@ from quoth.domain import (
     Message,
     ModelEvent,
     PageRecord,
+    Reading,
+    ReadingTask,
     RecordedQuestion,
     StoredChunk,
     Tool,
@@ -155,6 +157,24 @@ class ChunkIndex(Protocol):
 
     async def delete_book(self, book_id: str) -> None:
         """Nothing of the book is left; unknown books are `UnknownBook`."""
+
+    async def close(self) -> None: ...
+
+
+class Reader(Protocol):
+    """Reads passages with a question or a claim in mind: does this passage answer, and where?
+
+    `ModelFilesUnavailable` when its files are missing or damaged. What is read for one task does not depend on others.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def load(self) -> None:
+        """Read the files now instead of with the first task."""
+
+    async def read(self, tasks: Sequence[ReadingTask]) -> list[Reading]:
+        """One reading for each task, in their order. Long passages are read in overlapping windows."""
 
     async def close(self) -> None: ...
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.follow_up import FollowUpOptions, exchange_of, pinned_first, rewrite, terms_for
+from quoth.ask.cited import past_turn
+from quoth.ask.follow_up import FollowUpOptions, pinned_first, rewrite, terms_for
 from quoth.domain import CitedSource, Evidence, Passage, PastTurn, Turn
 from quoth.text.terms import query_terms, term_ids
 from samples import chunk
@@ -24,7 +25,7 @@ def rarity(**words: float) -> dict[int, float]:
 def test_a_question_that_stands_alone_is_searched_letter_for_letter() -> None:
     question = "  How do I install Isaac Sim with pip?  "
     assert rewrite(question, [DOMAIN]).text == question
-    assert rewrite(question, [DOMAIN]).stands_alone
+    assert rewrite(question, [DOMAIN]).rules == ()
 
 
 def test_a_follow_up_takes_over_what_was_asked_about_first_and_then_what_the_answer_named() -> None:
@@ -129,17 +130,14 @@ def turn(**fields: object) -> Turn:
 
 
 def test_a_stored_turn_becomes_an_exchange_with_what_was_searched_and_cited() -> None:
-    source = {"index": 1, "chunk_id": "c", "title": "T", "section": "S", "quote": "Because.", "start": 3}
-    found = exchange_of(turn(sources=(source,), metadata={"mode": "extractive", "searched_query": "Why? tf2"}))
-    assert found == PastTurn("Why?", "Because. [1]", "Why? tf2", (CitedSource(1, "c", "T", "S", "Because."),))
+    source = CitedSource(1, "c", "T", "S", "Because.", start=3)
+    found = past_turn(turn(sources=(source,), mode="extractive", searched_query="Why? tf2"))
+    assert found == PastTurn("Why?", "Because. [1]", "Why? tf2", (source,))
 
 
 def test_a_refusal_says_nothing_that_could_be_meant() -> None:
-    assert exchange_of(turn(metadata={"mode": "no_results"})).answer == ""
-
-
-def test_a_turn_of_an_older_version_without_metadata_is_read() -> None:
-    assert exchange_of(turn()) == PastTurn("Why?", "Because. [1]")
+    refusal = past_turn(turn(mode="no_results"))
+    assert (refusal.answer, refusal.content) == ("Because. [1]", "")
 
 
 # --- the source first ------------------------------------------------------------------------------------------------
@@ -177,7 +175,7 @@ def test_any_conversation_gives_the_same_short_enough_query_twice(question: str,
     query = rewrite(question, history, None, options)
     assert query == rewrite(question, history, None, options)
     assert len(query.text) <= options.longest
-    assert not query.stands_alone or query.text == question
+    assert query.rules or query.text == question
     assert len(query.carried) <= options.most_terms
 
 

@@ -110,7 +110,7 @@ async def the_turn(doors: Doors) -> Turn:
 
 
 def told(turn: Turn) -> tuple[str, object]:
-    return turn.response, turn.metadata["interrupted"]
+    return turn.response, turn.interrupted
 
 
 # --- the ways out of the generator ------------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ async def test_closing_the_generator_stops_the_model_and_stores_what_was_given(d
     turn = await the_turn(doors)
     assert told(turn) == (read, True)
     assert turn.query == ASKED
-    assert [source["index"] for source in turn.sources] == [1]
-    assert turn.metadata["mode"] == "full"
+    assert [source.index for source in turn.sources] == [1]
+    assert turn.mode == "full"
 
 
 async def test_a_reader_who_is_cancelled_while_the_model_thinks_leaves_what_was_given(
@@ -187,7 +187,7 @@ async def test_a_reader_who_leaves_while_a_whole_turn_is_stored_leaves_it_whole_
         with pytest.raises(asyncio.CancelledError):
             await reading
         turn = await the_turn(doors)
-        assert turn.metadata["interrupted"] is False
+        assert turn.interrupted is False
         assert "Transient local durability" in turn.response
 
 
@@ -208,7 +208,7 @@ async def test_what_is_under_way_when_everything_is_closed_is_stored_as_it_is(do
     await doors.quoth.conversations.close()
     turn = await the_turn(doors)
     assert told(turn) == (read, True)
-    assert [source["index"] for source in turn.sources] == [1]
+    assert [source.index for source in turn.sources] == [1]
     await events.aclose()
     assert (await doors.quoth.library.turns(SESSION))[1] == 1
 
@@ -229,7 +229,7 @@ async def test_wherever_a_reader_stops_reading_what_he_got_is_what_is_stored(tmp
             await events.aclose()
             turn = await the_turn(doors)
             assert turn.response == "".join(event.text for event in read if isinstance(event, Delta))
-            assert turn.metadata["interrupted"] is (turn.response != done.answer.text)
+            assert turn.interrupted is (turn.response != done.answer.text)
             await conversations.forget(SESSION)
 
 
@@ -427,7 +427,7 @@ async def test_who_hangs_up_gives_the_session_back(tmp_path: Path) -> None:
         await first.hang_up()
         await waiting.read_until("event: done")
         turns, _ = await doors.quoth.library.turns(SESSION)
-        assert [turn.metadata["interrupted"] for turn in turns] == [True, False]
+        assert [turn.interrupted for turn in turns] == [True, False]
         await waiting.hang_up()
 
 

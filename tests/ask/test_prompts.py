@@ -18,11 +18,11 @@ from syrupy.assertion import SnapshotAssertion
 from doors import SESSION, Doors, opened
 from quoth.ask import prompts
 from quoth.ask.model_turn import TOOLS
-from quoth.domain import Passage, Turn
+from quoth.domain import Passage, PastTurn
 from quoth.models.openai import ModelOptions, OpenAIChat
 from quoth.sources import open_source
 from quoth.testing.model_server import ModelServer, asked, calls, says
-from samples import TickingClock, chunk, question
+from samples import chunk, question
 
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 VERSIONS = Path(__file__).with_name("prompt_versions.json")
@@ -131,7 +131,7 @@ async def test_after_the_last_round_no_tools_are_offered(desk: Desk) -> None:
 def told() -> str:
     """All that a prompt can say, on fixed material."""
     passages = [Passage(chunk(text), 1.0, 0.5) for text in ("Bread is baked.", "Beer is brewed.")]
-    turn = Turn(session_id=SESSION, timestamp=TickingClock().now(), query="Before?", response="This [1].")
+    turn = PastTurn("Before?", "This [1].")
     openings = [
         prompts.opening(question("Asked?"), passages, [turn], refusal="REFUSAL"),
         prompts.opening(question("Asked?", selected_text="Selected."), passages[:1], [turn], refusal="REFUSAL"),
@@ -169,11 +169,7 @@ def test_a_passage_cannot_close_its_own_delimiter() -> None:
 
 
 def test_only_the_last_five_exchanges_are_remembered_and_none_at_any_length() -> None:
-    clock = TickingClock()
-    turns = [
-        Turn(session_id=SESSION, timestamp=clock.now(), query=f"Q{number}", response="word " * 5_000)
-        for number in range(8)
-    ]
+    turns = [PastTurn(f"Q{number}", "word " * 5_000) for number in range(8)]
     messages = prompts.remembered(turns)
     assert [message.content for message in messages[::2]] == ["Q3", "Q4", "Q5", "Q6", "Q7"]
     assert all(len(message.content) <= prompts.LONGEST_REMEMBERED for message in messages)

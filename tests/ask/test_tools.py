@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from quoth.ask.find import Retriever
 from quoth.ask.model_turn import TOOLS
 from quoth.ask.tools import SearchBook
-from quoth.chunks.payload import passes
-from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel
+from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel, passes
 from quoth.errors import QuothError
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from quoth.chunks.payload import payload_hash
-from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
+from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, Labels, TermWeights, Vector
 from quoth.errors import Conflict, IndexMismatch, InternalError, UnknownBook, WrongUsage
 from quoth.ports import ChunkIndex
 
@@ -59,7 +59,8 @@ def a_chunk(name: str, *, book_id: str = BOOK, **fields: Any) -> Chunk:
         "token_count": len(text.split()),
         "char_count": len(text),
     }
-    return Chunk(**{**given, **fields})
+    labels = Labels(**{name: fields.pop(name) for name in Labels.__slots__ if name in fields})
+    return Chunk(**{**given, "labels": labels, **fields})
 
 
 def indexed(

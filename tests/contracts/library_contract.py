@@ -8,10 +8,22 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
+from uuid import uuid4
 
 import pytest
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace, Turn
+from quoth.domain import (
+    Book,
+    CitedSource,
+    Doubt,
+    IngestJob,
+    Notice,
+    PageRecord,
+    RecordedQuestion,
+    Suggestion,
+    Trace,
+    Turn,
+)
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 from quoth.ports import Library
 
@@ -236,16 +248,48 @@ class LibraryContract:
     async def test_a_turn_is_numbered_and_comes_back_whole(self, library: Library) -> None:
         turn = a_turn(
             query="¿Qué es ROS 2?\n🤖",
-            sources=(MappingProxyType({"index": 1, "quote": "“ROS”", "score": 0.5, "anchor": None}),),
-            metadata=MappingProxyType({"mode": "extractive", "nested": {"list": [1, 2]}}),
+            book_id="robots",
+            request_id=str(uuid4()),
+            searched_query="ROS 2",
+            mode="extractive",
+            sources=(
+                CitedSource(
+                    index=1,
+                    chunk_id="c",
+                    title="ROS",
+                    section="What it is",
+                    quote="“ROS”",
+                    start=3,
+                    end=8,
+                    snippet="“ROS” …",
+                    url="https://a.b/ros#what",
+                    breadcrumb=("Robots", "ROS"),
+                    position=2,
+                    similarity=0.5,
+                    source_file="ros.md",
+                    line=4,
+                ),
+                CitedSource(index=2, quote="half", start=1, end=5, snippet="half", selection_length=9),
+            ),
+            confidence=0.75,
+            level="medium",
+            disclaimer="Careful.",
+            fallback_message="Later.",
+            interrupted=True,
+            doubts=(Doubt("It flies.", "no source says so"),),
+            suggestions=(Suggestion("Nodes", "https://a.b/nodes", ("Robots", "Nodes")),),
+            missing_terms=("flying",),
+            retrieval_count=7,
+            query_time_ms=12.5,
+            stage_ms={"retrieve": 4.25},
+            model="scripted",
+            tokens_used=31,
         )
         stored = await library.add_turn(turn)
         assert stored.turn_id > 0
         turns, total = await library.turns(SESSION)
         assert total == 1
-        assert turns == [
-            replace(turn, turn_id=stored.turn_id, sources=(dict(turn.sources[0]),), metadata=dict(turn.metadata))
-        ]
+        assert turns == [replace(turn, turn_id=stored.turn_id)]
 
     async def test_the_first_turn_opens_the_conversation_and_later_ones_keep_it_active(self, library: Library) -> None:
         await library.add_turn(a_turn(0))

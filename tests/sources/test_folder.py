@@ -245,13 +245,12 @@ def test_files_that_claim_one_lesson_lose_its_number_all_of_them(tmp_path: Path)
     head = "---\nmodule: ros2\nchapter: 1\nlesson: 1\n---\n"
     root = write(tmp_path, {"a.md": f"{head}# A\n", "c.md": "# C\n"})
     alone = digests(open_source(root, book_id="b"))
-    assert read_all(open_source(root, book_id="b"))["a.md"].lesson == 1
+    assert read_all(open_source(root, book_id="b"))["a.md"].labels.lesson == 1
     write(root, {"b.md": f"{head}# B\n"})
     source = open_source(root, book_id="b")
     pages = read_all(source)
-    assert [(pages[name].module, pages[name].chapter, pages[name].lesson) for name in ("a.md", "b.md")] == [
-        ("ros2", 1, None)
-    ] * 2
+    labels = [pages[name].labels for name in ("a.md", "b.md")]
+    assert [(one.module, one.chapter, one.lesson) for one in labels] == [("ros2", 1, None)] * 2
     assert [notice.code for notice in pages["a.md"].notices if "several" in notice.message] == ["LESSON_NOT_UNIQUE"]
     assert digests(source)["a.md"] != alone["a.md"]
     assert digests(source)["c.md"] == alone["c.md"]
@@ -372,5 +371,5 @@ def test_links_that_leave_the_folder_or_lead_back_are_not_followed(tmp_path: Pat
 def test_damaged_front_matter_does_not_lose_the_page(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\ntitle: [\n---\n# Heading\n"}), book_id="b")
     page = read_all(source)["a.md"]
-    assert (page.title, page.hardware_tier) == ("Heading", 1)
+    assert (page.title, page.labels.hardware_tier) == ("Heading", 1)
     assert [notice.code for notice in page.notices] == ["FRONT_MATTER_UNREADABLE"]

@@ -93,7 +93,7 @@ def test_titles_and_trails_come_from_the_navigation_then_the_page_then_the_file(
         "docs/keep.tmp.md": ("K", ()),
         "docs/more/some_page.md": ("Some page", ("More",)),
     }
-    assert {page.language for page in pages.values()} == {"fr"}
+    assert {page.labels.language for page in pages.values()} == {"fr"}
 
 
 def test_what_is_excluded_is_skipped_and_counted_and_what_is_missing_is_told(tmp_path: Path) -> None:

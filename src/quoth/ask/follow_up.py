@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
-from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery, Turn
+from quoth.domain import Chunk, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
 
@@ -79,25 +79,6 @@ def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
 
 
-def exchange_of(turn: Turn) -> PastTurn:
-    """A stored turn as history. A refusal said nothing about the book."""
-    return PastTurn(
-        question=turn.query,
-        answer="" if turn.metadata.get("mode") == "no_results" else turn.response,
-        searched=turn.metadata.get("searched_query") or "",
-        sources=tuple(
-            CitedSource(
-                index=source.get("index", 0),
-                chunk_id=source.get("chunk_id", ""),
-                title=source.get("title", ""),
-                section=source.get("section", ""),
-                quote=source.get("quote", ""),
-            )
-            for source in turn.sources
-        ),
-    )
-
-
 def pinned_first(found: Evidence, chunk: Chunk, limit: int) -> Evidence | None:
     """The passages with this chunk before all others and its neighbours next; None when it was not found."""
     order = {chunk.id: 0, chunk.next_chunk_id: 1, chunk.prev_chunk_id: 2}
@@ -141,7 +122,7 @@ def carried_terms(
         for source in turn.sources:
             add(f"{source.title}\n{source.section}", share * CITED / len(turn.sources), asked=False)
     if history:
-        add(_readable(history[-1].answer), ANSWERED, asked=False)
+        add(_readable(history[-1].content), ANSWERED, asked=False)
     own = term_ids(question) | LIGHT
     return _chosen(
         [found for term, found in candidates.items() if term not in own and not found.text.isdigit()], options

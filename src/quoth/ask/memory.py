@@ -19,11 +19,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from quoth.ask import threads
+from quoth.ask.cited import past_turn, turn_of
 from quoth.ask.gaps import recorded
-from quoth.domain import Answer, Evidence, ModelText, Question, Turn
+from quoth.domain import Answer, Evidence, ModelText, PastTurn, Question, Turn
 from quoth.errors import LibraryUnavailable, Outage, QuothError, SessionNotFound
 from quoth.ports import ChatModel, Library
-from quoth.serve.views import remembered_view, sources_view
 
 # --- the order of a session ------------------------------------------------------------------------------------------
 
@@ -70,8 +70,8 @@ PATIENCE = 10.0  # seconds for turns to be stored at the end; the store itself g
 logger = logging.getLogger(__name__)
 
 
-class Remembered:
-    """One turn on its way into the store, as a context: left by a reader who is gone, what he was given is stored."""
+class TurnInProgress:
+    """One turn on its way into the store, as a context. When its reader leaves, what they were given is stored."""
 
     def __init__(self, memory: Memory, question: Question) -> None:
         self._memory = memory
@@ -121,12 +121,12 @@ class Memory:
         self._model = model
         self._tasks: set[asyncio.Task[None]] = set()
         self._topics: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self.under_way: set[Remembered] = set()
+        self.under_way: set[TurnInProgress] = set()
 
-    def turn(self, question: Question) -> Remembered:
-        return Remembered(self, question)
+    def turn(self, question: Question) -> TurnInProgress:
+        return TurnInProgress(self, question)
 
-    async def recall(self, question: Question, *, exchanges: int) -> list[Turn]:
+    async def recall(self, question: Question, *, exchanges: int) -> list[PastTurn]:
         """The last exchanges of this session about this book; none beside a selection, which is alone. Another key's
         session is not found, also beside a selection."""
         turns = await self._library.recent_turns(question.session_id, owner=question.owner, limit=exchanges)
@@ -134,20 +134,10 @@ class Memory:
             return []
         if question.history is not None:  # the client keeps it itself
             return list(question.history[-exchanges:])
-        return [turn for turn in turns if turn.metadata.get("book_id") == question.book_id]
+        return [past_turn(turn) for turn in turns if turn.book_id == question.book_id]
 
     async def add(self, answer: Answer) -> None:
-        await self._library.add_turn(
-            Turn(
-                session_id=answer.question.session_id,
-                timestamp=answer.created_at,
-                query=answer.question.query,
-                response=answer.text or "",
-                sources=tuple(sources_view(answer)),
-                metadata=remembered_view(answer),
-                owner=answer.question.owner,
-            )
-        )
+        await self._library.add_turn(turn_of(answer))
 
     async def record(self, answer: Answer, evidence: Evidence) -> None:
         """For the author, if he wants it. The reader has the answer by now and it is stored: a note that cannot be

@@ -19,7 +19,6 @@ from quoth.ask.check import GroundingPolicy, Writing
 from quoth.ask.find import Retriever
 from quoth.ask.spans import SILENT, Spans
 from quoth.ask.tools import SearchBook
-from quoth.chunks.payload import passes
 from quoth.domain import (
     Chunk,
     Draft,
@@ -30,10 +29,11 @@ from quoth.domain import (
     ModelTurn,
     ModelWork,
     Passage,
+    PastTurn,
     Question,
     Tool,
     ToolCall,
-    Turn,
+    passes,
 )
 from quoth.errors import ModelUnavailable, WrongUsage
 from quoth.ports import ChatModel, ChunkIndex, Library
@@ -85,7 +85,7 @@ class Answering:
         writing = Writing(evidence.passages, question.query, self._options.grounding)
         return Work(question, list(evidence.passages), writing)
 
-    async def write(self, work: Work, history: Sequence[Turn], *, refusal: str) -> AsyncGenerator[str | Written]:
+    async def write(self, work: Work, history: Sequence[PastTurn], *, refusal: str) -> AsyncGenerator[str | Written]:
         """Words, then one `Written`. `ModelUnavailable` when not a single word could be had."""
         question = work.question
         messages = prompts.opening(question, work.shown, history, refusal=refusal)

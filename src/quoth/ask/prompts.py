@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from quoth.domain import Message, Passage, Question, Tool, Turn
+from quoth.domain import Message, Passage, PastTurn, Question, Tool
 
 PROMPT_VERSION = "2"
 EXCHANGES = 5  # earlier ones that inform an answer
@@ -57,7 +57,9 @@ READ_SECTION = Tool(
 )
 
 
-def opening(question: Question, passages: Sequence[Passage], history: Sequence[Turn], *, refusal: str) -> list[Message]:
+def opening(
+    question: Question, passages: Sequence[Passage], history: Sequence[PastTurn], *, refusal: str
+) -> list[Message]:
     """The messages of the first call. A selection is alone with its question: nothing of the book may leak into it."""
     if question.selected_text is not None:
         rules, before, label = _SELECTION_RULES, [], "Selected text"
@@ -68,12 +70,12 @@ def opening(question: Question, passages: Sequence[Passage], history: Sequence[T
     return [Message("system", rules.format(refusal=refusal)), *before, Message("user", asked)]
 
 
-def remembered(history: Sequence[Turn]) -> list[Message]:
+def remembered(history: Sequence[PastTurn]) -> list[Message]:
     """The last exchanges. Their markers would be mistaken for numbers of today's passages."""
     messages = []
     for turn in history[-EXCHANGES:]:
-        messages.append(Message("user", turn.query))
-        messages.append(Message("assistant", _MARKERS.sub("", turn.response)[:LONGEST_REMEMBERED] or "…"))
+        messages.append(Message("user", turn.question))
+        messages.append(Message("assistant", _MARKERS.sub("", turn.answer)[:LONGEST_REMEMBERED] or "…"))
     return messages
 
 

@@ -37,8 +37,8 @@ def composed(
 def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
     far = float("inf")
     return (
-        far if chunk.chapter is None else chunk.chapter,
-        far if chunk.lesson is None else chunk.lesson,
+        far if chunk.labels.chapter is None else chunk.labels.chapter,
+        far if chunk.labels.lesson is None else chunk.labels.lesson,
         chunk.source_file,
         chunk.start,
     )

@@ -116,7 +116,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     words = query_terms(question)
     content = [word for word in words if word.id not in LIGHT]
     named = any(_is_name(word.text) for word in content)
-    said = term_ids("\n".join(f"{turn.question}\n{turn.answer}\n{turn.searched}" for turn in history))
+    said = term_ids("\n".join(f"{turn.question}\n{turn.content}\n{turn.searched}" for turn in history))
     found = {
         "pronoun": _has_pronoun(question),
         "demonstrative": bool(_DEMONSTRATIVE.search(question)),

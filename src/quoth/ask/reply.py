@@ -25,8 +25,8 @@ from quoth.domain import (
     Evidence,
     Grounding,
     ModelWork,
+    PastTurn,
     Question,
-    Turn,
     Verdict,
 )
 from quoth.errors import ModelUnavailable
@@ -84,7 +84,7 @@ class Replying:
         self._may_use_model = may_use_model
 
     async def reply(
-        self, question: Question, evidence: Evidence, history: Sequence[Turn], so_far: SoFar, *, whole: bool
+        self, question: Question, evidence: Evidence, history: Sequence[PastTurn], so_far: SoFar, *, whole: bool
     ) -> AsyncGenerator[str | Reply]:
         """Pieces, joined they are the answer; then the reply. With `whole` nobody reads half of it, so a model that
         breaks off is a model that failed."""

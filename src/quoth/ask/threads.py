@@ -2,7 +2,7 @@
 
 In: a conversation and its turns. Out: its state and its topic, in words. Nothing is moved when a thread is archived:
 that it is follows from when it was last used (docs/decisions/0018). The words that a model is asked for a topic with
-are here too; who asks it, and when, is decided in `remembering`.
+are here too; who asks it, and when, is decided in `memory`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def topic_of(conversation: Conversation, turns: Sequence[Turn]) -> str | None:
 
 
 def topic_from_headings(turns: Sequence[Turn]) -> str | None:
-    cited = [_heading(source) for turn in turns for source in turn.sources]
+    cited = [source.section for turn in turns for source in turn.sources]
     headings = [heading for heading, _ in Counter(filter(None, cited)).most_common(HEADINGS)]
     return one_line(" · ".join(headings)) or None
 
@@ -64,8 +64,3 @@ def topic_request(turns: Sequence[Turn]) -> list[Message]:
 def one_line(text: str) -> str:
     folded = " ".join(text.split()).strip("\"'“”")
     return folded if len(folded) <= LONGEST_TOPIC else folded[: LONGEST_TOPIC - 1].rstrip() + "…"
-
-
-def _heading(source: object) -> str:
-    found = source.get("section") if isinstance(source, dict) else None
-    return found if isinstance(found, str) else ""

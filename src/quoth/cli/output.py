@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from quoth.ask.cited import snippet
 from quoth.domain import Answer, Grounding, IngestJob, Notice, Passage
-from quoth.serve.views import citation_view, plan_view, snippet
+from quoth.serve.views import plan_view
 
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
@@ -51,13 +52,9 @@ def print_basis(answer: Answer) -> None:
         typer.echo(styled(f"\n({answer.disclaimer})", dim=True))
     if answer.citations:
         typer.echo("\n---\n**Sources:**")
-        for citation in answer.citations:
-            source = citation_view(citation)
-            typer.echo(
-                f"[{citation.index}] {styled(source['source_url'], fg='cyan')} (score: {citation.similarity:.2f})"
-            )
-            place = f"{source['source_file']}:{source['line']}"
-            typer.echo(styled(f"    {place} · {' › '.join(source['breadcrumb'])}", dim=True))
+        for source in answer.sources:
+            typer.echo(f"[{source.index}] {styled(source.url, fg='cyan')} (score: {source.similarity:.2f})")
+            typer.echo(styled(f"    {source.source_file}:{source.line} · {' › '.join(source.breadcrumb)}", dim=True))
     if answer.missing_terms:
         typer.echo(styled(f"\nNowhere in the book: {', '.join(answer.missing_terms)}", dim=True))
     if answer.suggestions:

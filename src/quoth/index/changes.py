@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from quoth.chunks.payload import conditions, holds, to_chunk, to_indexed
-from quoth.domain import Chunk, Filters, IndexedChunk, TermWeights, Vector
+from quoth.chunks.payload import to_chunk, to_indexed
+from quoth.domain import Chunk, Filters, IndexedChunk, TermWeights, Vector, conditions
 from quoth.errors import IndexUnavailable
 
 if TYPE_CHECKING:
@@ -102,7 +102,11 @@ class Changes:
 
     def passing(self, filters: Filters) -> list[str]:
         wanted = list(conditions(filters))
-        return [id for id, point in self.points.items() if all(holds(condition, point.payload) for condition in wanted)]
+        return [
+            id
+            for id, point in self.points.items()
+            if all(condition.holds(point.payload[condition.field]) for condition in wanted)
+        ]
 
     def chunk(self, id: str) -> Chunk:
         return to_chunk(id, self.points[id].payload)

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quoth.batching import usable_cores
-from quoth.chunks.payload import Condition, conditions
-from quoth.domain import Filters, TermWeights, Vector
+from quoth.domain import Condition, Filters, TermWeights, Vector, conditions
 from quoth.errors import IndexUnavailable
 from quoth.index.inventory import REBUILD_HINT
 

@@ -23,18 +23,8 @@ from typing import cast
 
 import qdrant_edge as engine
 
-from quoth.chunks.payload import (
-    ORDER_FIELDS,
-    Condition,
-    Payload,
-    conditions,
-    is_chunk_id,
-    to_chunk,
-    to_indexed,
-    to_payload,
-    to_stored,
-)
-from quoth.domain import Chunk, Filters, IndexedChunk, StoredChunk, TermWeights, Vector
+from quoth.chunks.payload import ORDER_FIELDS, Payload, is_chunk_id, to_chunk, to_indexed, to_payload, to_stored
+from quoth.domain import Chunk, Condition, Filters, IndexedChunk, StoredChunk, TermWeights, Vector, conditions
 from quoth.errors import DiskFull, IndexUnavailable
 from quoth.index import columns
 from quoth.index.columns import Asked, Ranked

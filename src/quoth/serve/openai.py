@@ -38,7 +38,6 @@ async def read_question(request: Request) -> tuple[CompletionRequest, Question]:
         book=await book_of(quoth, asked.model),
         request_id=request_id_of(request),
         top_k=quoth.settings.top_k,
-        now=quoth.clock.now(),
         refusal=quoth.settings.refusal_sentence,
     )
     return asked, replace(question, owner=owner_of(request))

@@ -1,21 +1,21 @@
 """The conversations of the relational store: sessions, their turns, whose they are.
 
-The part of the `Library` port that `sql.py` takes over from here. Whose a session is stands in every statement, so that
-no caller can forget to ask: another key's session is not found, whatever is done with it.
+A part of the `Library` port. The owner of a session is in every statement, so no caller can forget to ask: another
+key's session is not found, whatever is done with it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, String, and_, bindparam, case, func, select, update
+from sqlalchemy import Connection, Integer, String, and_, bindparam, case, func, select, update
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.sql.dml import ReturningInsert
 
 from quoth.domain import Conversation, Turn
 from quoth.errors import SessionNotFound
+from quoth.store import turns
 from quoth.store.database import Database, delete_from, storable, upsert
 from quoth.store.tables import conversations, sessions
 
@@ -35,7 +35,7 @@ class SqlConversations:
         def work(connection: Connection) -> int:
             if connection.execute(_touch_session(connection.dialect.name), session).first() is None:
                 raise _no_session(turn.session_id)
-            turn_id: int = connection.execute(_ADD_TURN, _turn_row(turn)).scalar_one()
+            turn_id: int = connection.execute(_ADD_TURN, turns.to_row(turn)).scalar_one()
             return turn_id
 
         return replace(turn, turn_id=await self._database.write(work, order=turn.session_id))
@@ -45,7 +45,7 @@ class SqlConversations:
         rows = await self._database.read(lambda connection: connection.execute(_RECENT, asked).all())
         if rows and rows[0].session_owner != owner:
             raise _no_session(session_id)
-        return [_turn(row, owner) for row in reversed(rows[:limit]) if row.id is not None]
+        return [turns.from_row(row, owner) for row in reversed(rows[:limit]) if row.id is not None]
 
     async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         counted = _COUNTED.where(conversations.c.session_id == session_id).scalar_subquery().label("turns")
@@ -71,7 +71,7 @@ class SqlConversations:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         if not rows:  # nothing that far back, or no such session
             return [], (await self.conversation(session_id, owner=owner)).turns
-        return [_turn(row, owner) for row in reversed(rows[:limit])], rows[0].total
+        return [turns.from_row(row, owner) for row in reversed(rows[:limit])], rows[0].total
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
@@ -123,33 +123,6 @@ def _touch_session(dialect: str) -> ReturningInsert[tuple[str]]:
         set_={"last_active": later},
         where=sessions.c.owner == statement.excluded.owner,
     ).returning(sessions.c.session_id)
-
-
-# --- rows ---
-
-
-def _turn_row(turn: Turn) -> dict[str, Any]:
-    return {
-        "session_id": turn.session_id,
-        "timestamp": turn.timestamp,
-        "query": storable(turn.query),
-        "response": storable(turn.response),
-        "sources": [dict(source) for source in turn.sources],
-        "metadata": dict(turn.metadata),
-    }
-
-
-def _turn(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
-    return Turn(
-        session_id=row.session_id,
-        timestamp=row.timestamp,
-        query=row.query,
-        response=row.response,
-        sources=tuple(row.sources),
-        metadata=row._mapping["metadata"],
-        turn_id=row.id,
-        owner=owner,
-    )
 
 
 def _no_session(session_id: str) -> SessionNotFound:

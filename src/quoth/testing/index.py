@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, passes, payload_hash
+from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, payload_hash
 from quoth.domain import (
     Chunk,
     Filters,
@@ -26,6 +26,7 @@ from quoth.domain import (
     StoredChunk,
     TermWeights,
     Vector,
+    passes,
 )
 from quoth.errors import Conflict, QuothError, UnknownBook
 

@@ -1,8 +1,4 @@
-"""A library in memory, with its keys, for tests. It passes the same contract suite as the real one.
-
-Like the real one it hands back what JSON makes of sources and metadata, so a test cannot pass here and fail on a
-database.
-"""
+"""A library in memory, with its keys, for tests. It passes the same contract suite as the real one."""
 
 from __future__ import annotations
 
@@ -146,12 +142,7 @@ class MemoryLibrary:
             raise _no_session(turn.session_id)
         self._numbered_turns += 1
         turn = replace(turn, turn_id=self._numbered_turns)
-        as_stored = replace(
-            turn,
-            sources=tuple(json.loads(json.dumps([dict(source) for source in turn.sources]))),
-            metadata=json.loads(json.dumps(dict(turn.metadata))),
-        )
-        self._turns.setdefault(turn.session_id, []).append(as_stored)
+        self._turns.setdefault(turn.session_id, []).append(turn)
         self._conversations[turn.session_id] = replace(
             known, last_active=max(known.last_active, turn.timestamp), turns=len(self._turns[turn.session_id])
         )
