@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.errors import Unreadable
+from quoth.models.runtime import forbid_telemetry
 
 if TYPE_CHECKING:
     from markitdown import MarkItDown
@@ -23,6 +24,7 @@ class MarkItDownDocuments:
         self._converter: MarkItDown | None = None
 
     def text(self, path: Path, source_file: str) -> str:
+        forbid_telemetry()  # markitdown loads onnxruntime
         from markitdown import MarkItDownException
 
         if self._converter is None:

@@ -29,6 +29,7 @@ from quoth.batching import Batcher, usable_cores
 from quoth.domain import Vector
 from quoth.errors import InternalError, ModelFilesUnavailable, TextTooLong
 from quoth.models.minilm_graph import POSITIONS, Model, Weights
+from quoth.models.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -286,8 +287,7 @@ class MiniLMEmbedder:
         checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
         checker.start()
         try:
-            import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
-
+            load_onnxruntime()
             _ = self.tokens
         finally:
             checker.join()

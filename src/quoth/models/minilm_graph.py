@@ -12,13 +12,13 @@ import json
 import mmap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quoth.domain import Vector
+from quoth.models.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     import numpy as np
-    import onnxruntime as ort  # type: ignore[import-untyped]
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
@@ -71,13 +71,13 @@ class Weights:
     """The mapped file as values that a session can point into."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
-        import onnxruntime as ort
+        ort = load_onnxruntime()
 
         tensors = read_tensors(mapped)
-        self.initializers: dict[str, ort.OrtValue] = {
+        self.initializers: dict[str, Any] = {
             name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
         }
-        self.words: ort.OrtValue = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
+        self.words: Any = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
         self._mapped = mapped
 
     def let_pages_go(self) -> None:
@@ -99,7 +99,7 @@ class Model:
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
         """Of all of them at once. How many may be told apart in the last digit of a number, no more."""
-        import onnxruntime as ort
+        ort = load_onnxruntime()
 
         inputs = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in _end_to_end(texts).items()}
         (output,) = self._session.run_with_ort_values(["embedding"], inputs | {"word_embeddings": self._weights.words})
@@ -121,16 +121,16 @@ def _end_to_end(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int32] |
     }
 
 
-def _open_session(weights: Weights, threads: int) -> ort.InferenceSession:
-    import onnxruntime as ort
+def _open_session(weights: Weights, threads: int) -> Any:
+    ort = load_onnxruntime()
 
     options = session_options(threads)
     options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
     return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def session_options(threads: int) -> ort.SessionOptions:
-    import onnxruntime as ort
+def session_options(threads: int) -> Any:
+    ort = load_onnxruntime()
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
