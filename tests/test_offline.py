@@ -47,7 +47,7 @@ sys.addaudithook(hook)
 
 @dataclass
 class Machine:
-    """A home, a working directory, a folder for temporary files and a data directory that nobody has used before."""
+    """A home, a working directory, a folder for temporary files and a data directory, all of them new."""
 
     place: Path
 

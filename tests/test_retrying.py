@@ -1,4 +1,4 @@
-"""Faults that pass: who is asked again, after how long, and when not."""
+"""Faults that pass: a server is asked again, after a pause, and not for ever."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_a_server_is_given_the_time_it_asks_for_and_not_asked_again_when_t
     assert (server.attempts, pauses) == ([1, 2, 3], [0.0, 10.0])
 
 
-async def test_nobody_waits_for_an_attempt_that_would_come_too_late() -> None:
+async def test_a_pause_that_would_end_too_late_is_not_made() -> None:
     now = asyncio.get_running_loop().time()
     server, pauses = Server(busy(wait=5.0), busy(wait=9.0)), Pauses()
     with pytest.raises(IndexUnavailable):

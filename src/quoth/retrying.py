@@ -45,8 +45,8 @@ class Retries:
     async def run(
         self, call: Callable[[int], Awaitable[T]], *, until: float = math.inf, sleep: Sleep | None = None
     ) -> T:
-        """The result of `call`, which is told the number of the attempt, from 1. None begins at or after `until` (the
-        event loop's clock): a caller that would have to wait longer learns of the fault at once."""
+        """The result of `call`, which gets the number of the attempt, from 1. No attempt begins at or after `until`, on
+        the event loop's clock: if the pause would last longer, the fault is raised at once."""
         attempt = 1
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The connection to a model's server, over real sockets: reuse, TLS, proxies, what breaks and what must not be told."""
+"""The connection to a model's server, over real sockets: reuse, TLS, proxies, faults, and what errors must not say."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def test_a_reader_who_is_cancelled_stops_the_model() -> None:
     frames = Reply((chunk({"content": "half"}), -1.0))
     async with ModelServer(frames) as server, model_at(server.url) as model:
         reading = asyncio.create_task(said(model))
-        while not server.bodies:  # noqa: ASYNC110 - the server tells nobody
+        while not server.bodies:  # noqa: ASYNC110 - the server has no event for it
             await asyncio.sleep(0.01)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -180,7 +180,7 @@ async def test_an_answer_that_is_cut_off_before_its_first_word_is_tried_again(an
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "said_of_it"),
     [
         (b"", "the connection to .* broke"),
         (b"220 mail.example.com ESMTP\r\n", "does not speak HTTP"),
@@ -188,9 +188,9 @@ async def test_an_answer_that_is_cut_off_before_its_first_word_is_tried_again(an
         (HEAD + b"x: " + b"y" * 100_000 + b"\r\n\r\n", "does not speak HTTP"),
     ],
 )
-async def test_a_server_that_does_not_speak_http_is_told_so(answer: bytes, told: str) -> None:
+async def test_a_server_that_does_not_speak_http_is_named(answer: bytes, said_of_it: str) -> None:
     async with Wire(answer, close=True).at() as url, model_at(url) as model:
-        with pytest.raises(ModelUnavailable, match=told):
+        with pytest.raises(ModelUnavailable, match=said_of_it):
             await said(model)
 
 
@@ -211,7 +211,7 @@ async def test_a_redirect_is_not_followed_and_no_cookie_is_kept() -> None:
         assert "cookie" not in server.headers[1]
 
 
-async def test_nobody_there_is_told_with_what_to_do() -> None:
+async def test_a_server_that_is_not_there_is_named_with_the_next_step() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     for url in (f"http://127.0.0.1:{port}/v1", "http://no-such-host.invalid/v1"):
@@ -251,7 +251,7 @@ async def test_a_second_address_is_tried_when_the_first_does_not_answer(monkeypa
 
 
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://model.example", "http://", "http://[::1", "http://a:99999"])
-def test_an_address_that_is_none_is_a_configuration_error(url: str) -> None:
+def test_an_address_that_is_not_one_is_a_configuration_error(url: str) -> None:
     with pytest.raises(BadConfiguration, match="OPENAI_BASE_URL"):
         OpenAIChat(ModelOptions(url, "scripted"))
 
@@ -263,7 +263,7 @@ async def test_the_path_and_the_query_of_the_address_are_kept() -> None:
     assert wire.requests[0].startswith(b"POST /v1/deployments/x/chat/completions?api-version=1 HTTP/1.1\r\n")
 
 
-async def test_a_password_in_the_address_is_sent_and_never_told() -> None:
+async def test_a_password_in_the_address_is_sent_and_never_shown() -> None:
     async with ModelServer(says("two"), fails(500)) as server:
         url = server.url.replace("//", "//me:hunter2@")
         async with model_at(url) as model:
@@ -282,7 +282,7 @@ async def test_a_password_in_the_address_is_sent_and_never_told() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 500])
-async def test_a_key_that_the_server_repeats_is_not_told(status: int) -> None:
+async def test_a_key_that_the_server_repeats_is_not_shown(status: int) -> None:
     async with (
         ModelServer(fails(status, "Incorrect API key: sk-secret-1")) as server,
         model_at(server.url, api_key="sk-secret-1") as model,
@@ -292,7 +292,7 @@ async def test_a_key_that_the_server_repeats_is_not_told(status: int) -> None:
     assert "sk-secret" not in f"{caught.value} {model._options}"
 
 
-async def test_a_key_that_http_cannot_send_is_refused_without_being_told() -> None:
+async def test_a_key_that_http_cannot_send_is_refused_and_not_shown() -> None:
     async with ModelServer(says("two")) as server, model_at(server.url, api_key="sk-\r\nx: y") as model:
         with pytest.raises(ModelRejected, match="cannot be asked") as caught:
             await said(model)
@@ -321,7 +321,7 @@ async def test_a_host_that_needs_no_proxy_is_asked_itself(monkeypatch: pytest.Mo
         assert await said(model) == "two"
 
 
-async def test_a_proxy_that_refuses_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_that_refuses_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     refusing = Wire(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", close=True)
     async with refusing.at() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.removesuffix("/v1").replace("//", "//me:hunter2@"))
@@ -385,7 +385,7 @@ async def test_a_server_whose_certificate_is_known_is_asked(certificate: Path, m
     assert wire.connections == 1
 
 
-async def test_one_that_nobody_vouches_for_is_not(certificate: Path) -> None:
+async def test_one_with_an_unknown_certificate_is_not(certificate: Path) -> None:
     wire = Wire(whole())
     async with wire.at(tls=server_side(certificate)) as url, model_at(url) as model:
         with pytest.raises(ModelUnavailable, match="is not trusted") as caught:

@@ -107,7 +107,7 @@ async def test_what_would_be_refused_again_is_not_tried_again(bench: Bench, stat
     assert len(bench.server.bodies) == 1
 
 
-async def test_an_empty_purse_is_not_tried_again(bench: Bench) -> None:
+async def test_an_account_without_credit_is_not_asked_again(bench: Bench) -> None:
     bench.server.then([fails(429, "insufficient_quota: pay first")])
     with pytest.raises(ModelRejected):
         await bench.say()
@@ -179,7 +179,7 @@ async def test_a_fault_without_words_is_a_bad_moment_until_the_last_attempt(benc
     assert ["tools" in body for body in bench.server.bodies] == [True, True, True, False, False]
 
 
-async def test_a_prompt_that_is_too_long_costs_nobody_the_tools(bench: Bench) -> None:
+async def test_a_prompt_that_is_too_long_is_not_blamed_on_the_tools(bench: Bench) -> None:
     said = "This model's maximum context length is 8192 tokens, but you requested 9000 (500 in the functions)."
     bench.server.then([fails(400, said)])
     with pytest.raises(ModelRejected):
@@ -236,7 +236,7 @@ SlowStart = Callable[[Mapping[str, Any], float], Reply]
 
 @pytest.fixture
 async def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
-    """Time that passes when it is told to: no test waits for a limit, and none depends on how fast a machine is."""
+    """Moves the clock: no test waits for a limit, and none depends on the speed of the machine."""
     loop, ahead = asyncio.get_running_loop(), 0.0
     time = loop.time
 
@@ -349,7 +349,7 @@ async def test_a_reader_who_leaves_stops_the_model(bench: Bench) -> None:
     assert bench.server.left == 1
 
 
-async def test_nobody_listening_is_unavailable() -> None:
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
     async with ModelServer(says("x")) as server:
         url = server.url
     pauses = Pauses()

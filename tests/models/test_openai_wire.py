@@ -149,7 +149,7 @@ def test_one_that_was_cut_off_is_truncated_and_makes_no_half_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "said"),
     [
         (b"data: {oops\n\n", "'{oops' is not JSON"),
         (b'data: {"choices":[{"delta":{"content":"half of a sec\n\n', "an event is not JSON"),
@@ -163,10 +163,10 @@ def test_one_that_was_cut_off_is_truncated_and_makes_no_half_call() -> None:
         (b'data: {"choices":[{"delta":{"tool_calls":[1]}}]}\n\n', "a tool call is not an object"),
     ],
 )
-def test_what_is_no_completion_is_malformed_and_told_without_what_may_be_an_answer(bad: bytes, told: str) -> None:
+def test_what_is_not_a_completion_is_named_without_words_that_may_be_an_answer(bad: bytes, said: str) -> None:
     with pytest.raises(Malformed) as caught:
         read([bad])
-    assert str(caught.value) == told
+    assert str(caught.value) == said
 
 
 ANYTHING = st.recursive(
@@ -250,7 +250,7 @@ def test_tools_and_calls_leave_in_the_shape_the_wire_wants() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "{oops", "[]", "3"])
-def test_a_call_that_was_no_json_is_repeated_as_one_without_arguments(arguments: str) -> None:
+def test_a_call_that_was_not_json_is_sent_back_without_arguments(arguments: str) -> None:
     said = Message("assistant", "", tool_calls=(ToolCall("c1", "", arguments),))
     [call] = request_body("m", [said], [])["messages"][0]["tool_calls"]
     assert call["function"] == {"name": "unknown", "arguments": "{}"}

@@ -36,7 +36,7 @@ class Breaker:
         self._trying = True
 
     def fault(self) -> ModelUnavailable | None:
-        """What the last calls say about the model, for somebody who does not want to call it."""
+        """What the last calls say about the model, without calling it."""
         left = self._opened + PAUSE_SECONDS - self.now()
         if not self._row or left <= 0:
             return None

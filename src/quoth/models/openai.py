@@ -1,9 +1,9 @@
 """The language model: any OpenAI-compatible endpoint, over HTTP. The port `ChatModel`.
 
-In: messages and tools. Out: words as they are written, then what the model wants done. A call has a time for its first
-word and one for all of it, with as many attempts as fit (none after the first word); an answer that does not end within
-the limits is cut off and says so; after a row of failures the model is left alone for a while. Every failure is an
-error that says what to do. The only module that knows the HTTP client aiohttp (docs/decisions/0025).
+In: messages and tools. Out: words as they are written, then what the model wants done. A call has a time limit for its
+first token and one for everything, in which it is tried up to three times, but never after the first word. An answer
+that does not end within the limits is cut off and marked. After several failures in a row the model is left alone for a
+while. Every failure is an error that says what to do. The only module that knows aiohttp (docs/decisions/0025).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RETRIES = Retries(attempts=3, backoff=0.5, longest_wait=10.0)
 _PASSING = PASSING_STATUSES | {409}
 
 CONNECT_SECONDS = 5.0
-LISTEN_SECONDS = 1.0  # to find out whether anybody listens
+LISTEN_SECONDS = 1.0  # to find out whether anything listens
 END_SECONDS = 2.0  # for the rest of a stream, once the model has ended
 # Many servers close a connection that is idle for longer.
 KEEP_ALIVE_SECONDS = 5.0
@@ -53,7 +53,7 @@ SHOWN_FAULT = 300  # characters of it that are shown
 ECHO = 16  # characters in a row that are not a coincidence
 
 LATER = "Try again in a moment."
-NOBODY_THERE = "Is the server running? Check OPENAI_BASE_URL."
+NO_SERVER = "Is the server running? Check OPENAI_BASE_URL."
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class OpenAIChat:
         user = host if options.api_key else address.netloc  # a key is sent in place of a password
         self._url = address._replace(netloc=user, path=address.path.rstrip("/") + "/chat/completions").geturl()
         self._session: aiohttp.ClientSession | None = None
-        self._refused: frozenset[str] = frozenset()  # parameters that the server does not want
+        self._refused: frozenset[str] = frozenset()  # parameters that the server does not accept
         self._thinks_first = False  # its answers begin inside a thought, without an opening tag
 
     @property
@@ -97,7 +97,7 @@ class OpenAIChat:
                     yield event
             report = self._breaker.succeeded
         except ModelRejected:
-            report = self._breaker.succeeded  # it is there; it only does not want this
+            report = self._breaker.succeeded  # it is there, and refuses only this request
             raise
         except ModelUnavailable:
             report = self._breaker.failed
@@ -122,7 +122,7 @@ class OpenAIChat:
         return said
 
     async def fault(self) -> ModelUnavailable | None:
-        """The last calls failed, or nobody listens there. (Behind a proxy, only calls can tell.)"""
+        """The last calls failed, or nothing listens at its address. (Behind a proxy, only calls can show that.)"""
         if (known := self._breaker.fault()) or self._proxy:
             return known
         port = self._address.port or (443 if self._address.scheme == "https" else 80)
@@ -168,7 +168,7 @@ class OpenAIChat:
             async with aclosing(self._blocks(messages, tools, deadline, last=last)) as blocks:
                 block: bytes | None = b""
                 while block is not None and fault is None:
-                    if clock() > deadline:  # words may come so fast that nothing ever waits
+                    if clock() > deadline:  # no timer fires in a stream that never pauses
                         raise TimeoutError
                     until = None if completion.begun else first
                     async with asyncio.timeout_at(clock() + END_SECONDS if completion.finished else until):
@@ -206,8 +206,8 @@ class OpenAIChat:
     async def _blocks(
         self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float, *, last: bool
     ) -> AsyncGenerator[bytes]:
-        """The bytes of the answer as they arrive. Without the parameters that the server refuses; from then on, if that
-        helps."""
+        """The bytes of the answer as they arrive. A request that is refused for its parameters is sent again without
+        them; if that helps, they are left out from then on."""
         without = self._refused
         while True:
             body = self._body(messages, tools, without)
@@ -273,14 +273,14 @@ class OpenAIChat:
                 headers["authorization"] = f"Bearer {self._options.api_key}"
             self._session = aiohttp.ClientSession(
                 headers=headers,
-                # As many connections as there are readers; a server that wants fewer says so.
+                # As many connections as there are readers; a server that wants fewer answers 429.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS, ssl=self._tls()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
     def _tls(self) -> ssl.SSLContext | bool:
-        """With the certificates that the system or SSL_CERT_FILE trusts, as everything else here."""
+        """With the certificates that the system or SSL_CERT_FILE trusts, like the crawler."""
         if not self._url.startswith("https:"):
             return True
         import httpcore2
@@ -307,15 +307,15 @@ class OpenAIChat:
         )
 
     def _broken(self, error: aiohttp.ClientError) -> Passing:
-        """In words of ours: the client's own may hold addresses with passwords."""
+        """In our own words: the client's may hold an address with a password."""
         match error:
             case aiohttp.ServerTimeoutError():
-                reason, hint = f"no connection to {self._place} within {CONNECT_SECONDS:g} seconds", NOBODY_THERE
+                reason, hint = f"no connection to {self._place} within {CONNECT_SECONDS:g} seconds", NO_SERVER
             case aiohttp.ClientConnectorCertificateError():
                 reason = f"the certificate of {self._place} is not trusted: {error.certificate_error}"
                 hint = "SSL_CERT_FILE can name a file with the certificates to trust."
             case aiohttp.ClientConnectorError():
-                reason, hint = f"no connection to {self._place}: {error.os_error}", NOBODY_THERE
+                reason, hint = f"no connection to {self._place}: {error.os_error}", NO_SERVER
             case aiohttp.ClientHttpProxyError():
                 reason, hint = f"the proxy answered {error.status}", "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
             case aiohttp.ClientResponseError():
@@ -325,8 +325,8 @@ class OpenAIChat:
         return Passing(_failed(reason, hint))
 
     def _unechoed(self, fault: str, messages: Sequence[Message]) -> str:
-        """What the server says, unless it repeats what it was asked: its words go into errors and logs, a reader's must
-        not, and neither must the key."""
+        """What the server says, for errors and logs. They must hold neither the key nor a reader's words, so a fault
+        that repeats the request is not shown."""
         fault = fault.replace(self._options.api_key or "\0", "…")[:SHOWN_FAULT]
         sent = "\n".join(message.content for message in messages)
         starts = range(max(1, len(fault) - ECHO + 1))
@@ -351,7 +351,7 @@ async def _events_of(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
 
 
 async def _fault_of(response: aiohttp.ClientResponse) -> str:
-    """What the server says went wrong; without a shape that is known, the beginning of what it sent."""
+    """What the server says went wrong; in an unknown shape, all that was read of it."""
     body = b""
     async for block in response.content.iter_any():
         body += block

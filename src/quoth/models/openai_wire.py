@@ -79,7 +79,7 @@ def _sound(call: ToolCall) -> str:
 
 
 _REFUSING = frozenset((400, 404, 422, 500, 501))
-# The parameters that a request can do without, and the words in which servers speak of them.
+# The parameters that a request can do without, and the words with which servers name them.
 _OPTIONAL = {
     "tools": re.compile(r"tool|function", re.IGNORECASE),
     "temperature": re.compile("temperature", re.IGNORECASE),
@@ -87,15 +87,15 @@ _OPTIONAL = {
     "max_tokens": re.compile("max_tokens", re.IGNORECASE),
     "max_completion_tokens": re.compile("max_completion_tokens", re.IGNORECASE),
 }
-# A prompt that is too long is not a refusal of tools, although their description is part of it and is often named.
+# A prompt that is too long is not a refusal of tools, although such faults often name them: they are a part of it.
 _TOO_LONG = re.compile(r"context|too long|too many tokens|token limit", re.IGNORECASE)
 
 
 def refused_parameters(status: int, fault: str, body: Mapping[str, Any], *, guess: bool) -> frozenset[str]:
     """The parameters to leave out of the next request, because this one was refused for them.
 
-    Those that the fault names, in whatever words. Where it names none and the request had tools: all of them, since
-    tools are what servers refuse most. A 500 without a name may be a bad moment, and then counts only with `guess`."""
+    Those that the fault names, in whatever words. If it names none and the request had tools: all of them, because
+    tools are what servers refuse most. A 500 that names none may be a bad moment, and counts only with `guess`."""
     if status not in _REFUSING or _TOO_LONG.search(fault):
         return frozenset()
     sent = frozenset(name for name in _OPTIONAL if name in body)
@@ -147,7 +147,7 @@ class EventLines:
             raise Endless("an event of its stream" if self._size > LONGEST_EVENT else "its stream")
 
     def end(self) -> Iterator[str]:
-        """Some servers close without the empty line that ends the last event."""
+        """The last event, which some servers do not end with an empty line."""
         yield from self.feed(b"\n\n")
 
     def _event(self) -> Iterator[str]:
@@ -180,8 +180,8 @@ class Completion:
     _calls: list[_Call] = field(default_factory=list)
 
     def take_all(self, events: Iterable[str]) -> tuple[str, Malformed | ReportedFault | Endless | None]:
-        """The events that came together in; out the words that are for the reader, up to an event that is wrong, and
-        what is wrong."""
+        """In: the events that came together. Out: their words for the reader, up to an event that is wrong, and what is
+        wrong."""
         words: list[str] = []
         fault: Malformed | ReportedFault | Endless | None = None
         try:
@@ -203,11 +203,11 @@ class Completion:
         return "".join([self._take_choice(choice) for choice in _items(chunk.get("choices"), "choices")])
 
     def finish(self) -> str:
-        """The last words, of which it was not clear whether they are for the reader."""
+        """The last words, held back until it was clear that they are for the reader."""
         return self._fitting(self.filter.finish())
 
     def turn(self) -> ModelTurn:
-        """What the call came to. A call that was cut off is not made: nobody knows what it would have been."""
+        """The end of the call. A tool call that was cut off is not made: what it would have been is unknown."""
         calls = tuple(
             ToolCall(id=call.id or f"call_{position}", name=call.name, arguments=call.arguments)
             for position, call in enumerate(self._calls)
@@ -222,7 +222,7 @@ class Completion:
         )
 
     def _fitting(self, text: str) -> str:
-        """As much of it as there is room for; all of it counts, so that one knows when there was more."""
+        """As much of it as there is room for. All of it counts, so that the overflow is seen."""
         fits = text[: max(0, LONGEST_ANSWER - self._size)]
         self._size += len(text)
         return fits
@@ -323,7 +323,7 @@ def _object(data: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        # Half of an event may hold half of an answer, and errors are logged; a page of a proxy tells what is wrong.
+        # Errors are logged, and half of an event may hold half of an answer; the page of a proxy says what is wrong.
         shown = "an event" if '"choices"' in data else repr(data[:80])
         raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""onnxruntime, imported in one place, so that it tells nobody that it is used.
+"""onnxruntime, imported in one place, so that it reports its use to nobody.
 
 From version 1.29 on it reports to its maker: it writes a device id and events below the user's cache folder and sends
 them, unless the environment forbids it before the library is loaded. (It keeps quiet where `CI` is set, so tests do not
