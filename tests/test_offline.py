@@ -232,7 +232,36 @@ def test_neither_does_native_code_reach_out_or_write_elsewhere(used: Machine, co
     assert [path for path in seen if not path.startswith(ours)] == []
 
 
-# --- one place that loads what reports ---
+# --- what libraries would report ---
+
+
+def test_the_web_framework_gives_nothing_to_the_telemetry_of_the_process() -> None:
+    """Its own spans and logs would hold messages of errors. In a process of its own: a provider is set once for all."""
+    program = """
+import asyncio, httpx2
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter, provider = InMemorySpanExporter(), TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+from quoth.serve.app import create_app
+from quoth.settings import load_settings
+async def main():
+    transport = httpx2.ASGITransport(create_app(load_settings(environ={})))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        print((await client.get("/healthz")).status_code, [span.name for span in exporter.get_finished_spans()])
+asyncio.run(main())
+"""
+    path = os.pathsep.join(filter(None, sys.path))
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": path, "FASTAPI_OTEL_AUTO_CONFIGURE": "true"},
+    )
+    assert run.stdout.endswith(" []\n"), run.stdout + run.stderr
 
 
 def test_onnxruntime_is_imported_in_one_place_and_forbidden_to_report_before() -> None:
