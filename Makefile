@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
+.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -99,5 +99,24 @@ bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: ma
 bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
 	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
 
+# Training has an environment of its own: torch is large, and nothing else may bring another one in.
+TRAINING := .venv-training/bin/python
+TRAINING_STAMP := .venv-training/.installed
+RUN ?= long
+
+$(TRAINING_STAMP): $(STAMP)
+	@test -x $(TRAINING) || $(PYTHON) -m venv .venv-training
+	@$(TRAINING) -m pip install -qq --disable-pip-version-check torch==2.13.0 numpy==2.4.6 safetensors==0.8.0
+	@$(TRAINING) -m pip install -qq --disable-pip-version-check --no-deps tokenizers==0.23.3
+	@touch $@
+
+train-reader-env: $(TRAINING_STAMP) ## torch for the training of the reader, in .venv-training
+
+.training/data/examples.npz: | $(TRAINING_STAMP)
+	nice -n 19 $(TRAINING) -m training.prepare --data $(DATA)
+
+train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader, or go on where it was killed: make train-reader DATA=../shared/data (RUN=name TRAIN_ARGS="…")
+	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
+
 clean: ## remove everything that was built, installed and ingested here
-	rm -rf $(VENV) .venv-bench .venv-lint dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) .venv-bench .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

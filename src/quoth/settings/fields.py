@@ -160,6 +160,13 @@ class Settings(BaseModel):
     )
     openai_model: str | None = Field(default=None, description="The language model that writes answers.")
     openai_base_url: str | None = Field(default=None, description="Any other server that speaks OpenAI's protocol.")
+    temperature: float = Field(default=0.0, ge=0, le=2, description="How freely the language model chooses its words.")
+    max_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="The most tokens of one answer of the language model; default: the server's limit.",
+    )
     model_first_token_timeout: float = Field(
         default=30.0, ge=0.1, le=3_600, description="Seconds within which the language model must begin to answer."
     )
@@ -167,7 +174,7 @@ class Settings(BaseModel):
         default=60.0,
         ge=0.1,
         le=3_600,
-        description="Seconds for a whole answer of the language model, all attempts together.",
+        description="Seconds for one call of the language model, from the request to its last word; later words are cut off.",
     )
     gemini_api_key: SecretStr | None = Field(
         default=None, description="API key for Gemini, used if none for OpenAI is set."
