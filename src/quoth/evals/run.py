@@ -127,7 +127,7 @@ class Runner:
             selected_text=case.selected_text,
             filters=case.filters,
             top_k=self._options.top_k,
-            similarity_threshold=self._options.similarity_threshold or None,
+            similarity_threshold=self._options.similarity_threshold,
         )
 
     async def _right_ranks(

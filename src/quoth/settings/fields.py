@@ -174,7 +174,7 @@ class Settings(BaseModel):
         default=60.0,
         ge=0.1,
         le=3_600,
-        description="Seconds for one call of the language model, from the request to its last word; later words are cut off.",
+        description="Seconds for one call of the language model, up to its last word; later words are cut off.",
     )
     gemini_api_key: SecretStr | None = Field(
         default=None, description="API key for Gemini, used if none for OpenAI is set."
