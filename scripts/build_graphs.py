@@ -7,8 +7,8 @@ of onnxruntime's CPU provider where those are faster.
 minilm.onnx   texts are laid end to end, without padding: `positions` counts each from its own first token, `apart` is
               what attention adds between two tokens (nothing, or so little that none is left), `shares` is how much
               each token counts in the mean of each text. Pooling and normalisation are inside.
-reader.onnx   one window at a time; `types` tells the passage from the question, `shares` is how much each token counts in
-              the mean of the question and in that of the passage. The heads are inside.
+reader.onnx   one window at a time; `types` tells the passage from the question, `shares` is how much each token counts
+              in the mean of the question and in that of the passage. The heads are inside.
 reader8.onnx  the same with products of 8-bit numbers. Activations have fixed scales, so nothing depends on anything but
               the window itself.
 

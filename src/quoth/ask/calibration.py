@@ -15,6 +15,9 @@ from functools import cache
 from importlib.resources import files
 
 
+OUTSIDE = 0.02  # where nothing else was fitted
+
+
 @dataclass(frozen=True, slots=True)
 class Logistic:
     """probability = 1 / (1 + exp(-(bias + sum of weight * feature)))"""
@@ -36,6 +39,7 @@ class Calibration:
     threshold: float  # refuse below: chosen for the risk stated in the file
     medium: float
     high: float
+    outside: float = OUTSIDE  # below, not even a language model is asked
 
 
 def sigmoid(logit: float) -> float:
@@ -58,6 +62,7 @@ def _read(entry: Mapping[str, Mapping[str, float | Mapping[str, float]]]) -> Cal
         similarity=_logistic(entry["similarity"]),
         judge=_logistic(entry["judge"]),
         threshold=_number(levels["low"]),
+        outside=_number(levels.get("outside", OUTSIDE)),
         medium=_number(levels["medium"]),
         high=_number(levels["high"]),
     )

@@ -54,7 +54,7 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
     if options.policy == "spec":
         return _by_table(metrics)
     if not evidence.passages:
-        return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
+        return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics, outside=True)
     searched = any(passage.dense_score is not None for passage in evidence.passages)
     calibration = (options.own or calibration_for(options.embedder) if searched else None) or UNFITTED
     judge = calibration.judge
@@ -67,7 +67,14 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
     )
     confidence = judge.probability(basis.features)
     level = _level(confidence, calibration)
-    return Verdict(confidence, level, should_answer=level != "insufficient", metrics=metrics, basis=basis)
+    return Verdict(
+        confidence,
+        level,
+        should_answer=level != "insufficient",
+        metrics=metrics,
+        basis=basis,
+        outside=confidence < calibration.outside,
+    )
 
 
 def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
@@ -94,7 +101,7 @@ def _by_table(metrics: ConfidenceMetrics) -> Verdict:
         level = "medium"
     elif average >= 0.60 and count >= 2:
         level = "low"
-    return Verdict(average, level, level != "insufficient", metrics)
+    return Verdict(average, level, level != "insufficient", metrics, outside=level == "insufficient")
 
 
 def _level(confidence: float, calibration: Calibration) -> ConfidenceLevel:

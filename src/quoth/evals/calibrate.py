@@ -189,6 +189,7 @@ def _fitted(examples: Sequence[Example], shipped: Calibration) -> Calibration:
         threshold=threshold,
         medium=max(threshold, shipped.medium),
         high=max(threshold, shipped.high),
+        outside=min(threshold, shipped.outside),
     )
 
 
