@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-
 OUTSIDE = 0.02  # where nothing else was fitted
 
 
