@@ -71,6 +71,7 @@ class Citation:
     start: int
     end: int
     similarity: float
+    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
+    note: str = ""  # what its reader should know of it, where it is not quite what was asked for
 
 
 @dataclass(frozen=True, slots=True)
