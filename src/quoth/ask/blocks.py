@@ -19,7 +19,11 @@ from quoth.text.sentences import Sentence, sentences
 BlockKind = Literal["paragraph", "list", "table", "code", "heading"]
 
 _BLANK_LINE = re.compile(r"\n[ \t>]*\n")
-_MARK = re.compile(r"(?:[-+*•‣⁃]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+(?:\[[ xX]\][ \t]+)?\Z")
+_MARK = re.compile(r"(?:[-+*•‣⁃]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+(?:\[[ xX]\][ \t]+)?")
+_ANNOUNCES = re.compile(
+    r"[:：][*_ ]*\Z|\b(?:these|those|following|below|two|three|four|five|six|seven|eight|nine|ten)\b(?=[^.]*\.?\Z)",
+    re.I,
+)
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
     r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
@@ -75,18 +79,28 @@ class Layout:
         at = self.at[block.first]
         return self.blocks[at + 1] if at + 1 < len(self.blocks) else None
 
-    def introduces(self, block: Block) -> Block | None:
-        """What a paragraph announces, a list, a table or code; none where it does not end with a colon."""
+    def introduces(self, block: Block, *, loosely: bool = False) -> Block | None:
+        """What a paragraph announces: a list, a table or code below it. `loosely`, a list or a table need not be
+        announced; it is enough that it follows."""
         following = self.after(block)
-        announced = following and following.kind in ("list", "table", "code")
-        return following if announced and self.text(block.last).rstrip("*_ ").endswith((":", "：")) else None
+        if following is None or block.kind not in ("paragraph", "list"):
+            return None
+        if following.kind in ("list", "table") and (loosely or _ANNOUNCES.search(self.text(block.last))):
+            return following
+        colon = self.text(block.last).rstrip("*_ ").endswith((":", "："))
+        return following if colon and following.kind == "code" else None
 
-    def introduction(self, block: Block) -> Block | None:
+    def introduction(self, block: Block, *, loosely: bool = False) -> Block | None:
         """The paragraph that announces a list, a table or code."""
         before = self.before(block)
-        if before is None or before.kind not in ("paragraph", "list"):
-            return None
-        return before if self.introduces(before) == block else None
+        return before if before and self.introduces(before, loosely=loosely) == block else None
+
+    def header(self, position: int) -> str:
+        """The header of the table that a row is in; a cut table repeats it before the text."""
+        block = self.block(position)
+        if block.kind != "table":
+            return ""
+        return self.text(block.first) if self.units[block.first].kind == "header" else self.chunk.lead
 
     def item(self, position: int) -> range:
         """The sentences of the item of a list, with what is nested in it."""
@@ -165,7 +179,7 @@ def _block(
 
 
 def _opens_item(text: str, unit: Sentence) -> bool:
-    return bool(_MARK.search(text[text.rfind("\n", 0, unit.start) + 1 : unit.start]))
+    return bool(_MARK.fullmatch(text[text.rfind("\n", 0, unit.start) + 1 : unit.start].lstrip(" \t>")))
 
 
 def _indented(text: str, unit: Sentence) -> bool:

@@ -21,8 +21,9 @@ LEANING = re.compile(
     r"(?:this|that|these|those|it|they|he|she|but|however|also|instead|then|here|such|both|otherwise)\b", re.IGNORECASE
 )
 _PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence
-_LONG = 250  # words of a list; a longer one is quoted around its decisive item
+LONG = 250  # words of a list; a longer one is quoted around its decisive item
 _SHORT_LIST = 45  # words: shorter than this, a list is clearer whole
+_SHORT_CODE = 30  # words
 _MORE_STEPS = 2  # further pairs of a sentence and its code
 _SAME = {
     "c++": "cpp",
@@ -79,14 +80,14 @@ class Expansion:
         wanted = self._asked.wanted in ("list", "how_to", "summary")
         if wanted or here.words(block.positions) <= _SHORT_LIST:
             places = self._continued(rank, block)
-            if self._words(places) <= _LONG:
+            if self.words(places) <= LONG:
                 return self._with_introduction(rank, block, places)
         return _places(rank, here.item(position))
 
     def _table(self, rank: int, block: Block, position: int) -> set[Place]:
         if self._asked.wanted in ("list", "comparison"):
             places = self._continued(rank, block)
-            if self._words(places) <= _LONG:
+            if self.words(places) <= LONG:
                 return places
         return {(rank, position)}
 
@@ -101,12 +102,14 @@ class Expansion:
     def _paragraph(self, rank: int, block: Block, position: int) -> set[Place]:
         here = self._layouts[rank]
         places = _places(rank, self._window(here, block, position))
-        following = here.introduces(block) if (rank, block.last) in places or self._asked.example else None
+        following = here.introduces(block, loosely=self._asked.wanted == "list")
+        if (rank, block.last) not in places and not (following and following.kind == "code" and self._asked.example):
+            following = None
         if following:
             places |= _places(rank, range(position, block.last + 1)) | self._announced(rank, block, following)
         elif here.text(block.last).endswith(":") and (rank, block.last) in places:
             places |= self._first_of_next(rank, block)
-        if self._asked.wanted == "how_to":
+        if self._asked.wanted in ("how_to", "example"):
             places |= self._steps(rank, block, places)
         return places
 
@@ -116,12 +119,12 @@ class Expansion:
         if following.kind == "code":
             return self._continued(rank, self._of_tabs(here, following))
         places = self._continued(rank, following)
-        if self._words(places) <= _LONG or following.kind == "table":
+        if self.words(places) <= LONG or following.kind == "table":
             return places
         kept: list[int] = []
         for first in sorted(here.opens & set(following.positions)):
             item = here.item(first)
-            if here.words(kept) + here.words(item) > _LONG:
+            if here.words(kept) + here.words(item) > LONG:
                 break
             kept += [one for one in item if one not in kept]
         return _places(rank, kept)
@@ -149,17 +152,14 @@ class Expansion:
                 continue
             else:
                 break
-            if at is None or here.introduces(at) is None or self._words(places | found) > _PARAGRAPH:
+            if at is None or here.introduces(at) is None or self.words(places | found) > _PARAGRAPH:
                 break
             found |= _places(rank, at.positions)
-        if not any(self._layouts[of].units[one].kind == "code" for of, one in places | found):
-            found |= self._code_before(rank, block)
-        return found
-
-    def _code_before(self, rank: int, block: Block) -> set[Place]:
-        here = self._layouts[rank]
         before = here.before(block)
-        return self._code(rank, before) if before and before.kind == "code" else set()
+        shown = any(self._layouts[of].units[one].kind == "code" for of, one in places | found)
+        if before and before.kind == "code" and (not shown or here.words(before.positions) <= _SHORT_CODE):
+            found |= self._code(rank, before)
+        return found
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Expansion:
 
     def _with_introduction(self, rank: int, block: Block, places: set[Place]) -> set[Place]:
         here = self._layouts[rank]
-        introduction = here.introduction(block)
+        introduction = here.introduction(block, loosely=self._asked.wanted == "list")
         if introduction is None:
             before = self._previous.get(rank) if block.first == 0 else None
             if before is None or not self._layouts[before].blocks:
@@ -234,19 +234,21 @@ class Expansion:
         return [one for one in here.blocks if one.group == block.group][-1]
 
     def _fits(self, block: Block) -> int:
-        names = _names(f"{block.tab} {block.language}")
-        return len(names & self._named)
+        return len(_names(f"{block.tab} {block.language}") & self._named)
 
     def fits(self, rank: int, position: int) -> int:
-        """1 for a sentence in the tab that the question names, -1 for one in a tab beside it, else 0."""
+        """1 for a sentence in the variant that the question names (a tab, a language), -1 for one in another variant
+        of the same page, else 0."""
         here = self._layouts[rank]
         block = here.block(position)
-        if block.group < 0:
+        if not block.tab and not block.language:
             return 0
-        best = max(self._fits(one) for one in here.blocks if one.group == block.group)
-        return 0 if not best else 1 if self._fits(block) == best else -1
+        if self._fits(block):
+            return 1
+        page = (one for one in self._layouts if one.chunk.source_file == here.chunk.source_file)
+        return -1 if any(self._fits(other) for one in page for other in one.blocks) else 0
 
-    def _words(self, places: Iterable[Place]) -> int:
+    def words(self, places: Iterable[Place]) -> int:
         return sum(len(self._layouts[rank].text(position).split()) for rank, position in places)
 
 

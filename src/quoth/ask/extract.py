@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quoth.ask.asked import INSTRUCTIONS, Asked, Wanted, asked, identifiers
 from quoth.ask.blocks import Block, Layout, layout
-from quoth.ask.expand import LEANING, Expansion
+from quoth.ask.expand import LEANING, LONG, Expansion
 from quoth.ask.kinds import Holds, kind_asked
 from quoth.ask.quotes import Piece, Place, book_order, composed
 from quoth.domain import Draft, Evidence, Passage
@@ -44,11 +44,11 @@ class _Weighing:
     holds: Holds | None  # whether a sentence has a thing of the kind that is asked for
     expansion: Expansion
 
-    def cover(self, own: frozenset[int], around: frozenset[int], text: str) -> float:
+    def cover(self, own: frozenset[int], around: frozenset[int], text: str, near: float = 1 / 3) -> float:
         """The share of the question's weight that is in the sentence. A relative of a word counts for as much as the
-        two share, the sentence's surroundings for a third."""
+        two share, the sentence's surroundings for `near`."""
         shares = (
-            (weight, 1.0 if term.found_in(own) else max(kinship(term.text, text), term.found_in(around) / 3))
+            (weight, 1.0 if term.found_in(own) else max(kinship(term.text, text), term.found_in(around) * near))
             for term, weight in self.terms
         )
         return sum(weight * share for weight, share in shares) / self.total
@@ -85,6 +85,8 @@ _ELSEWHERE_RATIO = 0.9  # … and one of another passage, which is another thing
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
 _CARRIED = 1 / 2  # what the words taken over from the conversation may weigh together: they say where, not what
 _HEARD = 0.3  # off a sentence that was quoted just before: readers who go on asking seldom ask for it again
+_NEAR = 1 / 3  # what the words around a sentence count …
+_NEAR_BLOCK = 0.6  # … and those around code, a list or a table that is asked for: they have few words of their own
 _BOTH_SIDES = 0.75  # of the words of each side, for a block to be a comparison
 _SHOWN_AS_CODE: tuple[Wanted, ...] = ("how_to", "example")
 
@@ -141,11 +143,13 @@ def _candidates(
                 continue
             text = here.text(position)
             ids = term_ids(text)
+            said = ids | term_ids(f"{here.block(position).tab}\n{here.header(position)}")
             if _explains_heading(weighing, here, position):
-                ids |= above
+                said |= above
             around = above | before | _block_ids(here, position, weighing.asked)
-            score = weighing.cover(ids, around, text.lower()) + prior + _fit(weighing, here, position, text)
-            score += 0.1 * weighing.expansion.fits(rank, position)
+            near = _NEAR_BLOCK if _shows_block(weighing.asked, here, position) else _NEAR
+            score = weighing.cover(said, around, text.lower(), near)
+            score += prior + _fit(weighing, here, position, text) + 0.15 * weighing.expansion.fits(rank, position)
             if passage.reading is not None:
                 score += READER_WEIGHT * passage.reading.share(unit.start, unit.end)
             before = ids
@@ -161,7 +165,7 @@ def _block_ids(here: Layout, position: int, what: Asked) -> frozenset[int]:
     block = here.block(position)
     if what.wanted not in ("list", "how_to", "comparison") or block.kind == "paragraph":
         return frozenset()
-    introduction = here.introduction(block)
+    introduction = here.introduction(block, loosely=what.wanted == "list")
     first = introduction.first if introduction else block.first
     return term_ids(here.chunk.text[here.units[first].start : here.units[block.last].end])
 
@@ -171,7 +175,10 @@ def _fit(weighing: _Weighing, here: Layout, position: int, text: str) -> float:
     unit, words = here.units[position], len(text.split())
     fit = -0.3 if words < 4 and unit.kind not in ("row", "code") else 0.0
     fit -= 0.1 if words > 70 else 0.0
-    fit -= 0.2 if unit.kind == "code" else 0.0  # so many words hold some of the question's by chance
+    if unit.kind == "code":  # so many words hold some of the question's by chance
+        fit -= 0.1 if weighing.asked.wanted in ("how_to", "example") else 0.2
+    if weighing.asked.wanted != "quiz" and _EXERCISE.search(_heading(here)):
+        fit -= 0.4
     fit -= 0.4 if text.endswith("?") and weighing.asked.wanted != "quiz" else 0.0
     fit -= 0.05 if LEANING.match(text) else 0.0
     if weighing.names:
@@ -183,13 +190,13 @@ def _fit(weighing: _Weighing, here: Layout, position: int, text: str) -> float:
 
 def _fit_of_kind(weighing: _Weighing, here: Layout, position: int, text: str) -> float:
     block = here.block(position)
-    following = here.introduces(block) if position == block.last else None
-    beside_code = _beside_code(here, block, position)
+    following = here.introduces(block, loosely=weighing.asked.wanted == "list") if position == block.last else None
+    beside_code = _beside_code(here, position)
     wanted, fit = weighing.asked.wanted, 0.0
     if text.endswith(":") and following is None:
         fit -= 0.2
     if weighing.asked.example and (beside_code or "`" in text):
-        fit += 0.15 if beside_code else 0.05
+        fit += 0.2 if beside_code else 0.05
     if wanted == "how_to" and block.ordered:
         fit += 0.1
     elif wanted == "list":
@@ -203,14 +210,26 @@ def _fit_of_kind(weighing: _Weighing, here: Layout, position: int, text: str) ->
     elif wanted == "example":
         fit += 0.4 if here.units[position].kind == "code" else 0.2 if _SHOWS.search(text) else 0.0
     elif wanted == "quiz":
-        fit += 0.4 if _EXERCISE.search(" ".join(here.chunk.heading_path[-1:])) else 0.2 if text.endswith("?") else 0.0
+        fit += 0.4 if _EXERCISE.search(_heading(here)) else 0.2 if text.endswith("?") else 0.0
     elif wanted == "summary":
-        fit += 0.5 if _SUMMARY.search(" ".join(here.chunk.heading_path[-1:])) else 0.0
-        fit += 0.2 if block == _first_paragraph(here) else 0.0
+        fit += 0.5 if _SUMMARY.search(_heading(here)) else 0.0
+        if block == _first_paragraph(here) and weighing.subject:
+            fit += 0.2 + 0.4 * len(weighing.subject & term_ids(_heading(here))) / len(weighing.subject)
     return fit
 
 
-def _beside_code(here: Layout, block: Block, position: int) -> bool:
+def _shows_block(what: Asked, here: Layout, position: int) -> bool:
+    """Whether the sentence belongs to a block of the kind that the question wants, or announces one."""
+    block = here.block(position)
+    if what.wanted in ("how_to", "example"):
+        return block.kind == "code" or _beside_code(here, position)
+    if what.wanted != "list":
+        return False
+    return block.kind in ("list", "table") or (position == block.last and bool(here.introduces(block, loosely=True)))
+
+
+def _beside_code(here: Layout, position: int) -> bool:
+    block = here.block(position)
     following = here.after(block)
     if block.kind == "list":
         return position + 1 < len(here.units) and here.units[position + 1].kind == "code"
@@ -282,10 +301,14 @@ def _pieces(
         ratio = _COMPANION_RATIO if candidate.place[0] == found[0].place[0] else _ELSEWHERE_RATIO
         if candidate.score < ratio * found[0].score:
             continue
-        if candidate.place in taken or fold(candidate.text) in seen or any(_alike(candidate.ids, one) for one in said):
+        if candidate.place in taken or fold(candidate.text) in seen:
+            continue
+        if _beside_another(candidate.place, pieces, layouts, weighing):
+            continue
+        if any(_alike(candidate.ids, one) for one in said):
             continue
         places = _readable(weighing.expansion.around(*candidate.place) | {candidate.place}, layouts) - taken
-        length = sum(len(layouts[rank].text(position).split()) for rank, position in places)
+        length = weighing.expansion.words(places)
         if pieces and words + length > options.most_words:
             continue
         pieces.append(Piece(frozenset(places), candidate.place, candidate.score))
@@ -295,6 +318,19 @@ def _pieces(
         seen.update(fold(text) for text in texts)
         words += length
     return pieces
+
+
+def _beside_another(place: Place, pieces: list[Piece], layouts: Sequence[Layout], weighing: _Weighing) -> bool:
+    """Two items of one list are one answer: the list. Joins them where the place is beside a piece."""
+    rank, position = place
+    block = layouts[rank].block(position)
+    for at, piece in enumerate(pieces):
+        if block.kind == "list" and any(of == rank and one in block.positions for of, one in piece.places):
+            whole = _readable(weighing.expansion.whole(rank, block), layouts) | piece.places
+            if weighing.expansion.words(whole) <= LONG:
+                pieces[at] = replace(piece, places=frozenset(whole))
+            return True
+    return False
 
 
 def _readable(places: frozenset[Place] | set[Place], layouts: Sequence[Layout]) -> set[Place]:
@@ -359,16 +395,30 @@ def _with_both(
         for block in here.blocks:
             if block.kind in ("heading", "code"):
                 continue
-            ids = term_ids(here.chunk.text[here.units[block.first].start : here.units[block.last].end])
+            text = here.chunk.text[here.units[block.first].start : here.units[block.last].end]
+            ids = term_ids(text) | term_ids(" ".join(here.chunk.heading_path))
             least = min(_share(terms, ids) for terms in sides)
             inside = [one for one in found if one.place[0] == rank and one.place[1] in block.positions]
             if least < _BOTH_SIDES or not inside:
                 continue
-            score = least + inside[0].score + (0.3 if block.kind == "table" else 0.0)
+            score = least + inside[0].score + _faces_off(here, block, sides)
             if best is None or score > best.score:
                 places = _readable(weighing.expansion.whole(rank, block), layouts)
                 best = Piece(frozenset(places | {inside[0].place}), inside[0].place, score)
     return best
+
+
+def _faces_off(here: Layout, block: Block, sides: Sequence[list[ContentTerm]]) -> float:
+    """A sentence compares two things where it has both, a table where each has a column or a row of its own."""
+    if block.kind != "table":
+        both = (all(_share(terms, term_ids(here.text(at))) >= _BOTH_SIDES for terms in sides) for at in block.positions)
+        return 0.1 if any(both) else 0.0
+    first_cells = [here.text(at).strip("| ").split("|")[0] for at in block.positions if here.units[at].kind == "row"]
+    columns = here.header(block.first).split("\n")[0].split("|")
+    for cells in (first_cells, columns):
+        if all(sum(_share(terms, term_ids(cell)) >= _BOTH_SIDES for cell in cells) == 1 for terms in sides):
+            return 0.3
+    return -0.2
 
 
 def _share(terms: Sequence[ContentTerm], ids: frozenset[int]) -> float:
