@@ -68,7 +68,7 @@ def rewrite(
     carried = _carried_terms(own, meant, rarity or {}, options)
     rules = rules if pinned is None else ("source", *rules)
     exclude = () if own else tuple(source.quote for turn in turns for source in turn.sources)
-    previous = tuple(source.quote for source in turns[-1].sources)
+    previous = tuple(source.decisive for source in turns[-1].sources)
     text = " ".join((own, *carried)).strip()
     if not carried or len(text) > options.longest:
         return SearchQuery(question, rules, (), pinned, exclude, previous)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -35,6 +35,16 @@ class Problem(Documented):
     hint: str = Field(examples=["Ask a question of at least one character."])
 
 
+Highlight = Annotated[
+    tuple[int, int] | None,
+    Field(
+        description="The decisive sentence: from and to where it is in the quote, in characters (code points); null "
+        "where it is not known, as in turns that were stored before",
+        examples=[[0, 64]],
+    ),
+]
+
+
 class SourceCitation(Documented):
     """The exact words that the answer relies on, and where they stand."""
 
@@ -52,6 +62,7 @@ class SourceCitation(Documented):
     quote: str
     start: int = Field(description="Offset of the quote in the source file")
     end: int
+    highlight: Highlight
     source_file: str = Field(examples=["docs/ros2/qos.md"])
     line: int = Field(description="1-based line of the quote in the source file", examples=[42])
 
@@ -65,6 +76,7 @@ class SelectedTextCitation(Documented):
     quote: str
     start: int
     end: int
+    highlight: Highlight
 
 
 class Suggestion(Documented):

@@ -49,7 +49,8 @@ def timestamp(moment: datetime | None) -> str | None:
 
 def source_view(source: CitedSource) -> View:
     """A source of an answer, fresh or remembered: a passage of the book, or a part of the selected text."""
-    quoted = {"quote": source.quote, "start": source.start, "end": source.end}
+    highlight = None if source.highlight is None else list(source.highlight)
+    quoted = {"quote": source.quote, "start": source.start, "end": source.end, "highlight": highlight}
     if source.selection_length is not None:
         return {
             "source_type": "selected_text",
