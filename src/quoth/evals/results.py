@@ -55,7 +55,7 @@ class Result:
 
     @property
     def block_shown(self) -> bool:
-        """Whether the answer shows the whole of what answers: the block of the label, or its quote where it has none."""
+        """Whether the answer shows all of what answers: the block of the label, or its quote where it has none."""
         return (self.quote_recall if self.block_recall is None else self.block_recall) >= WHOLE
 
     @property
