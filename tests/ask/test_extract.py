@@ -1,4 +1,4 @@
-"""Extractive answers: the piece of the book that answers, verbatim, at the right offsets, the decisive sentence marked."""
+"""Extractive answers: the piece of the book that answers, verbatim, in its place, the decisive sentence marked."""
 
 from __future__ import annotations
 

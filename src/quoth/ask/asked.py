@@ -171,7 +171,7 @@ _LIST = _pattern(
 _VALUE = _pattern(
     r"\A\s*(?:in\s+|at\s+|on\s+|by\s+|to\s+|for\s+|from\s+|under\s+)?(?:which|when|who|whose|whom|where)\b"
     r"|\bhow\s+(?:many|much|long|often|far|fast|large|big|old|high|deep|wide|small|few|heavy)\b"
-    r"|\A\s*(?:in\s+|at\s+|on\s+|by\s+|to\s+|for\s+|from\s+)?what\s+(?!is\b|are\b|does\b|do\b|happens\b|about\b|if\b)\w+"
+    r"|\A\s*(?:in\s+|at\s+|on\s+|by\s+|to\s+|for\s+|from\s+)?what\s+(?!(?:is|are|does|do|did|happens|about|if|an?|the)\b)\w+"
     r"|\bwhat\s+(?:is|are|was)\s+the\s+(?:[\w/-]+\s+){0,3}?(?:name|number|default|address|rate|frequency|size|port"
     r"|version|value|limit|maximum|minimum|range|format|path|type|unit|year|date|price|length|depth|capacity|weight)\b"
 )

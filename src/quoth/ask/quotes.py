@@ -48,7 +48,7 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
     blocks: list[str] = []
     citations: list[Citation] = []
     quoted: set[tuple[int, int]] = set()  # rank, offset: another row of a table that is quoted already
-    decisive = [piece.decisive for piece in pieces]
+    decisive = [piece.decisive for piece in sorted(pieces, key=lambda piece: -piece.score)]
     for piece in pieces:
         for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
             here = layouts[rank]
@@ -160,12 +160,14 @@ def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
         said = spoken(here.text(position), here.chunk)
         if not any(char.isalnum() for char in said):
             continue
+        if first:
+            yield from _ended(lines, marker)
+            lines = []
         if unit.kind == "item" and position in here.opens:
             lines.append(_item_mark(here, position, block.first) + said)
-        elif lines and not first:
+        elif lines:
             lines[-1] += f" {said}"
         else:
-            yield from _ended(lines, marker)
             lines = [said]
     yield from _ended(lines, marker)
 

@@ -76,9 +76,21 @@ _RST_MARKS = {
 _RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
 _NEVER_LAST = frozenset(
     """
-    e.g i.e eg ie cf vs fig figs eq eqs sec ch chap no nos vol pp ref refs approx resp viz al dr mr mrs ms prof st jr sr
-    inc ltd co corp dept est gen gov jan feb mar apr jun jul aug sept oct nov dec
+    e.g i.e eg ie cf vs fig figs eq eqs sec ch chap nos vol vols pp ref refs approx resp viz dr mr mrs ms mx messrs prof
+    st mt ft gen gov sen rep rev hon capt col lt sgt maj cmdr adm pres supt dept est univ assn art ca
     """.split()  # noqa: SIM905 - as in quoth.terms
+)
+# These may end a sentence, and so may initials (U.S., M.C.I.): only a word that often opens one tells that they do.
+_SELDOM_LAST = frozenset(
+    """
+    al jr sr inc ltd co corp llc plc bros etc a.m p.m jan feb mar apr jun jul aug sept oct nov dec ph.d m.d b.a m.a
+    """.split()  # noqa: SIM905 - as in quoth.terms
+)
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
+_OPENERS = re.compile(
+    r"\s*[\"'“‘(\[*_]*(?:The|A|An|It|Its|This|That|These|Those|He|She|They|We|You|I|In|On|At|By|For|From|With|When|While"
+    r"|If|But|And|However|After|Before|As|There|Here|His|Her|Their|Our|One|Some|Many|Most|All|Both|Each|To|So|Then"
+    r"|Although|Because|Since|During|What|Who|How|Why|Where|Which|Not|No|Only|Also|Even|Such|Other|Another)\b"
 )
 
 
@@ -280,9 +292,12 @@ def _rst_block(text: str, block: Block, kind: Literal["prose", "item"] = "prose"
 def split(text: str, start: int, end: int, kind: Kind = "prose") -> Iterator[Sentence]:
     """Cut a run of prose where its sentences end; citation markers stay with the sentence before them."""
     whole = [match.span() for match in _WHOLE.finditer(text, start, end)]
-    begin = start
+    begin, at = start, 0
     for stop in _STOP.finditer(text, start, end):
-        if any(inner < stop.start() < outer for inner, outer in whole) or not _ends(text, begin, stop, end):
+        while at < len(whole) and whole[at][1] <= stop.start():
+            at += 1
+        inside = at < len(whole) and whole[at][0] < stop.start()
+        if inside or not _ends(text, begin, stop, end):
             continue
         after = _MARKERS.match(text, stop.end(), end)
         cut = after.end() if after else stop.end()
@@ -304,6 +319,10 @@ def _ends(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
     word = last.group(1) if last else ""
     if word.lower() in _NEVER_LAST or (len(word) == 1 and word.isupper()):
         return False
+    if word.lower() == "no":  # no. 5 is a number; a sentence may end with no
+        return not re.match(r"\s*\d", text[stop.end() : stop.end() + 4])
+    if word.lower() in _SELDOM_LAST or _INITIALS.match(word):
+        return bool(_OPENERS.match(text, stop.end(), end))
     return not (word.isdigit() and last is not None and not text[begin : last.start()].strip())
 
 
