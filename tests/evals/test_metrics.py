@@ -249,7 +249,7 @@ def test_a_floor_can_be_put_under_every_metric_of_every_kind_and_stage() -> None
     assert [name for name in values if lower_is_better(name) and not name.startswith("latency_ms.")] == [
         f"{kind}{name}"
         for kind in ("", "answerable.", "unanswerable.", "selected_text.")
-        for name in ("calibration_error", "aurc")
+        for name in ("words_per_answer", "calibration_error", "aurc")
     ]
     assert lower_is_better("latency_ms.total.p95")
 
