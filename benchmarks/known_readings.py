@@ -26,7 +26,7 @@ class KnownReadings:
         cache.mkdir(parents=True, exist_ok=True)
         self._path = cache / f"{self.name.replace('/', '-')}.readings"
         # Written by this class alone.
-        self._known: dict[bytes, Reading] = pickle.loads(self._path.read_bytes()) if self._path.exists() else {}  # noqa: S301
+        self._known: dict[bytes, Reading] = pickle.loads(self._path.read_bytes()) if self._path.exists() else {}
         self._saved = len(self._known)
 
     @property
