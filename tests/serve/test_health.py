@@ -20,7 +20,6 @@ from quoth.errors import (
     QuothError,
 )
 from quoth.serve import health
-from quoth.serve.shapes import HealthResponse
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -31,8 +30,8 @@ from samples import TickingClock
 async def health_of(doors: Doors) -> dict[str, str]:
     response = await doors.client.get("/health")
     assert response.status_code == 200
-    body = HealthResponse.model_validate(response.json())
-    return {"": body.status, **{name: service.status for name, service in body.services.items()}}
+    body = response.json()
+    return {"": body["status"], **{name: service["status"] for name, service in body["services"].items()}}
 
 
 async def test_all_is_well(tmp_path: Path) -> None:
@@ -284,7 +283,6 @@ async def test_the_shape_is_that_of_s0_and_no_more_than_documented(tmp_path: Pat
         body = (await doors.client.get("/health")).json()
         assert {"status", "timestamp", "services", "version"} <= set(body)
         assert all(set(service) == {"name", "status", "latency_ms", "error"} for service in body["services"].values())
-        HealthResponse.model_validate(body)
 
 
 class HungLibrary(MemoryLibrary):

@@ -20,12 +20,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from commands import quoth
-from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, closed, opened, served
+from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_shape, closed, opened, served
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery, PageRecord
 from quoth.errors import IndexUnavailable, QuothError, WrongUsage
 from quoth.serve.mcp_tools import LISTED, address, place_of
-from quoth.serve.shapes import ChatResponse, Problem
+from quoth.serve.problems import Problem
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 
@@ -77,7 +77,6 @@ async def test_what_an_agent_asks_goes_through_the_one_pipeline(doors: Doors, mo
     async with served(doors.quoth) as at, Client(f"{at}/mcp", mode=mode) as client:
         asked = await client.call_tool("ask", {"query": ASKED, "session_id": SESSION})
     view = asked.structured_content
-    ChatResponse.model_validate(view)
     assert (view["answer"], view["sources"], view["grounding"]) == (
         plain["answer"],
         plain["sources"],
@@ -267,7 +266,7 @@ async def test_what_is_refused_has_the_one_shape(
     sent = {"content-type": "application/json", **ACCEPT, **headers}
     response = await doors.client.request(method, "/mcp", content=body, headers=sent)
     told = response.json()
-    Problem.model_validate({name: value for name, value in told.items() if name in Problem.model_fields})
+    check_shape(Problem, {name: value for name, value in told.items() if name in Problem.__annotations__})
     assert (response.status_code, told["status"], told["error_code"]) == (status, status, code)
     assert told["request_id"] == response.headers["x-request-id"]
 

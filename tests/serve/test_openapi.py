@@ -129,7 +129,7 @@ def test_every_operation_has_a_name_of_its_own(schema: dict[str, Any]) -> None:
 
 
 def test_a_change_of_the_schema_is_seen(schema: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    """What clients are built on. After a change that is meant: pytest tests/test_api_openapi.py --snapshot-update."""
+    """What clients are built on. After a change that is meant: pytest tests/serve/test_openapi.py --snapshot-update."""
     shown = without({**schema, "info": {}}, "example", "headers")
     assert shown == snapshot(extension_class=JSONSnapshotExtension)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from doors import ASKED, SESSION, Doors, check_problem, frames, opened
+from doors import ASKED, SESSION, Doors, check_problem, check_shape, frames, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import Conversation, IndexHits, IndexQuery, Turn
 from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.serve.bodies import MAX_BODY
-from quoth.serve.shapes import Problem
+from quoth.serve.problems import Problem
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -161,7 +161,7 @@ async def test_a_failure_after_the_first_byte_is_the_last_event_of_the_stream(tm
         assert response.status_code == 200
         assert [name for name, _ in events][-3:] == ["sources", "grounding", "error"]
         problem = events[-1][1]
-        Problem.model_validate(problem)
+        check_shape(Problem, problem)
         assert (problem["error_code"], problem["status"]) == ("SERVICE_UNAVAILABLE", 503)
         assert problem["request_id"] == response.headers["x-request-id"]
 

@@ -10,7 +10,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Book, IndexStatus
 from quoth.errors import UnknownBook
-from quoth.serve.views import book_view, job_view
+from quoth.serve.library_views import BookFields, book_view, job_view
 
 
 async def _status(quoth: Quoth, book: Book) -> IndexStatus | None:
@@ -25,7 +25,7 @@ async def _status(quoth: Quoth, book: Book) -> IndexStatus | None:
 def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
     """List the books."""
 
-    async def work(quoth: Quoth) -> list[dict[str, Any]]:
+    async def work(quoth: Quoth) -> list[BookFields]:
         return [book_view(book, await _status(quoth, book)) for book in await quoth.library.books()]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)

@@ -11,7 +11,7 @@ import shlex
 import signal
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,7 @@ from quoth.cli.background import Background, background
 from quoth.cli.output import decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
 from quoth.errors import QuothError, SessionNotFound
-from quoth.serve.views import View, answer_view
+from quoth.serve.views import answer_view
 from quoth.settings import Settings
 
 LEAVING = frozenset(("quit", "exit", "q"))
@@ -83,7 +83,7 @@ class Talk:
     verbose: bool
     book: Book | None = None
     failed: int = 0
-    said: list[View] = field(default_factory=list)  # for --json
+    said: list[Mapping[str, object]] = field(default_factory=list)  # for --json
 
     def open(self, *, resumed: bool) -> None:
         """The book, chosen once; on a terminal, where one is and what was said last."""

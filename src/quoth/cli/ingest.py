@@ -19,7 +19,7 @@ from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, 
 from quoth.cli.output import print_job, print_notices, print_plan, summary
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
-from quoth.serve.views import job_view, plan_view
+from quoth.serve.library_views import job_view, plan_view
 from quoth.settings import Settings
 
 if TYPE_CHECKING:

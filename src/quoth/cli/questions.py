@@ -10,7 +10,7 @@ import typer
 from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.serve.views import recorded_view
+from quoth.serve.library_views import recorded_view
 
 OFF = "Questions are not recorded. To record refused and low-confidence ones, redacted: QUOTH_RECORD_QUESTIONS=true"
 

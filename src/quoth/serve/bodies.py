@@ -101,7 +101,7 @@ def decode(body: bytes) -> Any:
         raise InvalidJson(f"The body is not JSON: {error}.") from None
 
 
-def documented(model: type[BaseModel]) -> dict[str, Any]:
+def body_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The `openapi_extra` of a route that reads its body here."""
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

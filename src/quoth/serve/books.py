@@ -18,13 +18,22 @@ from quoth.errors import UnknownBook
 from quoth.ports import ChunkIndex
 from quoth.serve.book_text import as_document, contents, llms_txt, pages_of, text_of
 from quoth.serve.deps import quoth_of
-from quoth.serve.shapes import TEXT, BooksResponse, answers
-from quoth.serve.views import book_view
+from quoth.serve.library_views import BookFields, book_view
+from quoth.serve.shapes import Responses, Shape, answers, problems
 
 # --- which books there are -------------------------------------------------------------------------------------------
 
 
 router = APIRouter(tags=["books"])
+
+_TEXT: Responses = {
+    200: {"description": "Plain text", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(400, 404, 503),
+}
+
+
+class BooksResponse(Shape):
+    books: list[BookFields]
 
 
 async def status_of(quoth: Quoth, book: Book) -> IndexStatus | None:
@@ -39,7 +48,8 @@ async def books(request: Request) -> JSONResponse:
     """Every book, with the state of its index."""
     quoth = quoth_of(request)
     known = await quoth.books()
-    return JSONResponse({"books": [book_view(book, await status_of(quoth, book)) for book in known]})
+    body: BooksResponse = {"books": [book_view(book, await status_of(quoth, book)) for book in known]}
+    return JSONResponse(body)
 
 
 # --- whole books -----------------------------------------------------------------------------------------------------
@@ -47,25 +57,25 @@ async def books(request: Request) -> JSONResponse:
 BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
 
 
-@router.get("/llms.txt", responses=TEXT, response_class=PlainTextResponse)
+@router.get("/llms.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms(request: Request, book_id: BookId = None) -> PlainTextResponse:
     """The pages of a book by section, with their addresses, in the format of llmstxt.org."""
     return await table_of_contents(request, book_id)
 
 
-@router.get("/books/{book_id}/llms.txt", responses=TEXT, response_class=PlainTextResponse)
+@router.get("/books/{book_id}/llms.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms_of(request: Request, book_id: str) -> PlainTextResponse:
     """The same of the named book."""
     return await table_of_contents(request, book_id)
 
 
-@router.get("/llms-full.txt", responses=TEXT, response_class=PlainTextResponse)
+@router.get("/llms-full.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms_full(request: Request, book_id: BookId = None) -> StreamingResponse:
     """The text of every page of a book, in reading order."""
     return await whole_text(request, book_id)
 
 
-@router.get("/books/{book_id}/llms-full.txt", responses=TEXT, response_class=PlainTextResponse)
+@router.get("/books/{book_id}/llms-full.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms_full_of(request: Request, book_id: str) -> StreamingResponse:
     """The same of the named book."""
     return await whole_text(request, book_id)

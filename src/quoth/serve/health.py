@@ -12,17 +12,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
 from quoth.errors import Outage, QuothError
 from quoth.serve.deps import quoth_of
-from quoth.serve.shapes import HealthResponse, ReadyResponse, answers
-from quoth.serve.views import View, timestamp
+from quoth.serve.shapes import Moment, Shape, answers, timestamp
 from quoth.versions import __version__
 
 router = APIRouter(tags=["health"])
@@ -30,11 +30,47 @@ router = APIRouter(tags=["health"])
 PATIENCE = 1.3  # seconds for a part to answer
 HOLDS = 0.5  # seconds that an outcome is given again
 MOST_BOOKS = 16  # opened by one check: a server of hundreds must not hold them all in memory for its health
-SEVERITY = ("healthy", "degraded", "unavailable")
+
+Health = Literal["healthy", "degraded", "unavailable"]
+SEVERITY: tuple[Health, ...] = ("healthy", "degraded", "unavailable")
+
+
+class ServiceStatus(Shape):
+    name: str
+    status: Health
+    latency_ms: float | None
+    error: str | None
+
+
+class Answering(Shape):
+    """What to expect of the answers."""
+
+    mode: Annotated[
+        Literal["full", "extractive"], Field(description="A language model writes, or the book's own sentences")
+    ]
+    model: str | None
+    embedder: str
+    calibration: Annotated[
+        Literal["fitted", "unfitted"],
+        Field(description="unfitted: this embedder's scores were never measured, so confidence is a careful guess"),
+    ]
+
+
+class HealthResponse(Shape):
+    status: Health
+    timestamp: Moment
+    services: dict[str, ServiceStatus]
+    version: str
+    answering: Answering
+
+
+class ReadyResponse(Shape):
+    status: str
+
 
 # None: all is well. An error returned: only a part of the questions can be answered. An error raised: none can.
 Check = Callable[[Quoth], Awaitable[QuothError | None]]
-States = Mapping[str, View]
+States = Mapping[str, ServiceStatus]
 
 
 async def check_index(quoth: Quoth) -> QuothError | None:
@@ -75,10 +111,11 @@ CHECKS: dict[str, Check] = {
 }
 
 
-async def service(name: str, check: Check, quoth: Quoth) -> View:
-    """S0 ServiceStatus."""
+async def service(name: str, check: Check, quoth: Quoth) -> ServiceStatus:
     started = time.perf_counter()
-    failed = "degraded" if name == "model" else "unavailable"  # without it readers still get the passages
+    status: Health
+    error: str | None
+    failed: Health = "degraded" if name == "model" else "unavailable"  # without it readers still get the passages
     try:
         async with asyncio.timeout(PATIENCE):
             fault = await check(quoth)
@@ -120,11 +157,11 @@ def checks_of(request: Request) -> Checks:
     return cast(Checks, request.app.state.checks)  # set by the lifespan; the framework's state is untyped
 
 
-def overall(states: States) -> str:
-    return max((str(state["status"]) for state in states.values()), key=SEVERITY.index)
+def overall(states: States) -> Health:
+    return max((state["status"] for state in states.values()), key=SEVERITY.index)
 
 
-def answering(quoth: Quoth) -> View:
+def answering(quoth: Quoth) -> Answering:
     """What writes the answers, and whether their confidence rests on measured numbers."""
     embedder = quoth.embedder.name
     return {
@@ -140,8 +177,14 @@ async def health(request: Request) -> JSONResponse:
     """How every part is; always 200, since the server itself answers."""
     quoth = quoth_of(request)
     states = await checks_of(request).states()
-    body: dict[str, Any] = {"status": overall(states), "timestamp": timestamp(quoth.clock.now())}
-    return JSONResponse({**body, "services": states, "version": __version__, "answering": answering(quoth)})
+    body: HealthResponse = {
+        "status": overall(states),
+        "timestamp": timestamp(quoth.clock.now()),
+        "services": dict(states),
+        "version": __version__,
+        "answering": answering(quoth),
+    }
+    return JSONResponse(body)
 
 
 @router.get("/healthz", responses=answers(ReadyResponse))

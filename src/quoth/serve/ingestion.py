@@ -15,18 +15,42 @@ from fastapi.responses import JSONResponse
 
 from quoth.ask.request import IngestRequest
 from quoth.domain import IngestJob
-from quoth.errors import NotFound, QuothError
+from quoth.errors import NotFound
 from quoth.ports import Library
-from quoth.serve.bodies import documented, read_body
+from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.deps import jobs_of, quoth_of
 from quoth.serve.jobs import ACTIVE, Jobs
+from quoth.serve.library_views import JobResponse, job_view
 from quoth.serve.orders import order_of, reopen
-from quoth.serve.problems import path_of, problem, request_id_of, take_note
-from quoth.serve.shapes import JOB_EVENTS, ChangesResponse, JobResponse, JobsResponse, answers, problems
+from quoth.serve.problems import problem_teller
+from quoth.serve.shapes import Responses, Shape, answers, event_content, problems
 from quoth.serve.sse import Event, EventStream
-from quoth.serve.views import View, job_view
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
+
+
+class JobsResponse(Shape):
+    jobs: list[JobResponse]
+
+
+class ChangesResponse(Shape):
+    """The files that differ from the index, in the folder that the book came from."""
+
+    book_id: str
+    source: str
+    new: list[str]
+    modified: list[str]
+    deleted: list[str]
+    unchanged: int
+
+
+_JOB_EVENTS: Responses = {
+    200: {
+        "description": "progress*, then completed or failed; each with the whole job as JSON data",
+        "content": event_content("progress", "completed", "failed", "error"),
+    },
+    **problems(400, 404, 503),
+}
 
 LOOK = 0.5  # seconds between two looks at a job that somebody follows
 QUIET = 20.0  # seconds without progress after which we ask whether anybody is still at work
@@ -40,7 +64,7 @@ JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
 @router.post(
     "/jobs",
     status_code=202,
-    openapi_extra=documented(IngestRequest),
+    openapi_extra=body_schema(IngestRequest),
     responses={202: {"model": JobResponse}, **problems(400, 403, 404, 409, 413, 415, 503)},
 )
 async def start(request: Request) -> JSONResponse:
@@ -57,7 +81,8 @@ async def jobs(request: Request, book_id: OnlyBook = None, limit: Limit = 50) ->
     if book_id is not None:
         quoth.check_book(book_id)
     found = await quoth.library.jobs(book_id or quoth.only_book or None, limit=limit)
-    return JSONResponse({"jobs": [job_view(job) for job in found]})
+    body: JobsResponse = {"jobs": [job_view(job) for job in found]}
+    return JSONResponse(body)
 
 
 async def job_of(request: Request, job_id: int) -> IngestJob:
@@ -75,24 +100,20 @@ async def job(request: Request, job_id: JobId) -> JSONResponse:
     return JSONResponse(job_view(await job_of(request, job_id)))
 
 
-@router.get("/jobs/{job_id}/events", responses=JOB_EVENTS)
+@router.get("/jobs/{job_id}/events", responses=_JOB_EVENTS)
 async def events(request: Request, job_id: JobId) -> EventStream:
     """The progress of a job as server-sent events, whichever process runs it."""
     library = quoth_of(request).library
     await job_of(request, job_id)  # an unknown one is a 404, not a stream
-
-    def explain(error: QuothError) -> View:
-        take_note(error, request)
-        return problem(error, request_id=request_id_of(request), instance=path_of(request))
-
-    return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explain)
+    following = follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET)
+    return EventStream(following, explain=problem_teller(request))
 
 
 async def follow(
     library: Library, ours: Jobs, job_id: int, *, look: float, quiet: float
 ) -> AsyncGenerator[Event, None]:
     """`progress` with every change, then `completed` or `failed`; each with the whole job."""
-    told: View = {}
+    told: JobResponse | None = None
     silent = 0.0
     while True:
         job = await library.job(job_id)
@@ -115,7 +136,7 @@ async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
     book = await quoth.choose_book(book_id)
     records = await quoth.library.page_records(book.book_id)
 
-    def compare() -> View:
+    def compare() -> ChangesResponse:
         from quoth.chunks.plan import changed_files
 
         plan = changed_files(reopen(book).files(), records)

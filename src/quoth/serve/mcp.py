@@ -30,12 +30,40 @@ from quoth.serve.access import Guard
 from quoth.serve.bodies import check_media_type, decode
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.problems import problem_response
-from quoth.serve.shapes import MCP, MCP_REQUEST
+from quoth.serve.shapes import Responses, event_content, problems
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 router = APIRouter(tags=["agents"])
+
+_RPC = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]}
+_CALL = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["integer", "string"], "description": "Left out: a notification"},
+        "method": {"type": "string", "examples": ["tools/call"]},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
+_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _CALL}}}}
+
+
+def _responses() -> Responses:
+    found: Responses = {
+        200: {
+            "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
+            "content": {"application/json": {"schema": _RPC}, **event_content("message")},
+        },
+        202: {"description": "A notification was taken note of"},
+        **problems(400, 403, 404, 406, 413, 415),
+    }
+    for status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, with the type MCP clients look for
+        found[status]["content"] = {**found[status]["content"], "application/json": {"schema": _RPC}}
+    return found
+
 
 HOST_HINT = "Name the hosts by which this server is reached in QUOTH_ALLOWED_HOSTS."
 
@@ -184,7 +212,7 @@ def check_message(message: object) -> None:
         raise WrongUsage("The body is no request of JSON-RPC 2.0.", hint="See https://modelcontextprotocol.io.")
 
 
-@router.post("/mcp", responses=MCP, openapi_extra=MCP_REQUEST)
+@router.post("/mcp", responses=_responses(), openapi_extra=_REQUEST)
 async def mcp(request: Request) -> Response:
     """The Model Context Protocol: tools `search`, `fetch` and `ask`, and the pages of the books as resources."""
     await check_reached(request)

@@ -19,15 +19,17 @@ import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from quoth import logs
 from quoth.ask.request import ChatRequest, Name, ToolRequest, parse
 from quoth.bootstrap import Quoth
-from quoth.domain import Book, Chunk, Filters, Passage
+from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
-from quoth.serve.views import View, answer_view, chunk_view
+from quoth.serve.search_views import chunk_view
+from quoth.serve.shapes import Score, Shape
+from quoth.serve.views import ChatResponse, answer_view
 from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
@@ -58,25 +60,41 @@ class FetchArguments(BaseModel):
     id: Name = Field(description="The `id` of a search result, or the URI of a resource")
 
 
-RESULT = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("id", "title", "url", "text")},
-    "required": ["id", "title", "url", "text"],
-}
-FOUND = {
-    "type": "object",
-    "properties": {
-        "results": {"type": "array", "items": RESULT},
-        "books": {"type": "array", "items": {"type": "object"}},
-    },
-    "required": ["results"],
-}
-FETCHED = {**RESULT, "properties": {**RESULT["properties"], "metadata": {"type": "object"}}}  # type: ignore[dict-item]
+class FoundPassage(Shape):
+    id: str
+    title: str
+    url: str
+    text: str
+
+
+class BookVerdict(Shape):
+    book_id: str
+    confidence: Score
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+
+class FoundPassages(Shape):
+    results: list[FoundPassage]
+    books: list[BookVerdict]
+
+
+class FetchedPage(Shape):
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any]
+
+
+# Of the whole `ChatResponse`, what agents go by: its full schema would be longer than all other tools together.
 ANSWERED = {
     "type": "object",
     "properties": {"answer": {"type": ["string", "null"]}, "sources": {"type": "array", "items": {"type": "object"}}},
     "required": ["answer", "sources", "confidence", "should_answer", "session_id"],
 }
+
+Result = tuple[str, Mapping[str, Any]]  # a tool's words, and the same as structured content
 
 
 class Agents:
@@ -84,7 +102,7 @@ class Agents:
         """What whoever sent an HTTP request (None on stdio) may see, and to whom its sessions belong."""
         self._seen = seen
         self._owner = owner
-        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[tuple[str, View]]]] = {
+        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[Result]]] = {
             "search": self._search,
             "fetch": self._fetch,
             "ask": self._ask,
@@ -114,8 +132,15 @@ class Agents:
         there = f" Books: {books}." if books else ""
         return types.ListToolsResult(
             tools=[
-                _tool("search", f"Find passages of the books, best first.{there}", SearchArguments, FOUND),
-                _tool("fetch", "Read the whole page of a search result, or a resource.", FetchArguments, FETCHED),
+                _tool(
+                    "search", f"Find passages of the books, best first.{there}", SearchArguments, _schema(FoundPassages)
+                ),
+                _tool(
+                    "fetch",
+                    "Read the whole page of a search result, or a resource.",
+                    FetchArguments,
+                    _schema(FetchedPage),
+                ),
                 _tool(
                     "ask",
                     f"Ask a book: an answer with citations, or an honest refusal. To go on send its session_id.{there}",
@@ -137,11 +162,11 @@ class Agents:
             content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
         )
 
-    async def _search(self, context: Context, arguments: Any) -> tuple[str, View]:
+    async def _search(self, context: Context, arguments: Any) -> Result:
         quoth = self._seen(context.request)
         wanted = parse(SearchArguments, arguments)
         found: list[Passage] = []
-        judged: list[View] = []
+        judged: list[BookVerdict] = []
         for book in await _books(quoth, wanted.book_id):
             search = wanted.to_search(book=book, within=Filters())
             assert search is not None, "nothing is narrower than everything"
@@ -156,13 +181,13 @@ class Agents:
                 }
             )
         best = sorted(found, key=lambda passage: -passage.similarity)[: wanted.top_k]
-        structured = {"results": [_result(passage.chunk) for passage in best], "books": judged}
+        structured: FoundPassages = {"results": [_result(passage.chunk) for passage in best], "books": judged}
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _fetch(self, context: Context, arguments: Any) -> tuple[str, View]:
+    async def _fetch(self, context: Context, arguments: Any) -> Result:
         quoth = self._seen(context.request)
         wanted = parse(FetchArguments, arguments).id
-        metadata: View = {}
+        metadata: dict[str, Any] = {}
         if wanted.startswith(SCHEME):
             book, chunks = await _page_at(quoth, wanted)
         else:
@@ -176,7 +201,7 @@ class Agents:
         structured = _page(wanted, book, chunks, metadata)
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _ask(self, context: Context, arguments: Any) -> tuple[str, View]:
+    async def _ask(self, context: Context, arguments: Any) -> Result:
         quoth = self._seen(context.request)
         asked = parse(ChatRequest, arguments)
         book = await quoth.choose_book(asked.book_id)
@@ -301,7 +326,11 @@ def _tool(name: str, description: str, arguments: type[BaseModel], output: Mappi
     )
 
 
-def _result(chunk: Chunk) -> View:
+def _schema(shape: type[Shape]) -> dict[str, Any]:
+    return TypeAdapter(shape).json_schema()
+
+
+def _result(chunk: Chunk) -> FoundPassage:
     return {
         "id": f"{chunk.book_id}/{chunk.id}",
         "title": " › ".join(chunk.breadcrumb),
@@ -310,7 +339,7 @@ def _result(chunk: Chunk) -> View:
     }
 
 
-def _page(wanted: str, book: Book, chunks: Sequence[Chunk], metadata: View) -> View:
+def _page(wanted: str, book: Book, chunks: Sequence[Chunk], metadata: Mapping[str, Any]) -> FetchedPage:
     if not chunks:
         raise NotFound(f"The page {wanted} of {book.book_id} has no text any more.", hint="Search again.")
     first = chunks[0]
@@ -329,13 +358,16 @@ def _page(wanted: str, book: Book, chunks: Sequence[Chunk], metadata: View) -> V
     }
 
 
-def _readable(view: View) -> str:
+def _readable(view: ChatResponse) -> str:
     """The answer and its sources, for a model that reads text; the rest is in the structured result."""
     said = view["answer"] if view["answer"] is not None else view["fallback_message"]
-    lines = [said]
+    lines = [said or ""]
     for source in view["sources"]:
-        place = f" ({source['source_file']}:{source['line']})" if "source_file" in source else ""
-        lines.append(f"[{source['index']}] {source.get('source_url') or 'the selected text'}{place}: {source['quote']}")
+        if "source_type" in source:
+            lines.append(f"[{source['index']}] the selected text: {source['quote']}")
+        else:
+            place = f"{source['source_url']} ({source['source_file']}:{source['line']})".strip()
+            lines.append(f"[{source['index']}] {place}: {source['quote']}")
     for near in view["metadata"]["suggestions"]:
         lines.append(f"Nearest: {near['title']} {near['source_url']}")
     return "\n\n".join(lines)

@@ -38,7 +38,7 @@ from quoth.errors import (
 from quoth.insight.observers import Observation
 from quoth.serve.deps import quoth_of
 from quoth.serve.health import SEVERITY, Checks, checks_of
-from quoth.serve.shapes import EXPOSITION
+from quoth.serve.shapes import Responses, problems
 from quoth.text.sentences import sentences
 from quoth.text.terms import term_ids
 from quoth.versions import __version__
@@ -53,6 +53,11 @@ REFUSED = "refused"  # and of requests that came to none: no key, too many, too 
 MOST_BOOKS = 200  # told by name: beyond that, labels would be many
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
+
+_EXPOSITION: Responses = {
+    200: {"description": "Prometheus' text format", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(),
+}
 
 CACHES = {"passages": read, "sentences": sentences, "terms": term_ids}  # what was understood of a text, kept
 
@@ -284,7 +289,7 @@ async def gathered(quoth: Quoth, checks: Checks) -> ScrapeCollector:
     return ScrapeCollector(statuses, last.values(), {name: str(state["status"]) for name, state in states.items()})
 
 
-@router.get("/metrics", response_class=Response, responses=EXPOSITION)
+@router.get("/metrics", response_class=Response, responses=_EXPOSITION)
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus, of all workers."""
     looked_up = await gathered(quoth_of(request), checks_of(request))

@@ -15,20 +15,42 @@ from fastapi.responses import JSONResponse
 
 from quoth.bootstrap import Quoth
 from quoth.domain import AnswerEvent, Book, Delta, Done, Question, Retrieved
-from quoth.serve.asking import answered, streamed
-from quoth.serve.bodies import documented, read_body
+from quoth.serve.asking import answer_question, stream_answer
+from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.books import status_of
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.openai_protocol import PREFIX, Chunks, CompletionRequest, completion_view, model_view
-from quoth.serve.openai_shapes import COMPLETION, ModelResponse, ModelsResponse, openai_answers
-from quoth.serve.problems import request_id_of
+from quoth.serve.openai_protocol import (
+    PREFIX,
+    Chunks,
+    Completion,
+    CompletionRequest,
+    ModelResponse,
+    ModelsResponse,
+    completion_view,
+    model_view,
+)
+from quoth.serve.problems import OpenAIProblem, request_id_of
+from quoth.serve.shapes import Responses, event_content, problems
 from quoth.serve.sse import Event
-from quoth.serve.views import View
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
 END = b"data: [DONE]\n\n"
 UNNAMED = ""  # OpenAI names no events
+
+
+def _problems(*statuses: int) -> Responses:
+    return problems(*statuses, shape=OpenAIProblem.__name__)
+
+
+_COMPLETION: Responses = {
+    200: {
+        "description": "One completion; with `stream` chunks as server-sent events (`data: {…}`), then `data: [DONE]`",
+        "model": Completion,
+        "content": event_content(),
+    },
+    **_problems(400, 404, 413, 415, 503),
+}
 
 
 async def read_question(request: Request) -> tuple[CompletionRequest, Question]:
@@ -52,20 +74,22 @@ async def book_of(quoth: Quoth, model: str) -> Book:
     return await quoth.library.book(book_id)
 
 
-@router.post("/chat/completions", openapi_extra=documented(CompletionRequest), responses=COMPLETION)
+@router.post("/chat/completions", openapi_extra=body_schema(CompletionRequest), responses=_COMPLETION)
 async def completions(request: Request) -> Response:
     """Ask a book in OpenAI's words; with `stream` the same answer in chunks."""
     quoth = quoth_of(request)
     asked, question = await read_question(request)
     name = f"chatcmpl-{question.request_id}"
     if not asked.stream:
-        answer = await answered(request, question)
+        answer = await answer_question(request, question)
         return JSONResponse(completion_view(answer, completion_id=name, model=asked.model))
     chunks = Chunks(completion_id=name, model=asked.model, created=quoth.clock.now(), with_usage=asked.with_usage)
-    return await streamed(request, question, dress=lambda events: chunked(events, chunks), found=UNNAMED, farewell=END)
+    return await stream_answer(
+        request, question, to_events=lambda happened: _chunk_events(happened, chunks), found=UNNAMED, farewell=END
+    )
 
 
-async def chunked(events: AsyncGenerator[AnswerEvent], chunks: Chunks) -> AsyncGenerator[Event]:
+async def _chunk_events(events: AsyncGenerator[AnswerEvent], chunks: Chunks) -> AsyncGenerator[Event]:
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Retrieved):
@@ -77,21 +101,22 @@ async def chunked(events: AsyncGenerator[AnswerEvent], chunks: Chunks) -> AsyncG
                     yield UNNAMED, chunk
 
 
-@router.get("/models", responses=openai_answers(ModelsResponse, 503))
+@router.get("/models", responses={200: {"model": ModelsResponse}, **_problems(503)})
 async def models(request: Request) -> JSONResponse:
     """Every book, as a model."""
     quoth = quoth_of(request)
     known = await quoth.books()
-    return JSONResponse({"object": "list", "data": [await view_of(quoth, book) for book in known]})
+    body: ModelsResponse = {"object": "list", "data": [await view_of(quoth, book) for book in known]}
+    return JSONResponse(body)
 
 
-@router.get("/models/{model:path}", responses=openai_answers(ModelResponse, 404, 503))
+@router.get("/models/{model:path}", responses={200: {"model": ModelResponse}, **_problems(404, 503)})
 async def model(request: Request, model: str) -> JSONResponse:
     """One book, as a model: `quoth/<book_id>`."""
     quoth = quoth_of(request)
     return JSONResponse(await view_of(quoth, await book_of(quoth, model)))
 
 
-async def view_of(quoth: Quoth, book: Book) -> View:
+async def view_of(quoth: Quoth, book: Book) -> ModelResponse:
     status = await status_of(quoth, book)
     return model_view(book, status.published_at if status else None)

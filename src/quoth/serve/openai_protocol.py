@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, parse
 from quoth.domain import Answer, Book, PastTurn, Question
 from quoth.errors import EmptyQuery, Unsupported, WrongUsage
-from quoth.serve.views import View, answer_view
+from quoth.serve.shapes import Shape
+from quoth.serve.views import AnswerDetails, details_view
 
 PREFIX = "quoth"
 MAX_MESSAGES = 1_000
@@ -221,41 +222,85 @@ def _turns(said: Sequence[CompletionMessage], refusal: str) -> Iterator[PastTurn
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def text_of(answer: Answer) -> str:
-    """What is said: where a model failed, that it failed. The passages are among the sources."""
+class AssistantMessage(Shape):
+    role: Literal["assistant"]
+    content: str
+    refusal: None
+
+
+FinishReason = Literal["stop", "length"]
+
+
+class Choice(Shape):
+    index: int
+    message: AssistantMessage
+    logprobs: None
+    finish_reason: FinishReason
+
+
+class Usage(Shape):
+    prompt_tokens: Annotated[int, Field(description="Of all calls of a language model; 0 where none is configured")]
+    completion_tokens: int
+    total_tokens: int
+
+
+class Completion(Shape):
+    id: Annotated[str, Field(examples=["chatcmpl-6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"])]
+    object: Literal["chat.completion"]
+    created: int
+    model: Annotated[str, Field(examples=["quoth/my-book"])]
+    choices: list[Choice]
+    usage: Usage
+    quoth: Annotated[
+        AnswerDetails, Field(description="Sources, confidence, grounding: what `POST /chat` says beside the text")
+    ]
+
+
+class ModelResponse(Shape):
+    """A book."""
+
+    id: Annotated[str, Field(examples=["quoth/my-book"])]
+    object: Literal["model"]
+    created: Annotated[int, Field(description="When its index was last published")]
+    owned_by: Annotated[str, Field(examples=["quoth"])]
+    title: Annotated[str, Field(examples=["My book"])]
+
+
+class ModelsResponse(Shape):
+    object: Literal["list"]
+    data: list[ModelResponse]
+
+
+def _text_of(answer: Answer) -> str:
+    """The answer's words; where a model failed, that it failed. The passages are among the sources."""
     return (answer.fallback_message or "") if answer.text is None else answer.text
 
 
-def completion_view(answer: Answer, *, completion_id: str, model: str) -> View:
-    message = {"role": "assistant", "content": text_of(answer), "refusal": None}
+def completion_view(answer: Answer, *, completion_id: str, model: str) -> Completion:
+    message: AssistantMessage = {"role": "assistant", "content": _text_of(answer), "refusal": None}
     return {
         "id": completion_id,
         "object": "chat.completion",
         "created": int(answer.created_at.timestamp()),
         "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(answer)}],
-        "usage": usage_view(answer),
-        "quoth": extra_view(answer),
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
+        "usage": _usage_view(answer),
+        "quoth": details_view(answer),
     }
 
 
-def finish_reason(answer: Answer) -> str:
-    """`length` where a model broke off in the middle: the one word of this protocol for an answer without its end."""
+def _finish_reason(answer: Answer) -> FinishReason:
+    """`length` where a model broke off in the middle: the protocol's only word for an answer without its end."""
     return "length" if answer.interrupted else "stop"
 
 
-def usage_view(answer: Answer) -> View:
-    """Over all calls of a model for this answer; where there is no model nothing is spent."""
+def _usage_view(answer: Answer) -> Usage:
+    """Over all calls of a model for this answer; nothing is spent where there is no model."""
     read = answer.work.prompt_tokens
     return {"prompt_tokens": read, "completion_tokens": answer.tokens_used - read, "total_tokens": answer.tokens_used}
 
 
-def extra_view(answer: Answer) -> View:
-    """All that the other chat doors say about the answer."""
-    return {name: value for name, value in answer_view(answer).items() if name != "answer"}
-
-
-def model_view(book: Book, created: datetime | None) -> View:
+def model_view(book: Book, created: datetime | None) -> ModelResponse:
     return {
         "id": f"{PREFIX}/{book.book_id}",
         "object": "model",
@@ -265,32 +310,35 @@ def model_view(book: Book, created: datetime | None) -> View:
     }
 
 
+Fields = dict[str, object]  # of a chunk: which ones it has depends on its place in the stream
+
+
 class Chunks:
     """The chunks of one streamed answer: all have its id, its model and the moment it began."""
 
     def __init__(self, *, completion_id: str, model: str, created: datetime, with_usage: bool) -> None:
-        self._head = {
+        self._head: Fields = {
             "id": completion_id,
             "object": "chat.completion.chunk",
             "created": int(created.timestamp()),
             "model": model,
         }
-        self._usage = {"usage": None} if with_usage else {}
+        self._usage: Fields = {"usage": None} if with_usage else {}
 
-    def opening(self) -> View:
+    def opening(self) -> Fields:
         return self._chunk({"role": "assistant", "content": "", "refusal": None})
 
-    def words(self, text: str) -> View:
+    def words(self, text: str) -> Fields:
         return self._chunk({"content": text})
 
-    def closing(self, answer: Answer) -> Iterator[View]:
-        """What a reader has not seen yet, then the end with sources and confidence, then the tokens if asked for."""
+    def closing(self, answer: Answer) -> Iterator[Fields]:
+        """What the reader has not seen yet, then the end with sources and confidence, then the tokens if asked for."""
         if answer.text is None:
-            yield self.words(text_of(answer))
-        yield {**self._chunk({}, finish_reason(answer)), "quoth": extra_view(answer)}
+            yield self.words(_text_of(answer))
+        yield {**self._chunk({}, _finish_reason(answer)), "quoth": details_view(answer)}
         if self._usage:
-            yield {**self._head, "choices": [], "usage": usage_view(answer)}
+            yield {**self._head, "choices": [], "usage": _usage_view(answer)}
 
-    def _chunk(self, delta: View, finished: str | None = None) -> View:
+    def _chunk(self, delta: Fields, finished: FinishReason | None = None) -> Fields:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finished}
         return {**self._head, "choices": [choice], **self._usage}

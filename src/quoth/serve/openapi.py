@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
 from quoth.ask.request import ChatRequest, IngestRequest, RunRequest, SearchRequest
 from quoth.errors import (
@@ -33,9 +33,7 @@ from quoth.errors import (
 )
 from quoth.serve.access import scope_needed
 from quoth.serve.openai_protocol import CompletionRequest
-from quoth.serve.openai_shapes import OpenAIProblem
-from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, problem
-from quoth.serve.shapes import Problem
+from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, OpenAIProblem, Problem, problem
 
 EXAMPLES = Path(__file__).parent / "examples.json"
 OURS = (ChatRequest, RunRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
@@ -68,8 +66,9 @@ def document(app: FastAPI) -> None:
     def openapi() -> Schema:
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            _, ours = models_json_schema(
-                [(model, "validation") for model in OURS], ref_template="#/components/schemas/{model}"
+            _, ours = TypeAdapter.json_schemas(
+                [(shape.__name__, "validation", TypeAdapter(shape)) for shape in OURS],
+                ref_template="#/components/schemas/{model}",
             )
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
             for door, path, operation in operations(schema):

@@ -1,4 +1,4 @@
-"""Server-sent events (CONTRACT section 4): named events, JSON data, a heartbeat, and no work for a reader who left.
+"""Server-sent events: named events, JSON data, a heartbeat, and no work for a reader who left.
 
 In: the events of one answer as they happen. Out: a `text/event-stream` response. Knows nothing of what the events mean.
 """
@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT = 15.0
 MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
-Event = tuple[str, Mapping[str, Any]]
+Event = tuple[str, Mapping[str, object]]
 
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one for each event
 
 
-def frame(name: str, data: Mapping[str, Any]) -> bytes:
+def frame(name: str, data: Mapping[str, object]) -> bytes:
     """Without a name it is the plain message of protocols that name no events."""
     named = f"event: {name}\n" if name else ""
     return f"{named}data: {_encoded(data)}\n\n".encode()
@@ -44,7 +44,7 @@ class EventStream(Response):
         self,
         events: AsyncGenerator[Event, None],
         *,
-        explain: Callable[[QuothError], Mapping[str, Any]],
+        explain: Callable[[QuothError], Mapping[str, object]],
         heartbeat: float = HEARTBEAT,
         opening: asyncio.Task[list[Event]] | None = None,
         farewell: bytes = b"",
@@ -67,11 +67,11 @@ class EventStream(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             self._last_sent = asyncio.get_running_loop().time()
             writing = asyncio.create_task(self._write(send))
-            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(disconnected(receive))]
+            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(wait_for_disconnect(receive))]
             try:
                 await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await stopped(writing, *others, *([self._opening] if self._opening else []))
+                await cancel(writing, *others, *([self._opening] if self._opening else []))
             if not writing.cancelled():
                 writing.result()  # a fault leaves here
             else:
@@ -90,7 +90,7 @@ class EventStream(Response):
                     await self._send(send, block)
             gathering.result()
         finally:
-            await stopped(gathering)
+            await cancel(gathering)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _gather(self) -> None:
@@ -127,12 +127,12 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def stopped(*tasks: asyncio.Task[Any]) -> None:
+async def cancel(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
 
 
-async def disconnected(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

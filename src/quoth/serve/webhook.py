@@ -14,12 +14,13 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
 from quoth.errors import QuothError, Unauthorized
 from quoth.ports import Clock
 from quoth.serve.deps import jobs_of, quoth_of
 from quoth.serve.orders import order_again
-from quoth.serve.shapes import WebhookResponse, answers
+from quoth.serve.shapes import Shape, answers
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
 
@@ -41,6 +42,11 @@ DELIVERY = {
     ],
 }
 HINT = "Give the webhook on GitHub the secret that stands in QUOTH_GITHUB_WEBHOOK_SECRET."
+
+
+class WebhookResponse(Shape):
+    message: Annotated[str, Field(examples=["pong"])]
+    job_id: int | None
 
 
 class Deliveries:
