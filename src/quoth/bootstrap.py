@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import RetrievalOptions, Retriever
@@ -32,7 +35,7 @@ from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
-    from quoth.sources import Documents, Web
+    from quoth.sources import BookSource, Documents, Web
     from quoth.sources.visitor import Tell
 
 
@@ -319,6 +322,31 @@ def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
         requests=settings.crawl_requests,
     )
     return Web(opened, options, tell)
+
+
+def book_id_for(path: str | Path) -> str:
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
+    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
+    if site is None:
+        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+    else:
+        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
+    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
+    return name[:64] or "book"
+
+
+def open_book(
+    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: Tell = lambda done, total: None
+) -> BookSource:
+    """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
+    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+
+    if not place.lower().startswith(("http://", "https://")):
+        # Absolute, because it is remembered: a server may ingest the book again from another working directory.
+        place = str(Path(place).absolute())
+    web = web_of(settings, tell=crawled)
+    return open_source(place, book_id=book_id, base_url=base_url, documents=documents(), web=web)
 
 
 async def _library(settings: Settings, clock: Clock) -> Library:

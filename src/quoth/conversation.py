@@ -17,6 +17,7 @@ from functools import partial
 from quoth.ask import follow_up
 from quoth.ask import judge as judging
 from quoth.ask.calibration import Calibration
+from quoth.ask.cited import sources_of
 from quoth.ask.find import Retriever
 from quoth.ask.follow_up import FollowUpOptions
 from quoth.ask.judge import ConfidenceOptions
@@ -252,6 +253,7 @@ class Conversations:
             question=question,
             searched_query=evidence.query,
             citations=reply.draft.citations,
+            sources=sources_of(reply.draft.citations, question.selected_text),
             verdict=verdict,
             grounding=reply.grounding,
             retrieval_count=len(evidence.passages) if in_book else 0,

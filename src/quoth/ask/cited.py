@@ -1,10 +1,12 @@
 """What an answer rests on, as its reader sees it and as its turn remembers it. Pure.
 
-In: an Answer. Out: its `CitedSource`s (places in the source file, or in the selected text), and the Turn to store.
-Doors show these values and never look at chunks themselves, so a stored answer reads like a fresh one.
+In: the citations of an answer. Out: `CitedSource`s (places in the source file, or in the selected text), and the Turn
+to store. Doors show these values and never look at chunks themselves, so a stored answer reads like a fresh one.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from quoth.domain import Answer, Citation, CitedSource, Doubt, PastTurn, Turn
 from quoth.text.offsets import end_in_file, line_in_file, start_in_file
@@ -12,11 +14,11 @@ from quoth.text.offsets import end_in_file, line_in_file, start_in_file
 SNIPPET = 200
 
 
-def sources_of(answer: Answer) -> tuple[CitedSource, ...]:
-    selection = answer.question.selected_text
+def sources_of(citations: Sequence[Citation], selection: str | None) -> tuple[CitedSource, ...]:
+    """Of a selected text where there is one, else of the book."""
     if selection is None:
-        return tuple(_passage(citation) for citation in answer.citations)
-    return tuple(_selection(citation, selection) for citation in answer.citations)
+        return tuple(_passage(citation) for citation in citations)
+    return tuple(_selection(citation, selection) for citation in citations)
 
 
 def turn_of(answer: Answer) -> Turn:
@@ -30,7 +32,7 @@ def turn_of(answer: Answer) -> Turn:
         request_id=question.request_id,
         searched_query=answer.searched_query,
         mode=answer.mode,
-        sources=sources_of(answer),
+        sources=answer.sources,
         confidence=verdict.confidence,
         level=verdict.level,
         disclaimer=answer.disclaimer,

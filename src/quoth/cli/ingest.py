@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.bootstrap import Quoth, documents, web_of
+from quoth.bootstrap import Quoth, book_id_for, documents, web_of
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import print_job, print_notices, print_plan, summary
 from quoth.domain import IngestJob, IngestMode
@@ -26,18 +24,6 @@ if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
     from quoth.ingest import Planned, Progress, Tell
     from quoth.sources import BookSource
-
-
-def default_book_id(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
-    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
-    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
-    if site is None:
-        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
-    else:
-        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
-    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
-    return name[:64] or "book"
 
 
 @contextmanager
@@ -161,7 +147,7 @@ def ingest(
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
-    order = Order(path, book or settings.book or default_book_id(path), base_url, chosen, dry_run, job_id)
+    order = Order(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
     if watch:
         _refuse_watch(order, json=json)
         _watch(settings, order)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from quoth.ask.cited import snippet, sources_of
+from quoth.ask.cited import snippet
 from quoth.domain import Answer, Grounding, IngestJob, Notice, Passage
 from quoth.serve.library_views import plan_view
 
@@ -52,7 +52,7 @@ def print_basis(answer: Answer) -> None:
         typer.echo(styled(f"\n({answer.disclaimer})", dim=True))
     if answer.citations:
         typer.echo("\n---\n**Sources:**")
-        for source in sources_of(answer):
+        for source in answer.sources:
             typer.echo(f"[{source.index}] {styled(source.url, fg='cyan')} (score: {source.similarity:.2f})")
             typer.echo(styled(f"    {source.source_file}:{source.line} · {' › '.join(source.breadcrumb)}", dim=True))
     if answer.missing_terms:

@@ -11,7 +11,7 @@ from typing import Literal
 from quoth.domain.books import Chunk
 from quoth.domain.filters import Filters
 from quoth.domain.messages import ToolCall
-from quoth.domain.searching import Evidence, PastTurn
+from quoth.domain.searching import CitedSource, Evidence, PastTurn
 
 AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
@@ -157,6 +157,7 @@ class Answer:
     question: Question
     searched_query: str
     citations: tuple[Citation, ...]
+    sources: tuple[CitedSource, ...]  # the citations, as readers see them
     verdict: Verdict
     grounding: Grounding
     retrieval_count: int

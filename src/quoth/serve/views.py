@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from quoth.ask.cited import sources_of
 from quoth.domain import (
     Answer,
     AnswerEvent,
@@ -109,7 +108,7 @@ def source_view(source: CitedSource) -> AnySource:
 
 
 def _sources_view(answer: Answer) -> list[AnySource]:
-    return [source_view(source) for source in sources_of(answer)]
+    return [source_view(source) for source in answer.sources]
 
 
 # --- grounding -------------------------------------------------------------------------------------------------------
