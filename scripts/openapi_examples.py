@@ -25,7 +25,7 @@ import httpx2
 
 from quoth.bootstrap import Quoth, fingerprint_of
 from quoth.serve.app import create_app
-from quoth.serve.jobs import Order
+from quoth.serve.jobs import IngestOrder
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -66,7 +66,7 @@ class Worker:
     """Stands for the process of a job: does the work here."""
 
     quoth: Quoth
-    order: Order
+    order: IngestOrder
     job_id: int
 
     async def wait(self) -> str:

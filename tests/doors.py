@@ -23,7 +23,7 @@ from quoth.ask.extract import ExtractiveOptions
 from quoth.bootstrap import Quoth, fingerprint_of
 from quoth.domain import Citation, Draft, Evidence, Scope
 from quoth.serve.app import create_app
-from quoth.serve.jobs import Order
+from quoth.serve.jobs import IngestOrder
 from quoth.serve.problems import OpenAIProblem, Problem
 from quoth.serve.server import address_of, listen, server_for
 from quoth.settings import load_settings
@@ -108,7 +108,7 @@ def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
 class Idler:
     """Stands for the process of a job: has nothing to do."""
 
-    def __init__(self, quoth: Quoth, order: Order, job_id: int) -> None: ...
+    def __init__(self, quoth: Quoth, order: IngestOrder, job_id: int) -> None: ...
 
     async def wait(self) -> str:
         return ""

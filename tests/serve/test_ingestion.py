@@ -20,7 +20,7 @@ from quoth.ports import ABANDONED
 from quoth.serve import ingestion
 from quoth.serve import jobs as jobs_module
 from quoth.serve.ingestion import follow
-from quoth.serve.jobs import STOPPED, Jobs, Order
+from quoth.serve.jobs import STOPPED, IngestOrder, Jobs
 from quoth.serve.problems import Problem
 from quoth.serve.webhook import Deliveries, check_signature
 from quoth.sources import open_source
@@ -33,7 +33,7 @@ QUEUES = "# Queues\n\nA bounded queue drops the oldest message when it is full.\
 class Worker:
     """Stands for the child process: does the work here, when it is let."""
 
-    def __init__(self, foreman: Foreman, quoth: Quoth, order: Order, job_id: int) -> None:
+    def __init__(self, foreman: Foreman, quoth: Quoth, order: IngestOrder, job_id: int) -> None:
         self._foreman = foreman
         self._quoth = quoth
         self._order = order
@@ -69,16 +69,16 @@ class Foreman:
         self.go = asyncio.Event()
         self.go.set()
         self.words = ""
-        self.begun: list[Order] = []
+        self.begun: list[IngestOrder] = []
         self.at_work = asyncio.Event()
 
-    def launch(self, quoth: Quoth, order: Order, job_id: int) -> Worker:
+    def launch(self, quoth: Quoth, order: IngestOrder, job_id: int) -> Worker:
         return Worker(self, quoth, order, job_id)
 
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "LOOK", 0.001)
+    monkeypatch.setattr(ingestion, "FOLLOW_POLL", 0.001)
 
 
 @pytest.fixture
@@ -276,7 +276,7 @@ async def test_a_job_whose_writer_may_be_alive_is_left_alone(doors: Doors) -> No
 async def test_who_follows_a_dead_job_is_told_so_after_a_while(doors: Doors) -> None:
     library = doors.quoth.library
     job = await library.start_job(IngestJob("book", "full", status="running"))
-    told = [event async for event in follow(library, doors.app.state.jobs, job.job_id, look=0.001, quiet=0.002)]
+    told = [event async for event in follow(library, doors.app.state.jobs, job.job_id, poll=0.001, quiet=0.002)]
     assert [name for name, _ in told] == ["progress", "failed"]
     assert told[-1][1]["error_message"] == ABANDONED
 
@@ -299,7 +299,7 @@ async def test_a_server_that_stops_stops_its_jobs_and_says_why(tmp_path: Path, f
         stored = await library.job(job["job_id"])
         assert (stored.status, stored.error_message) == ("failed", STOPPED)
     with pytest.raises(Outage, match="stopping"):
-        await jobs.start(Order("book", str(tmp_path)))
+        await jobs.start(IngestOrder("book", str(tmp_path)))
 
 
 # --- what may be ingested ---
@@ -503,7 +503,7 @@ async def test_a_push_that_could_not_start_may_be_delivered_again(doors: Doors, 
 async def test_a_push_while_another_process_writes_is_taken_up_when_it_is_done(
     doors: Doors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs_module, "LOOK", 0.001)
+    monkeypatch.setattr(jobs_module, "CONFLICT_POLL", 0.001)
     last = (await doors.quoth.library.jobs())[0].job_id
     async with doors.quoth.index.writer("book"):
         for delivery in ("d-1", "d-2"):
@@ -526,7 +526,7 @@ async def test_a_job_that_another_worker_has_queued_is_neither_buried_nor_double
     foreman.go.clear()
     job = await start(doors)
     with pytest.raises(Conflict, match=f"job {job['job_id']} is queued"):
-        await other.start(Order("book", "anywhere"))
+        await other.start(IngestOrder("book", "anywhere"))
     await other.bury_the_dead()
     assert (await doors.quoth.library.job(job["job_id"])).status == "queued"
     foreman.go.set()
@@ -540,7 +540,7 @@ async def test_jobs_of_two_workers_take_turns(doors: Doors, foreman: Foreman, tm
     foreman.go.clear()
     first = await start(doors)
     await foreman.at_work.wait()
-    second = await other.start(Order("other", str(tmp_path / "books" / "other")))
+    second = await other.start(IngestOrder("other", str(tmp_path / "books" / "other")))
     await asyncio.sleep(0.3)
     assert [order.book_id for order in foreman.begun] == ["book"]
     foreman.go.set()
@@ -557,7 +557,7 @@ async def test_a_worker_that_stops_gives_up_waiting_for_its_turn(
     foreman.go.clear()
     await start(doors)
     await foreman.at_work.wait()
-    waiting = await other.start(Order("other", str(tmp_path / "books" / "other")))
+    waiting = await other.start(IngestOrder("other", str(tmp_path / "books" / "other")))
     await other.close()
     stored = await doors.quoth.library.job(waiting.job_id)
     assert (stored.status, stored.error_message) == ("failed", STOPPED)

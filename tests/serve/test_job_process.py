@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from quoth.serve.job_process import Command, IngestProcess, ingest_command, is_checkout, pull_command
-from quoth.serve.jobs import Order
+from quoth.serve.jobs import IngestOrder
 from quoth.settings import load_settings
 
 
-def python(program: str, patience: float | None = None) -> Command:
-    return Command([sys.executable, "-c", program], dict(os.environ), patience)
+def python(program: str, timeout: float | None = None) -> Command:
+    return Command([sys.executable, "-c", program], dict(os.environ), timeout)
 
 
 async def run(*commands: Command) -> str:
@@ -27,7 +27,7 @@ def test_the_command_takes_over_the_job_with_the_servers_own_settings(tmp_path: 
     settings = load_settings(
         environ={}, directory=tmp_path, data_dir=tmp_path / "data", database_url="sqlite:///with:secret.db"
     )
-    order = Order("book", "/books/-odd", base_url="https://b.example", mode="full", dry_run=True)
+    order = IngestOrder("book", "/books/-odd", base_url="https://b.example", mode="full", dry_run=True)
     command = ingest_command(settings, order, 7)
     assert command.arguments[:4] == [sys.executable, "-m", "quoth", "ingest"]
     assert command.arguments[-2:] == ["--", "/books/-odd"]  # a name can never be taken for an option
@@ -72,7 +72,7 @@ async def test_a_command_that_fails_is_the_last_one(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_never_ends_is_ended() -> None:
-    words = await run(python("import time; time.sleep(600)", patience=0.2))
+    words = await run(python("import time; time.sleep(600)", timeout=0.2))
     assert words.endswith("did not end within 0.2 s.")
 
 

@@ -24,7 +24,7 @@ from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_sh
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery, PageRecord
 from quoth.errors import IndexUnavailable, QuothError, WrongUsage
-from quoth.serve.mcp_tools import LISTED, address, place_of
+from quoth.serve.mcp_tools import PAGE_SIZE, address, place_of
 from quoth.serve.problems import Problem
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
@@ -112,7 +112,7 @@ async def test_pages_are_resources(doors: Doors, mode: str) -> None:
 
 
 async def test_many_pages_are_listed_in_portions_without_loss(doors: Doors) -> None:
-    files = [f"part {number // 50}/page #{number}.md" for number in range(2 * LISTED + 10)]
+    files = [f"part {number // 50}/page #{number}.md" for number in range(2 * PAGE_SIZE + 10)]
     await doors.quoth.library.put_page_records(
         [
             PageRecord("book", name, "d", "h", ("none",), doors.quoth.clock.now(), title=f"Page of {name}")
@@ -178,7 +178,7 @@ async def test_what_is_not_there_is_an_error_of_the_protocol(doors: Doors) -> No
             await client.read_resource("quoth://atlantis/topics.md")
         with pytest.raises(MCPError, match="has no page"):
             await client.read_resource("quoth://book/../topics.md")
-        with pytest.raises(MCPError, match="no address of a page"):
+        with pytest.raises(MCPError, match="not the address of a page"):
             await client.read_resource("file:///etc/passwd")
         with pytest.raises(MCPError, match="There is no tool 'delete'"):
             await client.call_tool("delete", {})

@@ -60,6 +60,19 @@ async def test_requests_are_counted_by_door_method_and_status(tmp_path: Path) ->
     assert value(found, "problems_total", code="SESSION_NOT_FOUND") == 1
 
 
+async def test_pages_and_files_are_counted_at_their_own_door(tmp_path: Path) -> None:
+    paths = {"/": "/", "/widget.js": "/widget.js", "/assets/page.css": "/assets", "/openapi.json": "/openapi.json"}
+    async with opened(tmp_path) as doors:
+        for path in paths:
+            assert (await doors.client.get(path)).status_code == 200
+        await doors.client.get("/assets/nothing.css")
+        found = await scraped(doors)
+    for door in paths.values():
+        assert value(found, "http_requests_total", door=door, method="GET", status="2xx") == 1
+    assert value(found, "http_requests_total", door="/assets", method="GET", status="4xx") == 1
+    assert value(found, "http_requests_total", door="refused", method="GET", status="2xx") == 0
+
+
 async def test_nothing_that_a_stranger_sends_makes_a_new_label(tmp_path: Path) -> None:
     async with opened(tmp_path) as doors:
         before = await scraped(doors)

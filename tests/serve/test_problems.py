@@ -74,10 +74,22 @@ async def test_the_frameworks_own_errors_have_the_same_shape(
     check_problem(await doors.client.request(method, path), status, code)
 
 
-async def test_a_wrong_method_is_told_which_ones_are_right(doors: Doors) -> None:
-    response = await doors.client.get("/chat")
-    assert response.headers["allow"] == "POST"
-    assert "POST" in response.json()["hint"]
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/chat", "POST"),
+        ("/ingestion/jobs", "GET, POST"),
+        (f"/session/{SESSION}", "DELETE, GET"),
+        ("/", "GET, HEAD"),
+        ("/assets/page.css", "GET, HEAD"),
+        ("/v1/models/quoth/book", "GET"),
+    ],
+)
+async def test_a_wrong_method_is_told_all_that_are_right(doors: Doors, path: str, allowed: str) -> None:
+    response = await doors.client.patch(path)
+    check_problem(response, 405, "METHOD_NOT_ALLOWED")
+    assert response.headers["allow"] == allowed
+    assert allowed in response.json()["hint"]
 
 
 async def test_the_type_of_a_problem_can_be_looked_up(doors: Doors) -> None:

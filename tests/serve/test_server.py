@@ -42,7 +42,7 @@ async def test_many_streams_at_once_lose_nothing(doors: Doors) -> None:
 def test_a_taken_port_is_one_clear_line() -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BadConfiguration, match=f"Port {port} of 127.0.0.1 is already taken") as told:
+        with pytest.raises(BadConfiguration, match=f"Port {port} of 127.0.0.1 is already in use") as told:
             listen("127.0.0.1", port)
     assert "--port" in told.value.hint
 

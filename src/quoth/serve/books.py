@@ -1,6 +1,6 @@
-"""`GET /books`: which books can be asked; `/llms.txt` and `/llms-full.txt`: a book's contents and its whole text.
+"""`GET /books`: which books there are; `/llms.txt` and `/llms-full.txt`: a book's contents and its whole text.
 
-The last two are for programs that read a whole book instead of asking it (llmstxt.org). The text comes from the index,
+The last two are for programs that read a whole book instead of asking it (llmstxt.org). The text comes from the index
 page by page while it is sent, so a large book is never in memory as a whole.
 """
 
@@ -39,7 +39,7 @@ class BooksResponse(Shape):
 async def status_of(quoth: Quoth, book: Book) -> IndexStatus | None:
     try:
         return await quoth.index.status(book.book_id)
-    except UnknownBook:  # known to the library, but its first ingest has not published anything yet
+    except UnknownBook:  # the library knows it, but its first ingest has not published anything yet
         return None
 
 
@@ -60,45 +60,45 @@ BookId = Annotated[str | None, Query(description="May be left out when there is 
 @router.get("/llms.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms(request: Request, book_id: BookId = None) -> PlainTextResponse:
     """The pages of a book by section, with their addresses, in the format of llmstxt.org."""
-    return await table_of_contents(request, book_id)
+    return await _table_of_contents(request, book_id)
 
 
 @router.get("/books/{book_id}/llms.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms_of(request: Request, book_id: str) -> PlainTextResponse:
-    """The same of the named book."""
-    return await table_of_contents(request, book_id)
+    """The same for the named book."""
+    return await _table_of_contents(request, book_id)
 
 
 @router.get("/llms-full.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms_full(request: Request, book_id: BookId = None) -> StreamingResponse:
     """The text of every page of a book, in reading order."""
-    return await whole_text(request, book_id)
+    return await _whole_text(request, book_id)
 
 
 @router.get("/books/{book_id}/llms-full.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms_full_of(request: Request, book_id: str) -> StreamingResponse:
-    """The same of the named book."""
-    return await whole_text(request, book_id)
+    """The same for the named book."""
+    return await _whole_text(request, book_id)
 
 
-async def table_of_contents(request: Request, book_id: str | None) -> PlainTextResponse:
+async def _table_of_contents(request: Request, book_id: str | None) -> PlainTextResponse:
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
-    entries = await contents(quoth.index, await pages_of(quoth.library, book.book_id))
+    links = await contents(quoth.index, await pages_of(quoth.library, book.book_id))
     full = str(request.app.url_path_for("llms_full_of", book_id=book.book_id))
-    return PlainTextResponse(llms_txt(book, entries, whole_text=full))
+    return PlainTextResponse(llms_txt(book, links, whole_text=full))
 
 
-async def whole_text(request: Request, book_id: str | None) -> StreamingResponse:
+async def _whole_text(request: Request, book_id: str | None) -> StreamingResponse:
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
     records = await pages_of(quoth.library, book.book_id)
-    # What fails before the first byte still has a proper status.
+    # A failure before the first byte still has a proper status.
     first = [as_document(record, await text_of(quoth.index, record)) for record in records[:1]]
-    return StreamingResponse(documents(quoth.index, "".join(first), records[1:]), media_type="text/plain")
+    return StreamingResponse(_documents(quoth.index, "".join(first), records[1:]), media_type="text/plain")
 
 
-async def documents(index: ChunkIndex, first: str, rest: Sequence[PageRecord]) -> AsyncIterator[str]:
+async def _documents(index: ChunkIndex, first: str, rest: Sequence[PageRecord]) -> AsyncIterator[str]:
     yield first
     for record in rest:
         yield as_document(record, await text_of(index, record))

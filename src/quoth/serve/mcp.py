@@ -1,7 +1,7 @@
-"""`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as everybody else.
+"""`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as all other doors.
 
-The server is that of `quoth.serve.mcp_tools`, which `quoth mcp` runs as well. Each request stands alone (stateless),
-so that any worker can answer it; there is no stream to listen at, so GET is not allowed. The SDK is loaded with the
+The server is the one of `quoth.serve.mcp_tools`, which `quoth mcp` runs too. Requests are independent (stateless), so
+any worker can answer any of them; there is no stream to listen to, so GET is not allowed. The SDK is loaded with the
 first request.
 """
 
@@ -57,7 +57,7 @@ def _responses() -> Responses:
             "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
             "content": {"application/json": {"schema": _RPC}, **event_content("message")},
         },
-        202: {"description": "A notification was taken note of"},
+        202: {"description": "A notification was received"},
         **problems(400, 403, 404, 406, 413, 415),
     }
     for status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, with the type MCP clients look for
@@ -79,14 +79,14 @@ class AgentSessions:
     async def manager(self) -> StreamableHTTPSessionManager:
         async with self._starting:
             if self._manager is None:
-                self._manager = manager = await asyncio.to_thread(self._made)
+                self._manager = manager = await asyncio.to_thread(self._make)
                 started = asyncio.Event()
                 self._running = asyncio.create_task(_run(manager, started))
                 await started.wait()
             return self._manager
 
     @staticmethod
-    def _made() -> StreamableHTTPSessionManager:
+    def _make() -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from quoth.serve.mcp_tools import Agents
@@ -106,8 +106,8 @@ async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) ->
         await asyncio.Event().wait()
 
 
-class McpResponse(Response):
-    """Gives the request to the SDK, whose answer is the response."""
+class _McpResponse(Response):
+    """Hands the request to the SDK; the SDK's answer is the response."""
 
     def __init__(self, manager: StreamableHTTPSessionManager, body: bytes) -> None:
         super().__init__()
@@ -120,12 +120,12 @@ class McpResponse(Response):
         async def again() -> Message:
             return unread.pop() if unread else await receive()
 
-        await self._manager.handle_request(scope, again, ProblemSender(Request(scope, again), send).send)
+        await self._manager.handle_request(scope, again, _ProblemSender(Request(scope, again), send).send)
 
 
-class ProblemSender:
-    """What the SDK refuses leaves in our shape; a JSON-RPC error keeps its own beside it, and its media type, because
-    that is where MCP clients look for it."""
+class _ProblemSender:
+    """Gives the SDK's refusals our shape. A JSON-RPC error keeps its own shape beside ours, and its media type, because
+    MCP clients look for it there."""
 
     def __init__(self, request: Request, send: Send) -> None:
         self._request = request
@@ -202,14 +202,14 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def check_message(message: object) -> None:
-    """What is no message at all is refused here, in words that can be read; the rest is the SDK's to judge."""
+def _check_message(message: object) -> None:
+    """Refuse what is not a message at all, in words that can be read; the SDK judges the rest."""
     if not isinstance(message, dict):
         raise InvalidJson("The body is JSON, but not one object.")
     known = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
     number = message.get("id", 0)  # left out in a notification
     if not known or type(number) not in (int, str) or not isinstance(message.get("params", {}), dict):
-        raise WrongUsage("The body is no request of JSON-RPC 2.0.", hint="See https://modelcontextprotocol.io.")
+        raise WrongUsage("The body is not a JSON-RPC 2.0 request.", hint="See https://modelcontextprotocol.io.")
 
 
 @router.post("/mcp", responses=_responses(), openapi_extra=_REQUEST)
@@ -218,6 +218,6 @@ async def mcp(request: Request) -> Response:
     await check_reached(request)
     check_media_type(request.headers.get("content-type", ""))
     body = await request.body()
-    check_message(decode(body))
+    _check_message(decode(body))
     sessions = cast(AgentSessions, request.app.state.agents)
-    return McpResponse(await sessions.manager(), body)
+    return _McpResponse(await sessions.manager(), body)

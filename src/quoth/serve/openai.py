@@ -1,7 +1,7 @@
 """`/v1/chat/completions` and `/v1/models`: every OpenAI client can ask the book, unmodified.
 
-A book is a model. The answer is that of the one pipeline, word for word; its sources, confidence and grounding are in
-an extra key, `quoth`, of the response or of the last chunk. Errors have OpenAI's shape beside ours in one body.
+A book is a model. The answer is the one pipeline's, word for word; its sources, confidence and grounding are in an
+extra key, `quoth`, of the response or of the last chunk. Errors have OpenAI's shape beside ours in one body.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from quoth.serve.sse import Event
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
-END = b"data: [DONE]\n\n"
-UNNAMED = ""  # OpenAI names no events
+_END = b"data: [DONE]\n\n"
+_UNNAMED = ""  # OpenAI names no events
 
 
 def _problems(*statuses: int) -> Responses:
@@ -53,11 +53,11 @@ _COMPLETION: Responses = {
 }
 
 
-async def read_question(request: Request) -> tuple[CompletionRequest, Question]:
+async def _read_completion(request: Request) -> tuple[CompletionRequest, Question]:
     quoth = quoth_of(request)
     asked = await read_body(request, CompletionRequest)
     question = asked.to_question(
-        book=await book_of(quoth, asked.model),
+        book=await _book_of(quoth, asked.model),
         request_id=request_id_of(request),
         top_k=quoth.settings.top_k,
         refusal=quoth.settings.refusal_sentence,
@@ -65,8 +65,8 @@ async def read_question(request: Request) -> tuple[CompletionRequest, Question]:
     return asked, replace(question, owner=owner_of(request))
 
 
-async def book_of(quoth: Quoth, model: str) -> Book:
-    """The book that a model's name means; `quoth` alone means the only one, or the configured one."""
+async def _book_of(quoth: Quoth, model: str) -> Book:
+    """The book that a model's name refers to; `quoth` alone is the only book, or the configured one."""
     if model == PREFIX:
         return await quoth.choose_book(None)
     book_id = model.removeprefix(f"{PREFIX}/")
@@ -78,14 +78,14 @@ async def book_of(quoth: Quoth, model: str) -> Book:
 async def completions(request: Request) -> Response:
     """Ask a book in OpenAI's words; with `stream` the same answer in chunks."""
     quoth = quoth_of(request)
-    asked, question = await read_question(request)
+    asked, question = await _read_completion(request)
     name = f"chatcmpl-{question.request_id}"
     if not asked.stream:
         answer = await answer_question(request, question)
         return JSONResponse(completion_view(answer, completion_id=name, model=asked.model))
     chunks = Chunks(completion_id=name, model=asked.model, created=quoth.clock.now(), with_usage=asked.with_usage)
     return await stream_answer(
-        request, question, to_events=lambda happened: _chunk_events(happened, chunks), found=UNNAMED, farewell=END
+        request, question, to_events=lambda happened: _chunk_events(happened, chunks), found=_UNNAMED, farewell=_END
     )
 
 
@@ -93,12 +93,12 @@ async def _chunk_events(events: AsyncGenerator[AnswerEvent], chunks: Chunks) -> 
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Retrieved):
-                yield UNNAMED, chunks.opening()
+                yield _UNNAMED, chunks.opening()
             elif isinstance(event, Delta):
-                yield UNNAMED, chunks.words(event.text)
+                yield _UNNAMED, chunks.words(event.text)
             elif isinstance(event, Done):
                 for chunk in chunks.closing(event.answer):
-                    yield UNNAMED, chunk
+                    yield _UNNAMED, chunk
 
 
 @router.get("/models", responses={200: {"model": ModelsResponse}, **_problems(503)})
@@ -106,7 +106,7 @@ async def models(request: Request) -> JSONResponse:
     """Every book, as a model."""
     quoth = quoth_of(request)
     known = await quoth.books()
-    body: ModelsResponse = {"object": "list", "data": [await view_of(quoth, book) for book in known]}
+    body: ModelsResponse = {"object": "list", "data": [await _view_of(quoth, book) for book in known]}
     return JSONResponse(body)
 
 
@@ -114,9 +114,9 @@ async def models(request: Request) -> JSONResponse:
 async def model(request: Request, model: str) -> JSONResponse:
     """One book, as a model: `quoth/<book_id>`."""
     quoth = quoth_of(request)
-    return JSONResponse(await view_of(quoth, await book_of(quoth, model)))
+    return JSONResponse(await _view_of(quoth, await _book_of(quoth, model)))
 
 
-async def view_of(quoth: Quoth, book: Book) -> ModelResponse:
+async def _view_of(quoth: Quoth, book: Book) -> ModelResponse:
     status = await status_of(quoth, book)
     return model_view(book, status.published_at if status else None)

@@ -1,8 +1,8 @@
 """OpenAI's chat completions, as far as a book can serve them: what is asked, and the answer in its words.
 
-In: the fields of a request, or an `Answer`. Out: a `Question` like that of any other door, or plain dicts. A client of
-this kind keeps the conversation itself and sends it whole each time, so the history of a question comes from its
-messages. What we cannot do is refused by name; what only steers a sampler has no effect. Knows no transport.
+In: the fields of a request, or an `Answer`. Out: a `Question` as from any other door, or a completion. Such a client
+keeps the conversation itself and sends it whole each time, so the history of a question comes from its messages. What
+we cannot do is refused by name; what only steers a sampler has no effect. Knows no transport.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from quoth.serve.shapes import Shape
 from quoth.serve.views import AnswerDetails, details_view
 
 PREFIX = "quoth"
-MAX_MESSAGES = 1_000
+_MAX_MESSAGES = 1_000
 
-IDLE = "Accepted; has no effect"
+_IDLE = "Accepted; has no effect"
 
 
 class ContentPart(BaseModel):
@@ -35,16 +35,16 @@ class ContentPart(BaseModel):
     image_url: Any = None
     input_audio: Any = None
     file: Any = None
-    prompt_cache_breakpoint: Any = Field(None, description=IDLE)
+    prompt_cache_breakpoint: Any = Field(None, description=_IDLE)
 
 
 class CompletionMessage(BaseModel):
-    """The last one of the user is the question; those before it are the conversation."""
+    """The user's last message is the question; those before it are the conversation."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
-        description="Instructions (system, developer) and tool results have no effect: it is the book that answers"
+        description="Instructions (system, developer) and tool results have no effect: the book answers"
     )
     content: str | list[ContentPart] | None = Field(None, examples=["Which durability keeps the last message?"])
     name: str | None = None
@@ -61,8 +61,8 @@ class CompletionMessage(BaseModel):
         for part in self.content:
             if part.type not in ("text", "refusal"):
                 raise Unsupported(
-                    f"A content part of the type `{part.type}` cannot be read: a book is asked in words.",
-                    hint="Send text.",
+                    f"A content part of type `{part.type}` cannot be read.",
+                    hint="Send text: a book is asked in words.",
                     details={"field": "messages"},
                 )
         return "\n".join(part.text or part.refusal or "" for part in self.content)
@@ -72,7 +72,7 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     include_usage: bool | None = Field(None, description="A last chunk with the tokens used")
-    include_obfuscation: bool | None = Field(None, description=IDLE)
+    include_obfuscation: bool | None = Field(None, description=_IDLE)
 
 
 class QuothFields(BaseModel):
@@ -81,7 +81,7 @@ class QuothFields(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     session_id: SessionId | None = Field(
-        None, description="UUID v4: the server keeps the conversation, and earlier messages are not looked at"
+        None, description="UUID v4: the server keeps the conversation and ignores earlier messages"
     )
     selected_text: Annotated[str, StringConstraints(max_length=MAX_SELECTION)] | None = Field(
         None, description="When present, only this text may ground the answer"
@@ -99,36 +99,36 @@ class CompletionRequest(BaseModel):
     model: Name = Field(
         description="`quoth/<book_id>` or `<book_id>`; `quoth` when there is one book", examples=["quoth/my-book"]
     )
-    messages: Annotated[list[CompletionMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+    messages: Annotated[list[CompletionMessage], Field(min_length=1, max_length=_MAX_MESSAGES)]
     stream: bool | None = Field(None, description="Chunks as server-sent events, then `[DONE]`")
     stream_options: StreamOptions | None = None
     quoth: QuothFields | None = Field(
         None, description="Session, selection, filters and limits of the other chat doors"
     )
 
-    # Steers a sampler or an account; a book has neither.
-    temperature: float | None = Field(None, description=IDLE)
-    top_p: float | None = Field(None, description=IDLE)
-    max_tokens: int | None = Field(None, description=IDLE)
-    max_completion_tokens: int | None = Field(None, description=IDLE)
-    frequency_penalty: float | None = Field(None, description=IDLE)
-    presence_penalty: float | None = Field(None, description=IDLE)
-    logit_bias: dict[str, float] | None = Field(None, description=IDLE)
-    seed: int | None = Field(None, description=IDLE)
-    user: str | None = Field(None, description=IDLE)
-    safety_identifier: str | None = Field(None, description=IDLE)
-    metadata: dict[str, Any] | None = Field(None, description=IDLE)
-    store: bool | None = Field(None, description=IDLE)
-    service_tier: str | None = Field(None, description=IDLE)
-    reasoning_effort: str | None = Field(None, description=IDLE)
-    verbosity: str | None = Field(None, description=IDLE)
-    parallel_tool_calls: bool | None = Field(None, description=IDLE)
-    prediction: Any = Field(None, description=IDLE)
-    prompt_cache_key: str | None = Field(None, description=IDLE)
-    prompt_cache_options: Any = Field(None, description=IDLE)
-    prompt_cache_retention: str | None = Field(None, description=IDLE)
+    # These steer a sampler or an account; a book has neither.
+    temperature: float | None = Field(None, description=_IDLE)
+    top_p: float | None = Field(None, description=_IDLE)
+    max_tokens: int | None = Field(None, description=_IDLE)
+    max_completion_tokens: int | None = Field(None, description=_IDLE)
+    frequency_penalty: float | None = Field(None, description=_IDLE)
+    presence_penalty: float | None = Field(None, description=_IDLE)
+    logit_bias: dict[str, float] | None = Field(None, description=_IDLE)
+    seed: int | None = Field(None, description=_IDLE)
+    user: str | None = Field(None, description=_IDLE)
+    safety_identifier: str | None = Field(None, description=_IDLE)
+    metadata: dict[str, Any] | None = Field(None, description=_IDLE)
+    store: bool | None = Field(None, description=_IDLE)
+    service_tier: str | None = Field(None, description=_IDLE)
+    reasoning_effort: str | None = Field(None, description=_IDLE)
+    verbosity: str | None = Field(None, description=_IDLE)
+    parallel_tool_calls: bool | None = Field(None, description=_IDLE)
+    prediction: Any = Field(None, description=_IDLE)
+    prompt_cache_key: str | None = Field(None, description=_IDLE)
+    prompt_cache_options: Any = Field(None, description=_IDLE)
+    prompt_cache_retention: str | None = Field(None, description=_IDLE)
 
-    # Asks for what a book cannot do; only the value that asks for nothing is accepted.
+    # These ask for what a book cannot do; only the value that asks for nothing is accepted.
     n: Annotated[int, Field(ge=1)] | None = Field(None, description="1: there is one answer")
     stop: str | list[str] | None = Field(None, description="Not supported")
     logprobs: bool | None = Field(None, description="Not supported")
@@ -147,7 +147,7 @@ class CompletionRequest(BaseModel):
     def with_usage(self) -> bool:
         return bool(self.stream_options and self.stream_options.include_usage)
 
-    def check_supported(self) -> None:
+    def _check_supported(self) -> None:
         for name, harmless in _HARMLESS.items():
             value = getattr(self, name)
             if value not in (None, False, *harmless):
@@ -158,8 +158,8 @@ class CompletionRequest(BaseModel):
                 )
 
     def to_question(self, *, book: Book, request_id: str, top_k: int, refusal: str) -> Question:
-        self.check_supported()
-        asked, before = _parted(self.messages)
+        self._check_supported()
+        asked, before = _split_messages(self.messages)
         own = self.quoth.model_dump(exclude_unset=True) if self.quoth else {}
         request = parse(ChatRequest, {"query": asked, **own})
         question = request.to_question(book=book, request_id=request_id, top_k=top_k)
@@ -168,7 +168,7 @@ class CompletionRequest(BaseModel):
         return replace(question, history=tuple(_turns(before, refusal)))
 
 
-# By field: what may stand there although we do not do what it is for.
+# By field: values that are accepted because they ask for nothing.
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "stop": ("", []),
@@ -185,29 +185,29 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "moderation": (),
 }
 _WHY: Mapping[str, str] = {
-    "n": "There is one answer: send n=1 or leave it out.",
+    "n": "There is one answer: send n=1, or leave it out.",
     "response_format": "Answers are text; sources and confidence are in the key `quoth` of the response.",
-    "tools": "The book searches itself. Leave it out.",
-    "functions": "The book searches itself. Leave it out.",
+    "tools": "Leave it out: the book is searched anyway.",
+    "functions": "Leave it out: the book is searched anyway.",
 }
 
 
-def _parted(messages: Sequence[CompletionMessage]) -> tuple[str, Sequence[CompletionMessage]]:
+def _split_messages(messages: Sequence[CompletionMessage]) -> tuple[str, Sequence[CompletionMessage]]:
     """The question, and what was said before it."""
     spoken = [message for message in messages if message.role not in ("system", "developer")]
     if not spoken:
-        raise EmptyQuery("No message is the user's.", details={"field": "messages"})
+        raise EmptyQuery("There is no message of the user.", details={"field": "messages"})
     if spoken[-1].role != "user":
         raise WrongUsage(
             f"The last message is the {spoken[-1].role}'s.",
-            hint="End with the user's question: a book does not go on with an answer.",
+            hint="End with the user's question: a book does not continue an answer.",
             details={"field": "messages"},
         )
     return spoken[-1].words(), spoken[:-1]
 
 
 def _turns(said: Sequence[CompletionMessage], refusal: str) -> Iterator[PastTurn]:
-    """Each question with its answer. Messages do not tell a refusal from an answer, so its words do."""
+    """Each question with its answer. Messages do not mark a refusal, so its words do."""
     asked: str | None = None
     answered = ""
     for message in (*said, None):

@@ -12,8 +12,10 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from pydantic import Field
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from quoth.errors import (
     InternalError,
@@ -163,20 +165,29 @@ async def _on_quoth_error(request: Request, error: Exception) -> JSONResponse:
 
 async def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return problem_response(_of_http(request, error), request, error.headers)
+    headers = {"Allow": _allowed_methods(request, error)} if error.status_code == 405 else error.headers
+    return problem_response(_of_http(request, error), request, headers)
 
 
 def _of_http(request: Request, error: HTTPException) -> QuothError:
     if error.status_code == 404:
         return UnknownPath(f"There is nothing at {path_of(request)}.")
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "another method")
         return MethodNotAllowed(
-            f"{request.method} is not possible at {path_of(request)}.", hint=f"It answers to {allowed}."
+            f"{request.method} is not possible at {path_of(request)}.", hint=f"Use {_allowed_methods(request, error)}."
         )
     if error.status_code < 500:
         return WrongUsage(str(error.detail))
     return InternalError(str(error.detail))
+
+
+def _allowed_methods(request: Request, error: HTTPException) -> str:
+    """The framework names those of the first route at this path; another route there may have more."""
+    methods = set((error.headers or {}).get("Allow", "").split(", ")) - {""}
+    for route in iter_route_contexts(request.app.routes):
+        if route.methods and compile_path(str(route.path))[0].match(path_of(request)):
+            methods |= set(route.methods)
+    return ", ".join(sorted(methods))
 
 
 async def _on_invalid_parameter(request: Request, error: Exception) -> JSONResponse:

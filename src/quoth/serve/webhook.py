@@ -19,7 +19,7 @@ from pydantic import Field
 from quoth.errors import QuothError, Unauthorized
 from quoth.ports import Clock
 from quoth.serve.deps import jobs_of, quoth_of
-from quoth.serve.orders import order_again
+from quoth.serve.ingestion import order_again
 from quoth.serve.shapes import Shape, answers
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
