@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.config import JsonDict
 
-from quoth.ask.request import IngestRequest
+from quoth.ask.request import Name
 from quoth.bootstrap import Quoth
-from quoth.chunks.payload import check_book_id
-from quoth.domain import Book, IngestJob
+from quoth.chunks.payload import BOOK_ID, check_book_id
+from quoth.domain import Book, IngestJob, IngestMode
 from quoth.errors import Forbidden, NotFound, UnknownBook, Unreadable, WrongUsage
 from quoth.ports import Library
 from quoth.serve.bodies import body_schema, read_body
@@ -43,6 +45,30 @@ BookId = Annotated[str | None, Query(description="May be left out when there is 
 OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
 Limit = Annotated[int, Query(ge=1, le=100, description="How many: the newest")]
 JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
+
+
+_WITH_PATH: JsonDict = {
+    "if": {"required": ["path"], "properties": {"path": {"type": "string"}}},
+    "then": {"required": ["book_id"], "properties": {"book_id": {"type": "string"}}},
+}
+
+
+class IngestRequest(BaseModel):
+    """What to ingest: a folder that the operator allows, or a known book again."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_WITH_PATH)
+
+    path: Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")] | None = Field(
+        None, description="A folder inside QUOTH_INGEST_ROOTS; left out: where the book came from", examples=["my-docs"]
+    )
+    book_id: Annotated[Name, Field(json_schema_extra={"pattern": f"^{BOOK_ID}$"})] | None = Field(
+        None, description="Needed with `path`; otherwise it may be left out when there is one book"
+    )
+    base_url: Annotated[str, StringConstraints(max_length=2048, pattern=r"^(https?://\S+)?$")] | None = Field(
+        None, description="Where the book is published; left out: as before", examples=["https://docs.example.com"]
+    )
+    mode: IngestMode = "incremental"
+    dry_run: Annotated[bool, Field(strict=True)] = Field(False, description="Count what would change; change nothing")
 
 
 class JobsResponse(Shape):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, parse
+from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, Whole, parse
 from quoth.domain import Answer, Book, PastTurn, Question
 from quoth.errors import EmptyQuery, Unsupported, WrongUsage
 from quoth.serve.shapes import Shape
@@ -87,7 +87,7 @@ class QuothFields(BaseModel):
         None, description="When present, only this text may ground the answer"
     )
     filters: FilterFields | None = None
-    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] | None = None
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] | None = None
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
