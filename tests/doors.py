@@ -149,7 +149,7 @@ async def opened(
     transport = httpx2.ASGITransport(app)
     async with (
         app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=transport, base_url="http://quoth.test") as client,
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         quoth: Quoth = app.state.quoth
         for number in range(books):

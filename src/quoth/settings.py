@@ -157,7 +157,9 @@ class Settings(BaseModel):
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
     )
     allowed_hosts: Names = Field(
-        default=(), description="Host names by which agents reach `/mcp` of a server on loopback, through a proxy."
+        default=(),
+        description="Host names that the server answers to; default: on loopback `localhost` and its addresses, "
+        "elsewhere all.",
     )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(lower)] = Field(
         default="warning", description="Least important log line that is written."

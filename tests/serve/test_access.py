@@ -84,6 +84,25 @@ async def test_a_key_opens_and_a_revoked_or_expired_one_does_not(doors: Doors) -
     assert "expired" in problem["message"]
 
 
+async def test_a_key_may_come_in_the_header_x_api_key(doors: Doors) -> None:
+    words = (await a_key(doors))["authorization"].removeprefix("Bearer ")
+    for headers in (
+        {"x-api-key": words},
+        {"x-api-key": f" {words} ", "authorization": "Basic dXNlcjpwYXNz"},  # a proxy's own login
+        {"x-api-key": "of another service", "authorization": f"Bearer {words}"},
+    ):
+        assert (await doors.client.get("/books", headers=headers)).status_code == 200, headers
+    for headers in ({"x-api-key": "qk_0123456789ab_" + "a" * 43}, {"x-api-key": ""}):
+        check_problem(await doors.client.get("/books", headers=headers), 401, "UNAUTHORIZED")
+
+
+async def test_a_page_of_an_allowed_site_may_send_the_header_x_api_key(doors: Doors) -> None:
+    await a_key(doors, origins=[SITE])
+    wants = {"access-control-request-method": "POST", "access-control-request-headers": "x-api-key"}
+    preflight = await doors.client.options("/chat", headers={"origin": SITE, **wants})
+    assert "x-api-key" in preflight.headers["access-control-allow-headers"].split(", ")
+
+
 DOORS_OF: list[tuple[str, str, Scope]] = [
     ("GET", "/books", "ask"),
     ("POST", "/chat", "ask"),

@@ -20,7 +20,7 @@ from quoth.domain import Allowance
 from quoth.errors import LimiterUnavailable, RateLimited
 from quoth.ports import RateLimiter
 from quoth.serve import limits, redis_limiter
-from quoth.serve.access import address_of, block_of
+from quoth.serve.callers import address_of, block_of
 from quoth.serve.limits import Answers, FallbackLimiter, MemoryLimiter
 from quoth.serve.redis_limiter import RedisLimiter
 from quoth.settings import load_settings

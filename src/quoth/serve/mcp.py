@@ -8,17 +8,14 @@ first request.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from quoth.errors import (
     BodyTooLarge,
-    Forbidden,
     InternalError,
     InvalidJson,
     NotAcceptable,
@@ -26,7 +23,6 @@ from quoth.errors import (
     QuothError,
     WrongUsage,
 )
-from quoth.serve.access import Guard
 from quoth.serve.bodies import check_media_type, decode
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.problems import problem_response
@@ -63,9 +59,6 @@ def _responses() -> Responses:
     for status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, with the type MCP clients look for
         found[status]["content"] = {**found[status]["content"], "application/json": {"schema": _RPC}}
     return found
-
-
-HOST_HINT = "Name the hosts by which this server is reached in QUOTH_ALLOWED_HOSTS."
 
 
 class AgentSessions:
@@ -170,38 +163,6 @@ def _refusal(status: int, told: str) -> QuothError:
     return kinds.get(status, WrongUsage)(told or "The message was refused.")
 
 
-async def check_reached(request: Request) -> None:
-    """A page of another site must not talk to a server on its reader's own machine, by whatever name it reaches it
-    (DNS rebinding). Where keys are needed, it has none. Where not, the server is asked by names of this machine and by
-    those that the operator gave, and from pages of no other site. `Origin` is sent by browsers alone."""
-    guard = cast(Guard, request.app.state.guard)
-    if await guard.closed():
-        return
-    settings = quoth_of(request).settings
-    host, origin = _name(f"//{request.headers.get('host', '')}"), request.headers.get("origin")
-    if settings.is_local and not (_is_here(host) or host in settings.allowed_hosts):
-        raise Forbidden(f"This server is not reached by the name {host!r}.", hint=HOST_HINT)
-    if origin is None or _name(origin) == host or _is_here(_name(origin)):
-        return
-    if _name(origin) not in settings.allowed_hosts and not await guard.lets_in(origin):
-        raise Forbidden(f"Pages of {origin} may not ask here.", hint="Its operator allows it: QUOTH_CORS_ORIGINS.")
-
-
-def _name(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _is_here(host: str) -> bool:
-    """A name of this machine for itself."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _check_message(message: object) -> None:
     """Refuse what is not a message at all, in words that can be read; the SDK judges the rest."""
     if not isinstance(message, dict):
@@ -215,7 +176,6 @@ def _check_message(message: object) -> None:
 @router.post("/mcp", responses=_responses(), openapi_extra=_REQUEST)
 async def mcp(request: Request) -> Response:
     """The Model Context Protocol: tools `search`, `fetch` and `ask`, and the pages of the books as resources."""
-    await check_reached(request)
     check_media_type(request.headers.get("content-type", ""))
     body = await request.body()
     _check_message(decode(body))

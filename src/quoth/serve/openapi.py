@@ -60,6 +60,13 @@ _KEY = {
     "description": "Made by `quoth keys create`; needed as soon as a key exists, and always beyond loopback",
 }
 
+_API_KEY = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "X-API-Key",
+    "description": "The same key in another header, for clients that send keys this way",
+}
+
 Schema = dict[str, Any]
 
 
@@ -79,7 +86,7 @@ def document(app: FastAPI) -> None:
                     _add_key(operation)
                 _add_problems(operation, path)
                 _add_headers(operation)
-            schema["components"]["securitySchemes"] = {"key": _KEY}
+            schema["components"]["securitySchemes"] = {"key": _KEY, "api_key": _API_KEY}
             app.openapi_schema = schema
         return app.openapi_schema
 
@@ -122,7 +129,7 @@ def _add_examples(operation: Schema, example: Schema) -> None:
 
 def _add_key(operation: Schema) -> None:
     """What may be answered where a key is needed. Not every server needs one, so `{}` is allowed too."""
-    operation["security"] = [{"key": []}, {}]
+    operation["security"] = [{"key": []}, {"api_key": []}, {}]
     shape = operation["responses"]["default"]["content"]
     for status in (401, 403, 429):
         response = {"description": HTTPStatus(status).phrase, "content": dict(shape)}
