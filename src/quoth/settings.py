@@ -97,7 +97,12 @@ class Settings(BaseModel):
         description="Requests a minute for a key, and for an address without one; 0: no limit; default: 100, but no "
         "limit on loopback while nobody needs a key.",
     )
-    max_answers: int = Field(default=128, ge=1, le=100_000, description="Answers under way at once in one process.")
+    max_answers: int = Field(
+        default=128,
+        ge=1,
+        le=100_000,
+        description="Answers under way at once in one process; half of them for one caller.",
+    )
     redis_url: RedisUrl | None = Field(
         default=None, repr=False, description="Redis that counts requests for all workers; default: each in its memory."
     )

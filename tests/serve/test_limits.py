@@ -8,10 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.requests import Request
 
 from contracts.limiter_contract import LimiterContract
@@ -21,7 +24,7 @@ from quoth.errors import LimiterUnavailable, RateLimited
 from quoth.ports import RateLimiter
 from quoth.serve import limits, redis_limiter
 from quoth.serve.callers import address_of, block_of
-from quoth.serve.limits import Answers, FallbackLimiter, MemoryLimiter
+from quoth.serve.limits import AnswerPlaces, FallbackLimiter, MemoryLimiter
 from quoth.serve.redis_limiter import RedisLimiter
 from quoth.settings import load_settings
 from redis_server import Redis, running_redis
@@ -246,17 +249,60 @@ async def test_on_loopback_nothing_is_limited_until_somebody_needs_a_key(tmp_pat
 
 
 def test_a_place_is_free_again_when_an_answer_has_ended_however_it_ended() -> None:
-    answers = Answers(1)
+    places = AnswerPlaces(1)
 
     def fail() -> None:
-        with answers.one():
-            with pytest.raises(RateLimited, match="1 answers"), answers.one():
+        with places.take("me"):
+            with pytest.raises(RateLimited, match="All 1 places"), places.take("you"):
                 pass
             raise ZeroDivisionError
 
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             fail()
+
+
+def taken_by(places: AnswerPlaces, caller: str, held: ExitStack) -> int:
+    """How many places a caller gets who takes all that there are."""
+    for number in range(1_000):
+        try:
+            held.enter_context(places.take(caller))
+        except RateLimited:
+            return number
+    raise AssertionError
+
+
+def test_one_caller_leaves_half_of_the_places_to_others() -> None:
+    places = AnswerPlaces(128)
+    with ExitStack() as held:
+        greedy = [taken_by(places, f"address {number}", held) for number in range(3)]
+        assert greedy == [65, 32, 16]
+        with pytest.raises(RateLimited, match="65 of your answers are under way; the 15 places left are for others"):
+            held.enter_context(places.take("address 0"))
+        held.enter_context(places.take("an administrator"))
+    assert not places._held
+
+
+@given(
+    most=st.integers(1, 20),
+    steps=st.lists(st.tuples(st.sampled_from("abcde"), st.booleans()), max_size=200),
+)
+def test_whoever_holds_nothing_gets_a_place_while_one_is_free(most: int, steps: list[tuple[str, bool]]) -> None:
+    places, held = AnswerPlaces(most), dict[str, list[ExitStack]]()
+    for caller, asks in steps:
+        mine = held.setdefault(caller, [])
+        had, free, place = len(mine), most - sum(map(len, held.values())), ExitStack()
+        if not asks:
+            (mine.pop() if mine else place).close()
+            continue
+        try:
+            place.enter_context(places.take(caller))
+        except RateLimited:
+            assert free == 0 or had > 0
+        else:
+            mine.append(place)
+        assert sum(map(len, held.values())) <= most
+        assert len(mine) <= most // 2 + 1
 
 
 @pytest.fixture
@@ -267,7 +313,7 @@ async def narrow(tmp_path: Path) -> AsyncIterator[Doors]:
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 async def test_more_answers_than_there_is_room_for_are_put_off(narrow: Doors, path: str) -> None:
-    with narrow.app.state.guard.answers.one():
+    with narrow.app.state.guard.places.take("somebody else"):
         response = await narrow.client.post(path, json={"query": ASKED})
         check_problem(response, 429, "RATE_LIMITED")
         assert response.headers["retry-after"] == "1"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Collection
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_network
 
 from starlette.datastructures import MutableHeaders
@@ -70,9 +70,6 @@ OPEN_BELOW = (*_PAGE_BELOW, "/errors/")
 # Supervisors, and every page that opens, ask for these. They cost nothing.
 _UNCOUNTED = _PAGE | _HEALTH
 
-# Where a question is answered, which takes a while.
-_ANSWERING = frozenset({"/chat", "/chat/stream", "/chat/run", "/v1/chat/completions", "/mcp"})
-
 _KEYS_POLL = 1.0  # seconds between two looks at the keys
 _LONGEST_SUBJECT = 100
 _SEND_KEY = "Send the header `Authorization: Bearer KEY`; `quoth keys create` makes a key."
@@ -104,7 +101,7 @@ class Guard:
         self._looked: float | None = None
         self._keys: dict[str, Key] = {}
         self._origins: frozenset[str] = frozenset(quoth.settings.cors_origins)
-        self.answers = limits.Answers(quoth.settings.max_answers)
+        self.places = limits.AnswerPlaces(quoth.settings.max_answers)
 
     async def needs_key(self) -> bool:
         """Once there is a key everyone needs one, even after it is revoked: a door never opens by itself."""
@@ -322,12 +319,9 @@ class Access:
             admission.add_headers(message)
             await send(message)
 
-        with ExitStack() as held:
-            try:
-                inside: ASGIApp = await admission.check() or self._app
-                if inside is self._app and request.method == "POST" and path_of(request) in _ANSWERING:
-                    held.enter_context(scope["app"].state.guard.answers.one())
-            except QuothError as error:
-                log_fault(error)
-                inside = problem_response(error, request)
-            await inside(scope, receive, send_with_headers)
+        try:
+            inside: ASGIApp = await admission.check() or self._app
+        except QuothError as error:
+            log_fault(error)
+            inside = problem_response(error, request)
+        await inside(scope, receive, send_with_headers)

@@ -19,9 +19,10 @@ from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
 from quoth.serve import books, chat, health, ingestion, job_process, mcp, metrics, openai, search, sessions, webhook
 from quoth.serve.access import Access, open_guard
-from quoth.serve.bodies import LimitedBody
+from quoth.serve.bodies import TransferLimits
 from quoth.serve.doorway import Doorway
 from quoth.serve.jobs import Jobs, Launch
+from quoth.serve.limits import AnswerLimit
 from quoth.serve.openapi import document
 from quoth.serve.problems import install_problems
 from quoth.serve.static import install_pages
@@ -74,7 +75,8 @@ def create_app(
         redirect_slashes=False,  # the Host header would choose the address
     )
     # A request passes the last one added first.
-    app.add_middleware(LimitedBody, more={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
+    app.add_middleware(AnswerLimit)
+    app.add_middleware(TransferLimits, larger={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
     app.add_middleware(Access)
     app.add_middleware(Doorway)
     metrics.install_metrics(app)

@@ -122,6 +122,8 @@ def _advice(error: QuothError) -> Mapping[str, str]:
         return {"Retry-After": str(RETRY_SOON if error.retryable else _RETRY_LATE)}
     if error.status == 429:
         return {"Retry-After": str(error.details["retry_after"])}
+    if error.status == 408:
+        return {"Connection": "close"}  # the rest of the body is not wanted
     if error.status == 401:
         wrong = ', error="invalid_token"' if error.details.get("error") == "invalid_token" else ""
         return {"WWW-Authenticate": f'Bearer realm="quoth"{wrong}'}

@@ -31,7 +31,8 @@ from quoth.serve.workers import Supervisor, tell
 from quoth.settings import Settings
 
 GRACE = 10  # seconds for open answers to end after the server was told to stop
-_KERNEL_BALANCES = sys.platform == "linux"  # SO_REUSEPORT exists elsewhere too, but does not balance
+_LINUX = sys.platform == "linux"  # elsewhere SO_REUSEPORT does not balance, and there is no TCP_USER_TIMEOUT
+_UNREAD_TIMEOUT = 60  # seconds; longer than WRITE_TIMEOUT, after which the answer is stopped
 _STORE_TIMEOUT = 2  # seconds for answers that were cut off to be stored
 
 
@@ -92,7 +93,7 @@ def address_of(listener: socket.socket) -> str:
 def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048, reuse_port=beside_others)
+        listener = socket.create_server((host, port), family=family, backlog=2048, reuse_port=beside_others)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise BadConfiguration(
@@ -102,6 +103,10 @@ def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socke
         raise BadConfiguration(
             f"Cannot listen on {host}, port {port}: {error}.", hint="See --host and --port."
         ) from None
+    if _LINUX:
+        # Connections inherit it: the kernel ends one whose client does not take what was sent.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_TIMEOUT * 1000)
+    return listener
 
 
 def _reserve(listener: socket.socket) -> socket.socket:
@@ -150,7 +155,7 @@ def _work(settings: Settings, place: socket.socket, log_level: str, telling: Con
     take them from one socket; elsewhere they share the parent's."""
     set_up_logging(log_level, format=settings.log_format, log_questions=settings.log_questions)
     host, port = place.getsockname()[:2]
-    with place, listen(host, port, beside_others=True) if _KERNEL_BALANCES else place as listener:
+    with place, listen(host, port, beside_others=True) if _LINUX else place as listener:
         _serve_here(settings, listener, partial(tell, telling, None))
 
 
@@ -160,7 +165,7 @@ def serve_forever(settings: Settings) -> None:
         with listener:
             _serve_here(settings, listener, partial(_announce, listener))
         return
-    with _reserve(listener) if _KERNEL_BALANCES else listener as place, shared_metrics() as forget:
+    with _reserve(listener) if _LINUX else listener as place, shared_metrics() as forget:
         level = logging.getLevelName(logging.getLogger("quoth").level)
         doing = partial(_work, settings, place, level)
         Supervisor(doing, settings.workers, ready=partial(_announce, place), gone=forget).run()

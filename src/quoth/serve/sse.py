@@ -71,9 +71,10 @@ class EventStream(Response):
                 await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await cancel(writing, *others, *([self._opening] if self._opening else []))
-            if not writing.cancelled():
-                writing.result()  # raises a fault
-            else:
+            for task in (writing, *others):
+                if not task.cancelled():
+                    task.result()  # raises a fault
+            if writing.cancelled():
                 logger.info("the reader left; the answer was stopped")
 
     async def _write(self, send: Send) -> None:
