@@ -3,7 +3,7 @@
     python scripts/openapi_examples.py
 
 A tiny book behind the real doors, with the fakes that the package ships; nothing is typed by hand but the questions.
-Run it when a door changes: tests/test_api_openapi.py compares the examples with the schemas.
+Run it when a door changes: tests/serve/test_openapi.py compares the examples with the schemas.
 """
 
 from __future__ import annotations
@@ -92,13 +92,14 @@ class Call:
 
 def signed(body: Mapping[str, Any]) -> dict[str, str]:
     signature = hmac.new(SECRET.encode(), json.dumps(body).encode(), hashlib.sha256).hexdigest()
-    return {"x-hub-signature-256": f"sha256={signature}", "x-github-event": "push", "x-github-delivery": REQUEST}
+    return {"x-hub-signature-256": f"sha256={signature}"}
 
 
 def calls(chunk_id: str, page_id: str) -> list[Call]:
     message = {"role": "user", "content": ASKED}
     accept = {"accept": "application/json, text/event-stream", "host": "localhost"}
-    push = {"ref": "refs/heads/main"}
+    repository = {"full_name": "me/ros2-topics", "clone_url": "https://github.com/me/ros2-topics.git"}
+    push = {"ref": "refs/heads/main", "after": "6dcb09b5b57875f334f61aebed695e2e4193db5e", "repository": repository}
     return [
         Call("POST /chat", {"query": ASKED, "session_id": SESSION}),
         Call("POST /chat/stream", {"query": ASKED, "session_id": SESSION}),
