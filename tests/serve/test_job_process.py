@@ -98,6 +98,18 @@ async def test_what_it_left_behind_is_not_waited_for() -> None:
     assert await asyncio.wait_for(IngestProcess([python(program)]).wait(), timeout=60) != ""
 
 
+SECRETS = [
+    "QUOTH_GITHUB_WEBHOOK_SECRET",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "DATABASE_URL",
+    "QDRANT_API_KEY",
+    "REDIS_URL",
+    "AWS_SECRET_ACCESS_KEY",
+    "SOME_TOKEN_OF_ANOTHER_PROGRAM",
+]
+
+
 def git(*arguments: str, cwd: Path) -> None:
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"]
     subprocess.run(["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True)
@@ -106,7 +118,9 @@ def git(*arguments: str, cwd: Path) -> None:
 async def test_a_pull_brings_what_was_pushed_and_a_broken_one_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("QUOTH_GITHUB_WEBHOOK_SECRET", "not for hooks")
+    for name in SECRETS:
+        monkeypatch.setenv(name, "not for hooks")
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     origin, book = tmp_path / "origin", tmp_path / "book"
     origin.mkdir()
     git("init", cwd=origin)
@@ -121,8 +135,16 @@ async def test_a_pull_brings_what_was_pushed_and_a_broken_one_says_why(
     assert is_checkout(book)
     assert not is_checkout(tmp_path)
     command = pull_command(str(book))
-    assert not any(name.startswith("QUOTH_") for name in command.environment)
+    assert "not for hooks" not in command.environment.values()
+    assert (command.environment["PATH"], command.environment["https_proxy"]) == (
+        os.environ["PATH"],
+        "http://proxy.example:3128",
+    )
+    hook = book / ".git" / "hooks" / "post-merge"
+    hook.write_text(f"#!/bin/sh\nenv > {tmp_path / 'seen'}\n")
+    hook.chmod(0o755)
     assert await run(command) == ""
     assert (book / "b.md").exists()
+    assert "not for hooks" not in (tmp_path / "seen").read_text()
     origin.rename(tmp_path / "gone")
     assert await run(command) != ""

@@ -235,6 +235,15 @@ async def test_who_guesses_keys_is_slowed_down(tmp_path: Path) -> None:
         assert (await doors.client.get("/books", headers=await a_key(doors))).status_code == 200
 
 
+async def test_asking_whether_one_may_ask_is_counted_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"auth": "keys", "rate_limit": 2}) as doors:
+        public = {**await a_key(doors, origins=[SITE]), "origin": SITE}
+        wants = {"origin": SITE, "access-control-request-method": "POST"}
+        status = [(await doors.client.options("/chat", headers=wants)).status_code for _ in range(3)]
+        assert status == [204, 204, 429]
+        assert (await doors.client.get("/books", headers=public)).status_code == 200  # the key has a count of its own
+
+
 async def test_on_loopback_nothing_is_limited_until_somebody_needs_a_key(tmp_path: Path) -> None:
     async with opened(tmp_path, clock=StillClock()) as doors:
         open_to_all = await doors.client.get("/books")

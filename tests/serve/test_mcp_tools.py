@@ -208,6 +208,15 @@ async def test_an_outage_is_told_and_a_fault_of_ours_tells_nothing(tmp_path: Pat
         assert (result.is_error, text_of(result)) == (True, told)
 
 
+async def test_over_http_an_outage_names_nothing_of_the_server(tmp_path: Path) -> None:
+    index = FailingIndex(IndexUnavailable("/srv/quoth cannot be read."))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
+    async with opened(tmp_path, index=index) as doors:
+        response = await doors.client.post("/mcp", json=call, headers=ACCEPT)
+    assert "The index cannot be used now." in response.text
+    assert "/srv/quoth" not in response.text
+
+
 async def test_an_unforeseen_fault_leaks_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     index = FailingIndex(RuntimeError("the password is swordfish"))
     async with opened(tmp_path, index=index) as doors, client_of(doors) as client:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from doors import ASKED, SESSION, UNKNOWN, Doors, opened
+from doors import ASKED, SESSION, UNKNOWN, Doors, a_key, closed, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery, ToolCall
 from quoth.errors import IndexUnavailable, ModelUnavailable
@@ -182,6 +182,17 @@ async def test_the_size_of_each_book_and_what_its_ingest_saved_are_looked_up(tmp
         assert value(found, "part_health", part="index") == 2
         await doors.quoth.index.delete_book("book-2")
         assert ("quoth_index_chunks", frozenset({("book", "book-2")})) not in await scraped(doors)
+
+
+async def test_a_key_of_one_book_sees_the_figures_of_no_other(tmp_path: Path) -> None:
+    async with closed(tmp_path, books=2) as doors:
+        everything = (await doors.client.get("/metrics", headers=await a_key(doors, "admin"))).text
+        bound = (await doors.client.get("/metrics", headers=await a_key(doors, "admin", book_id="book-2"))).text
+    books = [
+        {dict(labels)["book"] for _, labels in parsed(text) if "book" in dict(labels)} for text in (everything, bound)
+    ]
+    assert books == [{"book", "book-2"}, {"book-2"}]
+    assert value(parsed(bound), "ingest_chunks", book="book-2", embedding="made") == 3
 
 
 class SickIndex(MemoryIndex):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doors import ASKED, SESSION, Doors, check_problem, check_shape, frames, opened
+from doors import ASKED, SESSION, Doors, a_key, check_problem, check_shape, closed, frames, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import Conversation, IndexHits, IndexQuery, Turn
 from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
@@ -163,6 +163,39 @@ async def test_a_database_that_is_down_is_an_outage_although_the_answer_was_foun
         response = await doors.client.post("/chat", json={"query": ASKED})
         check_problem(response, 503, "SERVICE_UNAVAILABLE")
         assert response.headers["retry-after"] == "5"
+
+
+INSIDE = "/srv/quoth/index on qdrant.internal:6333, table turns"
+
+
+@pytest.mark.parametrize("door", [*BODY_DOORS, "/v1/chat/completions"])
+async def test_an_outage_names_no_path_host_or_table_but_to_operators_and_the_log(
+    tmp_path: Path, door: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fields: dict[str, object] = {"text" if door == "/search" else "query": ASKED}
+    if door.startswith("/v1"):
+        fields = {"model": "quoth", "messages": [{"role": "user", "content": ASKED}]}
+    async with opened(tmp_path, index=FailingIndex(IndexUnavailable(INSIDE)), settings={"auth": "off"}) as doors:
+        response = await doors.client.post(door, json=fields)
+        problem = check_problem(response, 503, "QDRANT_UNAVAILABLE")
+        assert "internal" not in response.text
+        assert problem["message"] == "The index cannot be used now."
+        assert problem["request_id"] in problem["hint"]
+        assert INSIDE in caplog.text
+    (tmp_path / "closed").mkdir()
+    async with closed(tmp_path / "closed", index=FailingIndex(IndexUnavailable(INSIDE))) as doors:
+        reader = await doors.client.post(door, json=fields, headers=await a_key(doors))
+        assert "internal" not in reader.text
+        operator = await doors.client.post(door, json=fields, headers=await a_key(doors, "admin"))
+        assert check_problem(operator, 503, "QDRANT_UNAVAILABLE")["message"] == INSIDE
+
+
+async def test_an_outage_in_the_middle_of_a_stream_names_nothing_either(tmp_path: Path) -> None:
+    async with opened(tmp_path, library=FailingLibrary(LibraryUnavailable(INSIDE))) as doors:
+        response = await doors.client.post("/chat/stream", json={"query": ASKED})
+        name, problem = frames(response.text)[-1]
+        assert (name, problem["message"]) == ("error", "The database cannot be used now.")
+        assert "internal" not in response.text
 
 
 async def test_a_failure_after_the_first_byte_is_the_last_event_of_the_stream(tmp_path: Path) -> None:

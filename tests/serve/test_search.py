@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doors import Doors, check_shape, opened
+from doors import Doors, a_key, check_shape, closed, opened
 from quoth.serve.search import ContextResponse, LessonResponse
 from quoth.serve.search_views import SearchResponse
 
@@ -96,6 +97,24 @@ async def test_every_book_is_listed_with_the_state_of_its_index(tmp_path: Path) 
         body = (await doors.client.get("/books")).json()
         assert [book["book_id"] for book in body["books"]] == ["book", "book-2"]
         assert all(book["chunks"] > 0 for book in body["books"])
+
+
+async def test_the_folder_of_a_book_is_named_whole_to_operators_only(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"auth": "off"}) as doors:
+        for path in ("/books", "/ingestion/changes"):
+            assert str(tmp_path) not in (await doors.client.get(path)).text
+    (tmp_path / "closed").mkdir()
+    async with closed(tmp_path / "closed") as doors:
+
+        async def sources(headers: dict[str, str]) -> list[str]:
+            return [book["source"] for book in (await doors.client.get("/books", headers=headers)).json()["books"]]
+
+        assert await sources(await a_key(doors)) == ["docs"]
+        operator = await a_key(doors, "admin")
+        assert await sources(operator) == [str(tmp_path / "closed" / "docs")]
+        book = await doors.quoth.library.book("book")
+        await doors.quoth.library.put_book(replace(book, source="https://book.example.com/sitemap.xml"))
+        assert await sources(await a_key(doors)) == ["https://book.example.com/sitemap.xml"]
 
 
 async def test_a_reading_door_needs_the_book_when_there_are_several(tmp_path: Path) -> None:

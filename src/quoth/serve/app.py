@@ -56,7 +56,7 @@ def create_app(
             app.state.agents = mcp.AgentSessions()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await _settle(app.state.jobs)
-            warming = asyncio.create_task(_warm(app.state.quoth))
+            warming = asyncio.create_task(_warm(app.state.quoth, app.state.checks))
             yield
             await app.state.jobs.close()
             app.state.quoth.observers.watchers.remove(app.state.metrics.count_answer)
@@ -96,7 +96,7 @@ async def _settle(jobs: Jobs) -> None:
         logger.warning("interrupted jobs could not be marked as failed: %s", error)
 
 
-async def _warm(quoth: Quoth) -> None:
+async def _warm(quoth: Quoth, checks: health.Checks) -> None:
     """Load the model and open the index before a reader waits for them. A failure shows in /health, and in the first
     answer, for what it is."""
     try:
@@ -105,3 +105,5 @@ async def _warm(quoth: Quoth) -> None:
             await quoth.index.count(book_id)
     except QuothError as error:
         logger.warning("not ready to answer: %s", error)
+    finally:
+        checks.starting = False

@@ -7,6 +7,7 @@ page by page while it is sent, so a large book is never in memory as a whole.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -18,6 +19,7 @@ from quoth.errors import UnknownBook
 from quoth.ports import ChunkIndex
 from quoth.serve.book_text import as_document, contents, llms_txt, pages_of, text_of
 from quoth.serve.deps import quoth_of
+from quoth.serve.disclosure import visible_source
 from quoth.serve.library_views import BookFields, book_view
 from quoth.serve.shapes import Responses, Shape, answers, problems
 
@@ -48,7 +50,8 @@ async def books(request: Request) -> JSONResponse:
     """Every book, with the state of its index."""
     quoth = quoth_of(request)
     known = await quoth.books()
-    body: BooksResponse = {"books": [book_view(book, await status_of(quoth, book)) for book in known]}
+    shown = [replace(book, source=visible_source(request, book)) for book in known]
+    body: BooksResponse = {"books": [book_view(book, await status_of(quoth, book)) for book in shown]}
     return JSONResponse(body)
 
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quoth import logs
 from quoth.errors import InternalError, Outage, QuothError
 from quoth.serve.bodies import StalledReader
-from quoth.serve.problems import path_of, problem, problem_response
+from quoth.serve.problems import problem_of, problem_response
 from quoth.serve.sse import frame
 
 logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class Doorway:
         if outgoing.status is None:
             await problem_response(fault, request)(request.scope, request.receive, outgoing.send)
         elif outgoing.streams_events:
-            told = problem(fault, request_id=request.state.request_id, instance=path_of(request))
+            told = problem_of(fault, request)
             await outgoing.send({"type": "http.response.body", "body": frame("error", told), "more_body": False})
         else:
             raise fault  # half a body is sent: only closing the connection tells the client

@@ -27,6 +27,7 @@ from quoth.errors import Forbidden, NotFound, UnknownBook, Unreadable, WrongUsag
 from quoth.ports import Library
 from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.deps import jobs_of, quoth_of
+from quoth.serve.disclosure import visible_source
 from quoth.serve.jobs import ACTIVE, IngestOrder, Jobs
 from quoth.serve.library_views import JobResponse, job_view
 from quoth.serve.problems import problem_teller
@@ -150,7 +151,7 @@ async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
         plan = changed_files(_reopen(book).files(), records)
         return {
             "book_id": book.book_id,
-            "source": book.source,
+            "source": visible_source(request, book),
             "new": [file.source_file for file in plan.new],
             "modified": [file.source_file for file in plan.changed],
             "deleted": list(plan.deleted),

@@ -23,6 +23,14 @@ from quoth.serve.jobs import IngestOrder
 from quoth.settings import PREFIX, Settings
 
 _PULL_TIMEOUT = 120.0  # seconds
+_FOR_GIT = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_CONFIG_HOME"),
+        *("SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"),
+        *("GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    }
+)
 _TAIL = 8192  # bytes of the output in which the last line is looked for
 
 
@@ -51,8 +59,9 @@ def ingest_command(settings: Settings, order: IngestOrder, job_id: int) -> Comma
 
 
 def pull_command(folder: str) -> Command:
-    """Hooks of the checkout run with it, so our secrets do not go along; and it must never ask for a password."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    """Hooks of the checkout run with it, so no secret of ours goes along, whatever its name is: only the variables
+    that git and ssh need to find their way. It must never ask for a password."""
+    kept = {name: value for name, value in os.environ.items() if name.upper() in _FOR_GIT or name.startswith("LC_")}
     return Command(
         ["git", "-C", folder, "pull", "--ff-only", "--quiet"], {**kept, "GIT_TERMINAL_PROMPT": "0"}, _PULL_TIMEOUT
     )

@@ -27,6 +27,7 @@ from quoth.bootstrap import Quoth
 from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
+from quoth.serve.disclosure import is_admin, public
 from quoth.serve.search_views import chunk_view
 from quoth.serve.shapes import Score, Shape
 from quoth.serve.views import ChatResponse, answer_view
@@ -162,7 +163,7 @@ class Agents:
             text, structured = await tool(context, params.arguments or {})
         except QuothError as error:
             return types.CallToolResult(
-                content=[types.TextContent(type="text", text=_public_message(error))], is_error=True
+                content=[types.TextContent(type="text", text=_public_message(error, context.request))], is_error=True
             )
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
@@ -296,11 +297,11 @@ async def _translate_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise
     except QuothError as error:
         raise MCPError(
-            types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, _public_message(error)
+            types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, _public_message(error, ctx.request)
         ) from error
     except Exception as error:
         logger.exception("unhandled %s in %s", type(error).__name__, ctx.method)
-        raise MCPError(types.INTERNAL_ERROR, _public_message(InternalError(""))) from error
+        raise MCPError(types.INTERNAL_ERROR, _public_message(InternalError(""), ctx.request)) from error
     finally:
         logs.request_id.reset(mark)
 
@@ -317,9 +318,12 @@ def place_of(uri: str) -> tuple[str, str]:
     return book_id, unquote(source_file)
 
 
-def _public_message(error: QuothError) -> str:
-    """What an agent may know: the log alone has the inside of our own faults."""
-    return f"{error} [{error.code}]" if error.status != 500 else "Something went wrong inside Quoth. [INTERNAL_ERROR]"
+def _public_message(error: QuothError, request: Any) -> str:
+    """What an agent may know. On stdio (no request) it runs on the operator's own machine."""
+    if error.status == 500:
+        return "Something went wrong inside Quoth. [INTERNAL_ERROR]"
+    told = error if request is None or is_admin(request) else public(error, str(request.state.request_id))
+    return f"{told} [{told.code}]"
 
 
 def _tool(name: str, description: str, arguments: type[BaseModel], output: Mapping[str, Any]) -> types.Tool:

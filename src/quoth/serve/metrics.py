@@ -27,17 +27,10 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.ask.support import read
 from quoth.bootstrap import Quoth
 from quoth.domain import IndexStatus, IngestJob
-from quoth.errors import (
-    DiskFull,
-    IndexMismatch,
-    IndexUnavailable,
-    LibraryUnavailable,
-    ModelFilesUnavailable,
-    ModelUnavailable,
-    QuothError,
-)
+from quoth.errors import QuothError
 from quoth.insight.observers import Observation
 from quoth.serve.deps import quoth_of
+from quoth.serve.disclosure import part_of
 from quoth.serve.health import SEVERITY, Checks, checks_of
 from quoth.serve.shapes import Responses, problems
 from quoth.text.sentences import sentences
@@ -61,15 +54,6 @@ _EXPOSITION: Responses = {
 }
 
 CACHES = {"passages": read, "sentences": sentences, "terms": term_ids}  # texts that were analysed before
-
-_PART_OF: tuple[tuple[type[QuothError], str], ...] = (
-    (IndexUnavailable, "index"),
-    (IndexMismatch, "index"),
-    (LibraryUnavailable, "database"),
-    (ModelFilesUnavailable, "embedder"),
-    (ModelUnavailable, "model"),
-    (DiskFull, "disk"),
-)
 
 
 @contextmanager
@@ -159,7 +143,7 @@ class Metrics:
 
     def count_error(self, error: QuothError) -> None:
         self.problems.labels(error.code).inc()
-        part = next((part for kind, part in _PART_OF if isinstance(error, kind)), "")
+        part = part_of(error)
         if part or error.status == 503:
             self.outages.labels(part or "other").inc()
 
@@ -291,9 +275,9 @@ async def _look_up(quoth: Quoth, checks: Checks) -> _ScrapeCollector:
     statuses: list[IndexStatus] = []
     last: dict[str, IngestJob] = {}
     with suppress(QuothError):  # the health of the part says so
-        books = (await quoth.index.books())[:_MOST_BOOKS]
+        books = [book for book in await quoth.index.books() if quoth.only_book in ("", book)][:_MOST_BOOKS]
         statuses = list(await asyncio.gather(*(quoth.index.status(book_id) for book_id in books)))
-        for job in await quoth.library.jobs(limit=_MOST_BOOKS):
+        for job in await quoth.library.jobs(quoth.only_book or None, limit=_MOST_BOOKS):
             if job.status == "completed" and not job.dry_run and job.book_id in books:
                 last.setdefault(job.book_id, job)
     return _ScrapeCollector(statuses, last.values(), {name: str(state["status"]) for name, state in states.items()})

@@ -32,6 +32,7 @@ from quoth.errors import (
     UnsupportedMediaType,
 )
 from quoth.serve.access import scope_needed
+from quoth.serve.disclosure import public
 from quoth.serve.ingestion import IngestRequest
 from quoth.serve.openai_protocol import CompletionRequest
 from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, OpenAIProblem, Problem, problem
@@ -140,7 +141,7 @@ def _add_problems(operation: Schema, path: str) -> None:
     for error in _PROBLEMS:
         content = operation["responses"].get(str(error.status), {}).get("content", {})
         if MEDIA_TYPE in content:
-            told = problem(error, request_id=_REQUEST_ID, instance=path)
+            told = problem(public(error, _REQUEST_ID), request_id=_REQUEST_ID, instance=path)
             content[MEDIA_TYPE] = {**content[MEDIA_TYPE], "example": told}
 
 

@@ -17,14 +17,8 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from quoth.errors import (
-    InternalError,
-    InvalidSessionId,
-    MethodNotAllowed,
-    QuothError,
-    UnknownPath,
-    WrongUsage,
-)
+from quoth.errors import InternalError, InvalidSessionId, MethodNotAllowed, QuothError, UnknownPath, WrongUsage
+from quoth.serve.disclosure import is_admin, public
 from quoth.serve.shapes import Shape, Uuid
 
 logger = logging.getLogger(__name__)
@@ -78,15 +72,14 @@ def _title(code: str) -> str:
     return code.replace("_", " ").capitalize()
 
 
-def _public(error: QuothError, request_id: str) -> QuothError:
-    """What a stranger may know: the log alone has the inside of our own faults."""
-    if error.status != 500:
-        return error
-    return InternalError("Something went wrong inside Quoth.", hint=f"Report it with the request id {request_id}.")
+def problem_of(error: QuothError, request: Request) -> Problem | OpenAIProblem:
+    """Operators see an outage whole; nobody sees the inside of a fault of ours."""
+    request_id = request_id_of(request)
+    whole = is_admin(request) and error.status != 500
+    return problem(error if whole else public(error, request_id), request_id=request_id, instance=path_of(request))
 
 
-def problem(error: QuothError, *, request_id: str, instance: str) -> Problem | OpenAIProblem:
-    told = _public(error, request_id)
+def problem(told: QuothError, *, request_id: str, instance: str) -> Problem | OpenAIProblem:
     ours: Problem = {
         "type": f"/errors/{told.code}",
         "title": _title(told.code),
@@ -133,7 +126,7 @@ def _advice(error: QuothError) -> Mapping[str, str]:
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
     request.state.error = error  # for the metrics
     return JSONResponse(
-        problem(error, request_id=request_id_of(request), instance=path_of(request)),
+        problem_of(error, request),
         status_code=error.status,
         headers={**_advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
@@ -146,7 +139,7 @@ def problem_teller(request: Request) -> Callable[[QuothError], Problem]:
     def explain(error: QuothError) -> Problem:
         request.state.error = error  # for the metrics
         log_fault(error)
-        return problem(error, request_id=request_id_of(request), instance=path_of(request))
+        return problem_of(error, request)
 
     return explain
 

@@ -45,7 +45,6 @@ class JwtTokens:
         self._client = httpx2.AsyncClient(timeout=options.timeout, transport=transport, follow_redirects=False)
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._tried: float | None = None
-        self._fault = ""
         self._fetching = asyncio.Lock()
 
     async def subject(self, token: str) -> str:
@@ -81,7 +80,7 @@ class JwtTokens:
         if key_id in self._keys:
             return self._keys[key_id]
         if not self._keys:
-            raise Outage(f"The keys of the login cannot be fetched: {self._fault}.", hint="Try again in a moment.")
+            raise Outage("The keys of the login cannot be fetched.", hint="Try again in a moment.")
         raise Unauthorized("The token is signed with a key that the login does not publish.", hint="Sign in again.")
 
     def _due(self, key_id: str | None) -> bool:
@@ -91,14 +90,15 @@ class JwtTokens:
         return age >= (self._options.keep if key_id in self._keys else self._options.pause)
 
     async def _fetch(self) -> None:
-        self._fault = ""
         try:
             found = jwt.PyJWKSet.from_dict(json.loads(await self._read()))
             self._keys = {key.key_id: key for key in found if key.public_key_use in (None, "sig")}
         except (httpx2.HTTPError, ValueError, AttributeError, jwt.PyJWTError) as error:
-            self._fault = f"{self._options.jwks_url}: {str(error) or type(error).__name__}"
             logger.warning(
-                "the keys of the login cannot be fetched, %d known ones stay in use: %s", len(self._keys), self._fault
+                "the keys of the login cannot be fetched, %d known ones stay in use: %s: %s",
+                len(self._keys),
+                self._options.jwks_url,
+                str(error) or type(error).__name__,
             )
         self._tried = self._clock.monotonic()
 
