@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quoth.ask.find import RetrievalOptions, Retriever
+from quoth.ask.find import Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
-from quoth.ask.model_turn import Answering, AnsweringOptions
+from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
@@ -62,18 +62,17 @@ class Quoth:
     observers: Observers  # see every answer; the doors add their own
     spans: Spans
     model: ChatModel | None = None  # without one the book answers in its own sentences
-    only_book: str = ""  # that whoever asks may know of; empty: all
+    only_book: str = ""  # the one that the caller may see; empty: all
 
     @property
     def ingest(self) -> Ingest:
-        """Made when asked for: readers need nothing of what reads and splits a book."""
+        """Made on demand: answering needs nothing of what reads and splits a book."""
         from quoth.ingest import Ingest
 
         return Ingest(self.index, self.library, self.embedder, self.clock)
 
     def seen_by(self, key: Key) -> Quoth:
-        """The same for somebody who may see one book only, or whose model has a budget."""
-
+        """The same for a caller who may see one book only, or whose model has a budget."""
         if key.daily is None:
             return replace(self, only_book=key.book_id)
         most = key.daily
@@ -81,15 +80,15 @@ class Quoth:
         async def may_use_model() -> bool:
             return await self.library.keys.spend(key.key_id, day=self.clock.now().date(), most=most)
 
-        return replace(self, only_book=key.book_id, conversations=self.conversations.within(may_use_model))
+        return replace(self, only_book=key.book_id, conversations=self.conversations.with_budget(may_use_model))
 
     def check_book(self, book_id: str) -> None:
-        """`UnknownBook` for a book that whoever asks may not know of, as if it were not there."""
+        """`UnknownBook` for a book that the caller may not see, as if it were not there."""
         if self.only_book and book_id != self.only_book:
             raise UnknownBook(f"There is no book {book_id!r}.")
 
     async def books(self) -> list[Book]:
-        """Those that whoever asks may know of."""
+        """Those that the caller may see."""
         return [book for book in await self.library.books() if self.only_book in ("", book.book_id)]
 
     async def choose_book(self, book_id: str | None) -> Book:
@@ -152,9 +151,9 @@ async def bootstrap(
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
-        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout), spans)
-        answering = _answering(settings, model, retriever, index, store, spans)
-        conversations = Conversations(retriever, index, store, clock, options, answering)
+        retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout)
+        writer = ModelWriter(model, retriever, index, store, spans) if model is not None else None
+        conversations = Conversations(retriever, index, store, clock, options, writer)
         closing.push_async_callback(conversations.close)
         yield Quoth(
             settings=settings,
@@ -180,22 +179,9 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
     )
 
 
-def _answering(
-    settings: Settings,
-    model: ChatModel | None,
-    retriever: Retriever,
-    index: ChunkIndex,
-    library: Library,
-    spans: Spans,
-) -> Answering | None:
-    if model is None:
-        return None
-    return Answering(model, retriever, index, library, AnsweringOptions(grounding=settings.grounding), spans)
-
-
 def _spans(settings: Settings) -> Spans:
-    """Told to a collector, where one is named and the extra is installed. The variable that names it is that of every
-    program of a machine, so that it alone is no reason to fail."""
+    """Sent to a collector, where one is named and the extra is installed. Every program of a machine shares the
+    variable that names it, so a missing extra is not a reason to fail."""
     if not settings.otel_endpoint:
         return SILENT
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
@@ -207,7 +193,7 @@ def _spans(settings: Settings) -> Spans:
 
 
 def documents() -> Documents | None:
-    """What converts PDF, EPUB and DOCX, where the extra is installed."""
+    """Converts PDF, EPUB and DOCX, where the extra is installed."""
     from quoth.models.documents import documents as converter
 
     return converter()
@@ -223,16 +209,16 @@ def _embedder(settings: Settings) -> Embedder:
 
 
 def workers_embedder(settings: Settings) -> Embedder:
-    """For one of several workers on this machine: together they have as many threads as there are cores. One that
-    takes them all for each query spends a quarter more on it, and the others wait."""
+    """For one of several workers on this machine: together they have as many threads as there are cores. A worker that
+    took all of them for each query would spend a quarter more on it, and the others would wait."""
     from quoth.batching import usable_cores
     from quoth.models.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir, threads=max(1, usable_cores() // settings.workers))
 
 
-GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
-OPENAI = "https://api.openai.com/v1"
+_GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
+_OPENAI = "https://api.openai.com/v1"
 
 
 def _model(settings: Settings) -> ChatModel | None:
@@ -243,7 +229,7 @@ def _model(settings: Settings) -> ChatModel | None:
             "OPENAI_BASE_URL is set, but no model is named.", hint="Set OPENAI_MODEL to a model that the server has."
         )
     if not base_url and key is None:
-        key, base_url, name = settings.gemini_api_key, GEMINI, name or "gemini-2.5-flash"
+        key, base_url, name = settings.gemini_api_key, _GEMINI, name or "gemini-2.5-flash"
         if key is None:
             return None
     from quoth.models.openai import ModelOptions, OpenAIChat
@@ -251,7 +237,7 @@ def _model(settings: Settings) -> ChatModel | None:
     secret = key.get_secret_value() if key else ""
     return OpenAIChat(
         ModelOptions(
-            base_url or OPENAI,
+            base_url or _OPENAI,
             name or "gpt-4o-mini",
             secret,
             first_token=settings.model_first_token_timeout,

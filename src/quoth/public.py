@@ -68,8 +68,9 @@ class Quoth:
         chosen = await self._parts.choose_book(book)
         checked = parse(SearchRequest, {"text": query, "limit": limit})
         within = parse(FilterFields, dict(filters or {})).to_filters(chosen.base_url)
+        threshold = self._parts.settings.similarity_threshold or 0.0
         found, verdict = await self._parts.conversations.search(
-            Search(checked.text, chosen.book_id, within, checked.limit)
+            Search(checked.text, chosen.book_id, within, checked.limit, similarity_threshold=threshold)
         )
         return SearchResult(found.query, found.passages, found.total_found, verdict)
 
@@ -124,7 +125,13 @@ class Quoth:
         fields = {"book_id" if name == "book" else name: value for name, value in options.items()}
         request = parse(ChatRequest, {"query": query, **fields})
         book = await self._parts.choose_book(request.book_id)
-        return request.to_question(book=book, request_id=str(uuid.uuid4()), top_k=self._parts.settings.top_k)
+        settings = self._parts.settings
+        return request.to_question(
+            book=book,
+            request_id=str(uuid.uuid4()),
+            top_k=settings.top_k,
+            similarity_threshold=settings.similarity_threshold or 0.0,
+        )
 
 
 @asynccontextmanager

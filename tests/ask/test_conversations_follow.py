@@ -37,7 +37,7 @@ async def test_a_streamed_follow_up_searches_the_same_and_says_so_with_the_resul
     assert events["done"]["metadata"]["searched_query"] == events["sources"]["metadata"]["searched_query"] == searched
 
 
-async def test_a_question_that_stands_alone_is_not_touched_by_the_conversation(doors: Doors) -> None:
+async def test_a_question_that_makes_sense_alone_is_not_touched_by_the_conversation(doors: Doors) -> None:
     await doors.ask("What does the deadline policy name?", session_id=SESSION)
     assert (await doors.ask(ASKED, session_id=SESSION))["metadata"]["searched_query"] == ASKED
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.ask.cited import past_turn
-from quoth.ask.follow_up import FollowUpOptions, pinned_first, rewrite, terms_for
+from quoth.ask.follow_up import MOST_TERMS, FollowUpOptions, pinned_first, rewrite, terms_for
 from quoth.domain import CitedSource, Evidence, Passage, PastTurn, Turn
 from quoth.text.terms import query_terms, term_ids
 from samples import chunk
@@ -15,14 +15,13 @@ from samples import chunk
 DOMAIN = PastTurn(
     "Which values of ROS_DOMAIN_ID are safe?", "Numbers from 0 to 101 are safe on every operating system. [1]"
 )
-OPTIONS = FollowUpOptions()
 
 
 def rarity(**words: float) -> dict[int, float]:
     return {query_terms(word)[0].id: idf for word, idf in words.items()}
 
 
-def test_a_question_that_stands_alone_is_searched_letter_for_letter() -> None:
+def test_a_question_that_makes_sense_alone_is_searched_letter_for_letter() -> None:
     question = "  How do I install Isaac Sim with pip?  "
     assert rewrite(question, [DOMAIN]).text == question
     assert rewrite(question, [DOMAIN]).rules == ()
@@ -77,7 +76,7 @@ def test_few_words_are_taken_over_however_long_the_conversation_was() -> None:
     answer = " ".join(f"word{number} thing{number}" for number in range(400))
     history = [PastTurn(f"What does tool{number} do with file{number}?", answer) for number in range(5)]
     carried = rewrite("Why?", history).carried
-    assert 0 < len(carried) <= OPTIONS.most_terms
+    assert 0 < len(carried) <= MOST_TERMS
 
 
 def test_code_and_markers_of_an_answer_are_not_taken_over() -> None:
@@ -176,15 +175,15 @@ def test_any_conversation_gives_the_same_short_enough_query_twice(question: str,
     assert query == rewrite(question, history, None, options)
     assert len(query.text) <= options.longest
     assert query.rules or query.text == question
-    assert len(query.carried) <= options.most_terms
+    assert len(query.carried) <= MOST_TERMS
 
 
 @given(texts)
-def test_without_a_history_every_question_stands_alone(question: str) -> None:
+def test_without_a_history_every_question_makes_sense_alone(question: str) -> None:
     assert rewrite(question, []).text == question
 
 
 @pytest.mark.parametrize("question", ["What is OpenVLA?", "How do I install Isaac Sim with pip?", "tf2_ros"])
-def test_a_stand_alone_query_stays_as_it_is_when_asked_again(question: str) -> None:
+def test_a_query_that_makes_sense_alone_stays_as_it_is_when_asked_again(question: str) -> None:
     once = rewrite(question, [DOMAIN])
     assert rewrite(once.text, [DOMAIN, PastTurn(question, searched=once.text)]).text == question

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.threads import archived_messages, one_line, state_of, topic_from_headings, topic_is_due, topic_of
+from quoth.ask.threads import archived_messages, one_line, state_of, topic_is_due, topic_of
 from quoth.domain import CitedSource, Conversation, Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,8 +37,8 @@ def test_headings_that_were_cited_most_come_first_and_selections_have_none() -> 
         citing(None),
         Turn("id", NOW, "q", "a", sources=(CitedSource(1, selection_length=9),)),
     ]
-    assert topic_from_headings(turns) == "Topics · QoS"
-    assert topic_from_headings([citing(None)]) is None
+    assert topic_of(a_conversation(5), turns) == "Topics · QoS"
+    assert topic_of(a_conversation(5), [citing(None)]) is None
 
 
 def test_a_short_conversation_has_no_topic_and_a_models_comes_before_the_headings() -> None:

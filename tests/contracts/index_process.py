@@ -1,7 +1,7 @@
 """Another process over the same data directory, for the tests of the embedded index.
 
 `python index_process.py COMMAND DATA_DIR [ARGUMENT]`. Publication v of the book holds the same chunks as every other,
-all with the title `v`, and one chunk of its own: whoever finds two titles at once has seen half a publication.
+all with the title `v`, and one chunk of its own: a reader that finds two titles at once has seen half a publication.
 """
 
 from __future__ import annotations

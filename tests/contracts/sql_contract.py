@@ -1,5 +1,5 @@
-"""What the store promises on whichever database it stands: beyond `LibraryContract`, what several stores and processes
-on one database do to each other, and what no database can hold. Give the fixtures `library` and `url`, its address."""
+"""What the store promises on every database, beyond `LibraryContract`: what several stores and processes on one
+database do to each other, and what a database cannot hold. Give the fixtures `library` and `url`, its address."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class SqlContract(LibraryContract):
         await library.put_page_records([a_record(title="nul \x00"), a_record(source_file="b.md")])
         assert set(await library.page_records("robots")) == {"docs/intro.md", "b.md"}
 
-    async def test_a_number_that_no_job_can_have_is_no_job(self, library: Library) -> None:
+    async def test_a_number_that_no_job_can_have_is_not_found(self, library: Library) -> None:
         for number in (2**31, 2**63 - 1, 2**63, 10**30):
             with pytest.raises(NotFound):
                 await library.job(number)
@@ -92,7 +92,7 @@ class SqlContract(LibraryContract):
             await library.put_book(Book(book_id, book_id))
         assert [book.book_id for book in await library.books()] == ["B", "a-b", "ab", "b", "É"]
 
-    async def test_a_value_that_is_no_json_is_a_fault_of_ours_and_stores_nothing(self, library: Library) -> None:
+    async def test_a_value_that_is_not_json_is_a_fault_of_ours_and_stores_nothing(self, library: Library) -> None:
         with pytest.raises(InternalError):
             await library.add_turn(a_turn(model=object()))
         await library.add_turn(a_turn(1))

@@ -78,9 +78,10 @@ async def test_a_refusal_leaves_a_trace_too(tmp_path: Path) -> None:
     assert "football" in [term["text"] for term in record["query"]["terms"] if not term["in_book"]]
 
 
-async def test_a_reader_s_own_threshold_is_the_one_that_is_told(tmp_path: Path) -> None:
+async def test_passages_below_the_reader_s_threshold_are_not_among_those_used(tmp_path: Path) -> None:
     record = await traced(tmp_path, question(ASKED, similarity_threshold=0.999))
-    assert (record["verdict"]["threshold"], record["verdict"]["should_answer"]) == (0.999, False)
+    assert (record["fused"], record["verdict"]["should_answer"]) == ([], False)
+    assert record["dense"]
 
 
 async def test_a_follow_up_tells_its_rules_and_what_it_took_over(tmp_path: Path) -> None:

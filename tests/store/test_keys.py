@@ -124,7 +124,7 @@ def test_an_origin_is_kept_as_browsers_send_it(written: str, sent: str) -> None:
         "http://[",
     ],
 )
-def test_what_is_no_origin_is_refused(written: str) -> None:
+def test_what_is_not_an_origin_is_refused(written: str) -> None:
     with pytest.raises(WrongUsage, match="no origin"):
         keys.origin_of(written)
 

@@ -14,8 +14,8 @@ import pytest
 from contracts.library_contract import a_turn
 from doors import ASKED, REFUSAL, SESSION, UNKNOWN
 from quoth.ask.cited import past_turn
-from quoth.ask.threads import topic_from_headings
-from quoth.domain import CitedSource, Doubt, Turn
+from quoth.ask.threads import topic_of
+from quoth.domain import CitedSource, Conversation, Doubt, Turn
 from quoth.serve.sessions import history_view, messages_view
 from quoth.store.library import open_library
 
@@ -69,7 +69,8 @@ async def test_old_turns_still_inform_follow_ups_and_topics(url: str) -> None:
     assert answered.sources[0].chunk_id
     assert answered.content == answered.answer
     assert (refused.question, refused.answer, refused.content) == (UNKNOWN, REFUSAL, "")
-    assert topic_from_headings(turns) == "Durability · Topics · Timing"
+    long = Conversation(SESSION, turns[0].timestamp, turns[-1].timestamp, turns=5)
+    assert topic_of(long, turns) == "Durability · Topics · Timing"
 
 
 async def test_doors_show_an_old_turn_in_the_shape_of_a_new_one(url: str) -> None:

@@ -1,4 +1,4 @@
-"""What an answer rests on, as its reader sees it and as its turn remembers it. Pure.
+"""What an answer rests on, as its reader sees it and as its turn keeps it. Pure.
 
 In: the citations of an answer. Out: `CitedSource`s (places in the source file, or in the selected text), and the Turn
 to store. Doors show these values and never look at chunks themselves, so a stored answer reads like a fresh one.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from quoth.domain import Answer, Citation, CitedSource, Doubt, PastTurn, Turn
 from quoth.text.offsets import end_in_file, line_in_file, start_in_file
 
-SNIPPET = 200
+_SNIPPET = 200  # characters
 
 
 def sources_of(citations: Sequence[Citation], selection: str | None) -> tuple[CitedSource, ...]:
@@ -57,7 +57,7 @@ def past_turn(turn: Turn) -> PastTurn:
 
 def snippet(text: str) -> str:
     folded = " ".join(text.split())
-    return folded if len(folded) <= SNIPPET else folded[: SNIPPET - 1].rstrip() + "…"
+    return folded if len(folded) <= _SNIPPET else folded[: _SNIPPET - 1].rstrip() + "…"
 
 
 def _passage(citation: Citation) -> CitedSource:

@@ -175,7 +175,7 @@ def search(
 
     async def work(quoth: Quoth) -> None:
         chosen = await quoth.choose_book(request.book_id)
-        wanted = request.to_search(book=chosen)
+        wanted = request.to_search(book=chosen, similarity_threshold=quoth.settings.similarity_threshold or 0.0)
         evidence, verdict = await quoth.conversations.search(wanted)
         if json:
             print_json(search_view(wanted.text, wanted.book_id, wanted.filters, evidence, verdict, explain=explain))

@@ -24,6 +24,7 @@ from quoth.domain.answers import (
     Grounding,
     ModelWork,
     Question,
+    Reply,
     Retrieved,
     Sourced,
     Status,
@@ -60,6 +61,7 @@ from quoth.domain.indexing import (
     Vector,
 )
 from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.domain.reading import Reading, ReadingTask
 from quoth.domain.searching import (
     Candidate,
     CitedSource,
@@ -129,7 +131,10 @@ __all__ = [
     "ProficiencyLevel",
     "QueryTerm",
     "Question",
+    "Reading",
+    "ReadingTask",
     "RecordedQuestion",
+    "Reply",
     "Retrieved",
     "Scope",
     "SearchQuery",

@@ -125,27 +125,41 @@ class Question:
     selected_text: str | None = None
     filters: Filters = Filters()
     top_k: int = 5
-    similarity_threshold: float | None = None  # None: the calibrated one of the index
+    similarity_threshold: float = 0.0  # passages below it are dropped before judging and answering
     owner: str = ""  # the key that asked, to which its session belongs; empty where no key is needed
     history: tuple[PastTurn, ...] | None = None  # of a client that keeps it; None: the store has it
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer before it is checked: text with [n] markers and what each marker points at."""
+    """The text of an answer with [n] markers, and what each marker points at."""
 
     text: str
     citations: tuple[Citation, ...]
-    removed: int = 0  # sentences that were taken out because nothing supports them
 
 
 @dataclass(frozen=True, slots=True)
 class ModelWork:
-    """What a model did for an answer, for its trace."""
+    """What a model did for an answer. All of it is empty where no model wrote."""
 
+    model: str = ""  # as its server names it
     rounds: int = 0  # calls of the model
     tools: tuple[ToolCall, ...] = ()  # what it wanted done, as it wrote it
-    prompt_tokens: int = 0  # of the answer's tokens, those that it read
+    tokens: int = 0  # of all calls
+    prompt_tokens: int = 0  # of them, those that it read
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is said to a question: a checked draft, and how it came about."""
+
+    draft: Draft
+    grounding: Grounding
+    mode: AnswerMode
+    fallback_message: str = ""
+    refused: bool = False  # by the model, after reading
+    complete: bool = True
+    work: ModelWork = ModelWork()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +180,17 @@ class Answer:
     fallback_message: str | None = None
     suggestions: tuple[Suggestion, ...] = ()
     missing_terms: tuple[str, ...] = ()
-    model: str | None = None
-    tokens_used: int = 0
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False  # the reader left, or the model broke off, before it was whole
     work: ModelWork = ModelWork()
+
+    @property
+    def model(self) -> str | None:
+        return self.work.model or None
+
+    @property
+    def tokens_used(self) -> int:
+        return self.work.tokens
 
     @property
     def disclaimer(self) -> str | None:

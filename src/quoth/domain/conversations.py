@@ -72,7 +72,7 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class RecordedQuestion:
     """A question that the book does not answer, or answers only loosely. It is for the author, who must not learn who
-    asked: texts are redacted before they get here, and there is no session and no key."""
+    asked: texts are redacted before they get here, and neither the session nor the key is named."""
 
     book_id: str
     asked_at: datetime

@@ -27,7 +27,7 @@ class WriterLock:
 
     def acquire(self) -> None:
         with writing(self._data_dir):
-            self._data_dir.mkdir(parents=True, exist_ok=True)
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = (self._data_dir / "writer.lock").open("a+", encoding="utf-8")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -98,7 +98,7 @@ def _demand(path: Path, digest: str, expected: str) -> None:
         )
 
 
-def _map_weights(path: Path) -> mmap.mmap:
+def map_weights(path: Path) -> mmap.mmap:
     """The checked file in memory. What is checked and what is mapped is one open file, whatever the path becomes."""
     try:
         with path.open("rb") as file:
@@ -134,6 +134,11 @@ class WordPieces:
             raise _unreadable(path, error) from error
         _demand(path, hashlib.sha256(content).hexdigest(), TOKENIZER_SHA256)
         return cls(Tokenizer.from_buffer(content))
+
+    def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids and places in the text, without the tokens that open and close it."""
+        encoding = self._tokenizer.encode(_encodable(text), add_special_tokens=False)
+        return encoding.ids, encoding.offsets
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
@@ -291,6 +296,6 @@ class MiniLMEmbedder:
 
 def _settle(mapping: Future[mmap.mmap], path: Path) -> None:
     try:
-        mapping.set_result(_map_weights(path))
+        mapping.set_result(map_weights(path))
     except ModelFilesUnavailable as error:
         mapping.set_exception(error)

@@ -32,7 +32,10 @@ SPIN_MICROSECONDS = "100"
 APART = -10_000.0
 
 
-def _read_tensors(mapped: mmap.mmap) -> dict[str, Floats]:
+_KINDS = {"F32": "<f4", "F16": "<f2"}
+
+
+def read_tensors(mapped: mmap.mmap | bytes) -> dict[str, Floats]:
     """Views into the mapped file, by name. The format: the header's length, a JSON header, then the numbers."""
     import numpy as np
 
@@ -40,10 +43,10 @@ def _read_tensors(mapped: mmap.mmap) -> dict[str, Floats]:
     header = json.loads(mapped[8:start])
     tensors: dict[str, Floats] = {}
     for name, entry in header.items():
-        if entry.get("dtype") == "F32":
+        if (kind := _KINDS.get(entry.get("dtype"))) is not None:
             begin, end = entry["data_offsets"]
-            flat = np.frombuffer(mapped, dtype="<f4", count=(end - begin) // 4, offset=start + begin)
-            tensors[name] = flat.reshape(entry["shape"])
+            count = (end - begin) // np.dtype(kind).itemsize
+            tensors[name] = np.frombuffer(mapped, dtype=kind, count=count, offset=start + begin).reshape(entry["shape"])
     return tensors
 
 
@@ -70,7 +73,7 @@ class Weights:
     def __init__(self, mapped: mmap.mmap) -> None:
         import onnxruntime as ort
 
-        tensors = _read_tensors(mapped)
+        tensors = read_tensors(mapped)
         self.initializers: dict[str, ort.OrtValue] = {
             name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
         }
@@ -121,6 +124,14 @@ def _end_to_end(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int32] |
 def _open_session(weights: Weights, threads: int) -> ort.InferenceSession:
     import onnxruntime as ort
 
+    options = session_options(threads)
+    options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
+    return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+
+
+def session_options(threads: int) -> ort.SessionOptions:
+    import onnxruntime as ort
+
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -132,5 +143,4 @@ def _open_session(weights: Weights, threads: int) -> ort.InferenceSession:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     # Plans are remembered for each length of text, which costs memory and gains nothing here.
     options.enable_mem_pattern = False
-    options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
-    return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+    return options

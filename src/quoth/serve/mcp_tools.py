@@ -175,7 +175,8 @@ class Agents:
         found: list[Passage] = []
         judged: list[BookVerdict] = []
         for book in await _books(quoth, wanted.book_id):
-            search = wanted.to_search(book=book, within=Filters())
+            threshold = quoth.settings.similarity_threshold or 0.0
+            search = wanted.to_search(book=book, within=Filters(), similarity_threshold=threshold)
             assert search is not None, "nothing is narrower than everything"
             evidence, verdict = await quoth.conversations.search(search)
             found += evidence.passages

@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.ask.spans import SILENT, Spans
-from quoth.ask.support import read
+from quoth.ask.support import analyse
 from quoth.bootstrap import Quoth
 from quoth.domain import IndexStatus, IngestJob
 from quoth.errors import QuothError
@@ -53,7 +53,7 @@ _EXPOSITION: Responses = {
     **problems(),
 }
 
-CACHES = {"passages": read, "sentences": sentences, "terms": term_ids}  # texts that were analysed before
+CACHES = {"passages": analyse, "sentences": sentences, "terms": term_ids}  # texts that were analysed before
 
 
 @contextmanager

@@ -1,11 +1,13 @@
-"""The conversations of the relational store: sessions, their turns, whose they are.
+"""The conversations of the relational store: sessions, their turns, and who owns them.
 
-A part of the `Library` port. The owner of a session is in every statement, so no caller can forget to ask: another
-key's session is not found, whatever is done with it.
+A part of the `Library` port. The owner of a session is in every statement, so no caller can forget to check: another
+key's session is never found.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import replace
 from functools import cache
 
@@ -17,7 +19,13 @@ from quoth.domain import Conversation, Turn
 from quoth.errors import SessionNotFound
 from quoth.store import turns
 from quoth.store.database import Database, delete_from, storable, upsert
-from quoth.store.tables import conversations, sessions
+from quoth.store.tables import conversations, recorded_questions, sessions
+
+
+def session_mark(session_id: str) -> str:
+    """Leads from a session to the questions that were recorded in it, and never back: session ids are random, so they
+    cannot be guessed from their marks."""
+    return hmac.new(session_id.encode(), b"recorded question", hashlib.sha256).hexdigest()
 
 
 class SqlConversations:
@@ -58,7 +66,7 @@ class SqlConversations:
     async def turns(
         self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
     ) -> tuple[list[Turn], int]:
-        # One statement, so that the count and the turns are of the same moment on every database.
+        # One statement, so the count and the turns are of the same moment on every database.
         total = _COUNTED.where(conversations.c.session_id == session_id).scalar_subquery().label("total")
         query = (
             select(conversations, total)
@@ -80,17 +88,22 @@ class SqlConversations:
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
-        # The turns go with it: ON DELETE CASCADE.
-        if not await self._database.write(lambda connection: delete_from(connection, sessions, mine)):
-            raise _no_session(session_id)
+
+        def work(connection: Connection) -> None:
+            if not delete_from(connection, sessions, mine):  # turns and traces go with it: ON DELETE CASCADE
+                raise _no_session(session_id)
+            marked = recorded_questions.c.session_mark == session_mark(session_id)
+            delete_from(connection, recorded_questions, marked)
+
+        await self._database.write(work, erases=True)
 
 
-# --- statements; built once, because building one costs more than running it ---
+# --- statements, built once: building one costs more than running it ---
 
 _ADD_TURN = conversations.insert().returning(conversations.c.id)
 _COUNTED = select(func.count()).select_from(conversations)
 
-# The session whoever has it, its turns only for who does: one look tells a new session from another key's.
+# The session for every caller, its turns only for its owner: one look tells a new session from another key's.
 _RECENT = (
     select(sessions.c.owner.label("session_owner"), conversations)
     .select_from(
@@ -111,8 +124,8 @@ _RECENT = (
 
 @cache
 def _touch_session(dialect: str) -> ReturningInsert[tuple[str]]:
-    """Open the session, or note that it was active, and say so; nothing happens to another key's. Clocks of two
-    processes may differ, so it never goes back."""
+    """Open the session or note that it was active, and return its id; another key's session is left alone and nothing
+    is returned. Clocks of two processes may differ, so `last_active` never goes back."""
     statement: Insert = upsert(dialect, sessions)
     later = case(
         (statement.excluded.last_active > sessions.c.last_active, statement.excluded.last_active),
