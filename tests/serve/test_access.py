@@ -13,7 +13,7 @@ import pytest
 from doors import ASKED, SESSION, SITE, Doors, a_key, check_problem, closed, every_door, opened
 from quoth.domain import Key, Message, ModelEvent, ModelText, ModelTurn, Scope, Tool
 from quoth.errors import LibraryUnavailable
-from quoth.serve.access import OPEN, OPEN_BELOW, scope_needed
+from quoth.serve.access import scope_needed
 from quoth.testing.library import MemoryKeys, MemoryLibrary
 from samples import StillClock
 
@@ -42,8 +42,7 @@ async def test_every_door_of_the_application_is_closed_without_a_key(doors: Door
 
 async def test_only_what_is_known_to_be_open_is_open(doors: Doors) -> None:
     opened_to_all = {path for _, path in every_door(doors.app) if scope_needed(path) is None}
-    assert opened_to_all <= KNOWN_TO_BE_OPEN
-    assert {path for path in KNOWN_TO_BE_OPEN if path.startswith(OPEN_BELOW)} | OPEN == KNOWN_TO_BE_OPEN
+    assert opened_to_all == KNOWN_TO_BE_OPEN
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/metrics", "/v1/models", "/mcp", "/llms.txt", "/books/", "/BOOKS"])

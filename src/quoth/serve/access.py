@@ -65,8 +65,8 @@ _PAGE = frozenset({"/", "/widget.js"})
 _PAGE_BELOW = ("/assets/",)
 _HEALTH = frozenset({"/health", "/healthz", "/readyz"})
 # These need no key. The webhook has its own proof of who asks.
-OPEN = _PAGE | _HEALTH | {"/openapi.json", "/ingestion/webhook/github"}
-OPEN_BELOW = (*_PAGE_BELOW, "/errors/")
+_OPEN = _PAGE | _HEALTH | {"/openapi.json", "/ingestion/webhook/github"}
+_OPEN_BELOW = (*_PAGE_BELOW, "/errors/")
 # Supervisors, and every page that opens, ask for these. They cost nothing.
 _UNCOUNTED = _PAGE | _HEALTH
 
@@ -77,7 +77,7 @@ _SEND_KEY = "Send the header `Authorization: Bearer KEY`; `quoth keys create` ma
 
 def scope_needed(path: str) -> domain.Scope | None:
     """The scope of key that opens this path; None where no key is needed."""
-    if path in OPEN or path.startswith(OPEN_BELOW):
+    if path in _OPEN or path.startswith(_OPEN_BELOW):
         return None
     if f"{path}/".startswith("/ingestion/"):
         return "ingest"
@@ -138,7 +138,7 @@ class Guard:
         shown = _shown_key(request)
         now = self._quoth.clock.now()
         if self._tokens is not None and not shown.startswith(keys.PREFIXES):
-            return Key(owner_of_token(await self._tokens.subject(shown)), "", "ask", "", now)
+            return Key(_owner_of_token(await self._tokens.subject(shown)), "", "ask", "", now)
         parsed = keys.parse(shown)
         key = None if parsed is None else await self._find(parsed[0])
         if parsed is None or key is None or not keys.proves(key, parsed[1]):
@@ -192,14 +192,14 @@ def _foreign_page(origin: str) -> Forbidden:
     )
 
 
-def owner_of_token(subject: str) -> str:
+def _owner_of_token(subject: str) -> str:
     """Never the id of a key, whatever the subject is, and never longer than a database takes."""
     if len(subject) > _LONGEST_SUBJECT:
         subject = hashlib.sha256(subject.encode("utf-8", "replace")).hexdigest()
     return f"jwt:{subject}"
 
 
-def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
+def _login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
     """The checker of tokens where a site has its own login; None where it has none."""
     url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
     if not (url or issuer or audience):
@@ -221,7 +221,7 @@ async def open_guard(quoth: Quoth) -> AsyncIterator[Guard]:
         limiter = None
         if limit:
             limiter = await closing.enter_async_context(limits.open_limiter(quoth.settings, limit, quoth.clock))
-        tokens = login_tokens(quoth.settings, quoth.clock)
+        tokens = _login_tokens(quoth.settings, quoth.clock)
         if tokens is not None:
             closing.push_async_callback(tokens.close)
         yield Guard(quoth, limiter, tokens)

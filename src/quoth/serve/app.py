@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 _DESCRIPTION = "Ask a technical book: answers in its own words, citations that open at the right line, honest refusals."
 
 
-class Fakes(TypedDict, total=False):
+class _Fakes(TypedDict, total=False):
     """What a test puts in the place of a real part."""
 
     clock: Clock
@@ -44,7 +44,7 @@ class Fakes(TypedDict, total=False):
 
 
 def create_app(
-    settings: Settings, *, quoth: Quoth | None = None, launch: Launch = job_process.launch, **fakes: Unpack[Fakes]
+    settings: Settings, *, quoth: Quoth | None = None, launch: Launch = job_process.launch, **fakes: Unpack[_Fakes]
 ) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -22,11 +22,11 @@ from quoth.serve.problems import problem_teller, request_id_of
 from quoth.serve.sse import Event, EventStream, cancel, wait_for_disconnect
 from quoth.serve.views import event_view
 
-FIRST_EVENT_TIMEOUT = 10.0  # seconds; then the head of the response is sent, and heartbeats
+_FIRST_EVENT_TIMEOUT = 10.0  # seconds; then the head of the response is sent, and heartbeats
 
 T = TypeVar("T")
 Asked = TypeVar("Asked", bound=ChatRequest)
-ToEvents = Callable[[AsyncGenerator[AnswerEvent]], AsyncGenerator[Event]]
+_ToEvents = Callable[[AsyncGenerator[AnswerEvent]], AsyncGenerator[Event]]
 
 
 async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Question]:
@@ -53,7 +53,7 @@ async def stream_answer(
     request: Request,
     question: Question,
     *,
-    to_events: ToEvents = _our_events,
+    to_events: _ToEvents = _our_events,
     found: str = "retrieval",
     farewell: bytes = b"",
 ) -> Response:
@@ -61,7 +61,7 @@ async def stream_answer(
     events = to_events(quoth_of(request).conversations.ask(question))
     opening = asyncio.create_task(_read_until(found, events))
     try:
-        await _while_connected(request, asyncio.wait([opening], timeout=FIRST_EVENT_TIMEOUT))
+        await _while_connected(request, asyncio.wait([opening], timeout=_FIRST_EVENT_TIMEOUT))
     except BaseException:
         await cancel(opening)
         raise

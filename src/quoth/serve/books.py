@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
 from quoth.bootstrap import Quoth
@@ -18,7 +17,7 @@ from quoth.domain import Book, IndexStatus, PageRecord
 from quoth.errors import UnknownBook
 from quoth.ports import ChunkIndex
 from quoth.serve.book_text import as_document, contents, llms_txt, pages_of, text_of
-from quoth.serve.deps import quoth_of
+from quoth.serve.deps import BookId, quoth_of
 from quoth.serve.disclosure import visible_source
 from quoth.serve.library_views import BookFields, book_view
 from quoth.serve.shapes import Responses, Shape, answers, problems
@@ -56,8 +55,6 @@ async def books(request: Request) -> JSONResponse:
 
 
 # --- whole books -----------------------------------------------------------------------------------------------------
-
-BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
 
 
 @router.get("/llms.txt", responses=_TEXT, response_class=PlainTextResponse)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Annotated, cast
 
-from fastapi import Request
+from fastapi import Query, Request
 
 from quoth.bootstrap import Quoth
 from quoth.domain import Key
 from quoth.serve.jobs import Jobs
+
+BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
 
 
 def quoth_of(request: Request) -> Quoth:

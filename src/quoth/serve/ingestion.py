@@ -26,7 +26,7 @@ from quoth.domain import Book, IngestJob, IngestMode
 from quoth.errors import Forbidden, NotFound, UnknownBook, Unreadable, WrongUsage
 from quoth.ports import Library
 from quoth.serve.bodies import body_schema, read_body
-from quoth.serve.deps import jobs_of, quoth_of
+from quoth.serve.deps import BookId, jobs_of, quoth_of
 from quoth.serve.disclosure import visible_source
 from quoth.serve.jobs import ACTIVE, IngestOrder, Jobs
 from quoth.serve.library_views import JobResponse, job_view
@@ -40,12 +40,11 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
 
 FOLLOW_POLL = 0.5  # seconds between two looks at a job that is followed
-QUIET = 20.0  # seconds without progress after which we check whether its process is alive
+_QUIET = 20.0  # seconds without progress after which we check whether its process is alive
 
-BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
-OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
+_OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
 Limit = Annotated[int, Query(ge=1, le=100, description="How many: the newest")]
-JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
+_JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
 
 
 _WITH_PATH: JsonDict = {
@@ -113,7 +112,7 @@ async def start(request: Request) -> JSONResponse:
 
 
 @router.get("/jobs", responses=answers(JobsResponse, 400, 503))
-async def jobs(request: Request, book_id: OnlyBook = None, limit: Limit = 50) -> JSONResponse:
+async def jobs(request: Request, book_id: _OnlyBook = None, limit: Limit = 50) -> JSONResponse:
     """The last jobs, newest first."""
     quoth = quoth_of(request)
     if book_id is not None:
@@ -124,17 +123,17 @@ async def jobs(request: Request, book_id: OnlyBook = None, limit: Limit = 50) ->
 
 
 @router.get("/jobs/{job_id}", responses=answers(JobResponse, 400, 404, 503))
-async def job(request: Request, job_id: JobId) -> JSONResponse:
+async def job(request: Request, job_id: _JobId) -> JSONResponse:
     """One job, with its warnings."""
     return JSONResponse(job_view(await _visible_job(request, job_id)))
 
 
 @router.get("/jobs/{job_id}/events", responses=_JOB_EVENTS)
-async def events(request: Request, job_id: JobId) -> EventStream:
+async def events(request: Request, job_id: _JobId) -> EventStream:
     """The progress of a job as server-sent events, whichever process runs it."""
     library = quoth_of(request).library
     await _visible_job(request, job_id)  # an unknown job is a 404, not a stream
-    following = follow(library, jobs_of(request), job_id, poll=FOLLOW_POLL, quiet=QUIET)
+    following = follow(library, jobs_of(request), job_id, poll=FOLLOW_POLL, quiet=_QUIET)
     return EventStream(following, explain=problem_teller(request))
 
 

@@ -89,7 +89,7 @@ class JobResponse(Shape):
     warnings: list[IngestNotice]
 
 
-def notice_view(notice: Notice) -> IngestNotice:
+def _notice_view(notice: Notice) -> IngestNotice:
     return {
         "code": notice.code,
         "message": notice.message,
@@ -119,7 +119,7 @@ def job_view(job: IngestJob) -> JobResponse:
         "completed_at": timestamp(job.completed_at),
         "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
         "error_message": job.error_message,
-        "warnings": [notice_view(notice) for notice in job.notices],
+        "warnings": [_notice_view(notice) for notice in job.notices],
     }
 
 

@@ -95,7 +95,7 @@ _ANSWERED = {
     "required": ["answer", "sources", "confidence", "should_answer", "session_id"],
 }
 
-Result = tuple[str, Mapping[str, Any]]  # a tool's words, and the same as structured content
+_Result = tuple[str, Mapping[str, Any]]  # a tool's words, and the same as structured content
 
 
 class Agents:
@@ -103,7 +103,7 @@ class Agents:
         """`seen`: what the sender of an HTTP request (None on stdio) may see; `owner`: whose its sessions are."""
         self._seen = seen
         self._owner = owner
-        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[Result]]] = {
+        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[_Result]]] = {
             "search": self._search,
             "fetch": self._fetch,
             "ask": self._ask,
@@ -169,7 +169,7 @@ class Agents:
             content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
         )
 
-    async def _search(self, context: Context, arguments: Any) -> Result:
+    async def _search(self, context: Context, arguments: Any) -> _Result:
         quoth = self._seen(context.request)
         wanted = parse(_SearchArguments, arguments)
         found: list[Passage] = []
@@ -192,7 +192,7 @@ class Agents:
         structured: FoundPassages = {"results": [_result(passage.chunk) for passage in best], "books": judged}
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _fetch(self, context: Context, arguments: Any) -> Result:
+    async def _fetch(self, context: Context, arguments: Any) -> _Result:
         quoth = self._seen(context.request)
         wanted = parse(_FetchArguments, arguments).id
         metadata: dict[str, Any] = {}
@@ -209,7 +209,7 @@ class Agents:
         structured = _page(wanted, book, chunks, metadata)
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _ask(self, context: Context, arguments: Any) -> Result:
+    async def _ask(self, context: Context, arguments: Any) -> _Result:
         quoth = self._seen(context.request)
         asked = parse(ChatRequest, arguments)
         book = await quoth.choose_book(asked.book_id)

@@ -68,11 +68,11 @@ _API_KEY = {
     "description": "The same key in another header, for clients that send keys this way",
 }
 
-Schema = dict[str, Any]
+_Schema = dict[str, Any]
 
 
 def document(app: FastAPI) -> None:
-    def openapi() -> Schema:
+    def openapi() -> _Schema:
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             _, ours = TypeAdapter.json_schemas(
@@ -95,19 +95,19 @@ def document(app: FastAPI) -> None:
 
 
 @cache
-def examples() -> Schema:
-    found: Schema = json.loads(_EXAMPLES.read_text(encoding="utf-8"))
+def examples() -> _Schema:
+    found: _Schema = json.loads(_EXAMPLES.read_text(encoding="utf-8"))
     return found
 
 
-def _operations(schema: Schema) -> Iterator[tuple[str, str, Schema]]:
+def _operations(schema: _Schema) -> Iterator[tuple[str, str, _Schema]]:
     """Each door as `POST /chat`, its path, and its description."""
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             yield f"{method.upper()} {path}", path, operation
 
 
-def _describe_defaults(shapes: Schema) -> None:
+def _describe_defaults(shapes: _Schema) -> None:
     """Generators of clients make a field with a default required, so the default goes into the description."""
     for shape in shapes.values():
         for field in shape.get("properties", {}).values():
@@ -116,7 +116,7 @@ def _describe_defaults(shapes: Schema) -> None:
                 field["description"] = f"{field.get('description', '')} (default: {json.dumps(default)})".strip()
 
 
-def _add_examples(operation: Schema, example: Schema) -> None:
+def _add_examples(operation: _Schema, example: _Schema) -> None:
     values = example.get("parameters", {})
     for parameter in operation.get("parameters", ()):
         if parameter["name"] in values:
@@ -128,7 +128,7 @@ def _add_examples(operation: Schema, example: Schema) -> None:
         content[example["response"]["type"]]["example"] = example["response"]["body"]
 
 
-def _add_key(operation: Schema) -> None:
+def _add_key(operation: _Schema) -> None:
     """What may be answered where a key is needed. Not every server needs one, so `{}` is allowed too."""
     operation["security"] = [{"key": []}, {"api_key": []}, {}]
     shape = operation["responses"]["default"]["content"]
@@ -137,7 +137,7 @@ def _add_key(operation: Schema) -> None:
         operation["responses"].setdefault(str(status), response)
 
 
-def _add_problems(operation: Schema, path: str) -> None:
+def _add_problems(operation: _Schema, path: str) -> None:
     for error in _PROBLEMS:
         content = operation["responses"].get(str(error.status), {}).get("content", {})
         if MEDIA_TYPE in content:
@@ -145,7 +145,7 @@ def _add_problems(operation: Schema, path: str) -> None:
             content[MEDIA_TYPE] = {**content[MEDIA_TYPE], "example": told}
 
 
-def _add_headers(operation: Schema) -> None:
+def _add_headers(operation: _Schema) -> None:
     for status, response in operation["responses"].items():
         headers = response.setdefault("headers", {})
         headers["X-Request-ID"] = {

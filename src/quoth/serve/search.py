@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from quoth.ask.request import SearchRequest
 from quoth.errors import NotFound, UnknownChunk
 from quoth.serve.bodies import body_schema, read_body
-from quoth.serve.deps import quoth_of
+from quoth.serve.deps import BookId, quoth_of
 from quoth.serve.search_views import ChunkFields, SearchResponse, chunk_view, search_view
 from quoth.serve.shapes import Shape, answers
 
@@ -34,15 +34,14 @@ class LessonResponse(Shape):
     chunks: list[ChunkFields]
 
 
-BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
-Neighbours = Annotated[int, Query(ge=0, le=10, description="How many chunks on this side")]
-Explain = Annotated[bool, Query(description="Give the raw scores and ranks of both lists; also a field of the body")]
+_Neighbours = Annotated[int, Query(ge=0, le=10, description="How many chunks on this side")]
+_Explain = Annotated[bool, Query(description="Give the raw scores and ranks of both lists; also a field of the body")]
 
 
 @router.post(
     "/search", openapi_extra=body_schema(SearchRequest), responses=answers(SearchResponse, 400, 404, 413, 415, 503)
 )
-async def search(request: Request, explain: Explain = False) -> JSONResponse:
+async def search(request: Request, explain: _Explain = False) -> JSONResponse:
     """Find passages, best first, without answering."""
     quoth = quoth_of(request)
     wanted = await read_body(request, SearchRequest)
@@ -55,7 +54,7 @@ async def search(request: Request, explain: Explain = False) -> JSONResponse:
 
 @router.get("/context/{chunk_id}", responses=answers(ContextResponse, 400, 404, 503))
 async def context(
-    request: Request, chunk_id: str, prev: Neighbours = 1, next: Neighbours = 1, book_id: BookId = None
+    request: Request, chunk_id: str, prev: _Neighbours = 1, next: _Neighbours = 1, book_id: BookId = None
 ) -> JSONResponse:
     """A chunk and its neighbours on the page, in reading order."""
     quoth = quoth_of(request)

@@ -19,7 +19,7 @@ from quoth.errors import QuothError
 
 logger = logging.getLogger(__name__)
 
-HEARTBEAT = 15.0  # seconds
+_HEARTBEAT = 15.0  # seconds
 MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
 Event = tuple[str, Mapping[str, object]]
 
@@ -45,7 +45,7 @@ class EventStream(Response):
         events: AsyncGenerator[Event, None],
         *,
         explain: Callable[[QuothError], Mapping[str, object]],
-        heartbeat: float = HEARTBEAT,
+        heartbeat: float = _HEARTBEAT,
         opening: asyncio.Task[list[Event]] | None = None,
         farewell: bytes = b"",
     ) -> None:

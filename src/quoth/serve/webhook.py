@@ -37,7 +37,7 @@ MAX_DELIVERY = 25 * 2**20  # bytes; GitHub sends no more
 WINDOW = 86_400.0  # seconds for which a body is remembered
 MOST_KNOWN = 10_000  # bodies
 
-BookId = Annotated[
+_BookId = Annotated[
     str | None, Query(description="Which book, if several come from this repository or from none that is known")
 ]
 _SIGNATURE = {
@@ -93,7 +93,7 @@ class Deliveries:
         204: {"description": "An event that means nothing to a book"},
     },
 )
-async def github(request: Request, book_id: BookId = None) -> Response:
+async def github(request: Request, book_id: _BookId = None) -> Response:
     """GitHub's webhook: a push ingests the book again, a ping is answered, everything else is ignored."""
     body = await _signed_body(request)
     event = _read_event(body)
