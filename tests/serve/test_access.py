@@ -24,7 +24,7 @@ async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
         yield joined
 
 
-# What a stranger may open, said once more and by hand: whoever opens another door must say so here too.
+# What a stranger may open, listed by hand once more: a door that is opened must be added here too.
 KNOWN_TO_BE_OPEN = {
     *("/", "/health", "/healthz", "/readyz", "/openapi.json", "/ingestion/webhook/github", "/widget.js"),
     *("/assets/anything", "/errors/code"),
@@ -46,7 +46,7 @@ async def test_only_what_is_known_to_be_open_is_open(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/metrics", "/v1/models", "/mcp", "/llms.txt", "/books/", "/BOOKS"])
-async def test_what_nobody_listed_is_closed_too(doors: Doors, path: str) -> None:
+async def test_a_path_that_is_not_listed_is_closed_too(doors: Doors, path: str) -> None:
     check_problem(await doors.client.get(path), 401, "UNAUTHORIZED")
 
 
@@ -57,7 +57,7 @@ async def test_what_nobody_listed_is_closed_too(doors: Doors, path: str) -> None
         *["Bearer qk_0123456789ab_" + "a" * 43, "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJtZSJ9."],
     ],
 )
-async def test_what_is_no_key_opens_nothing(doors: Doors, header: str) -> None:
+async def test_what_is_not_a_key_opens_nothing(doors: Doors, header: str) -> None:
     await a_key(doors)
     response = await doors.client.get("/books", headers=[(b"authorization", header.encode("latin-1"))])
     check_problem(response, 401, "UNAUTHORIZED")
@@ -217,7 +217,7 @@ async def test_a_key_of_one_book_is_told_of_no_other(two_books: Doors) -> None:
     assert len(everything["books"]) == 2
 
 
-async def test_the_configured_book_is_no_way_around_the_key(tmp_path: Path) -> None:
+async def test_the_configured_book_is_not_a_way_around_the_key(tmp_path: Path) -> None:
     async with closed(tmp_path, books=2, settings={"book": "book"}) as doors:
         bound = await a_key(doors, book_id="book-2")
         answer = await doors.client.post("/chat", json={"query": ASKED}, headers=bound)
@@ -320,7 +320,7 @@ async def test_sites_are_let_in_by_a_setting_too(tmp_path: Path) -> None:
         assert other.headers["vary"] == "Origin"
 
 
-async def test_every_site_is_let_in_only_where_somebody_wrote_so(tmp_path: Path) -> None:
+async def test_every_site_is_let_in_only_where_the_operator_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path, settings={"cors_origins": "*"}) as doors:
         answer = await doors.client.get("/books", headers={"origin": "https://any.example"})
         assert answer.headers["access-control-allow-origin"] == "https://any.example"
@@ -390,7 +390,7 @@ class DownLibrary(MemoryLibrary):
         self._keys = DownKeys()
 
 
-async def test_a_database_that_is_down_lets_nobody_in_and_says_so(tmp_path: Path) -> None:
+async def test_while_the_database_is_down_no_key_is_let_in_and_the_answer_says_why(tmp_path: Path) -> None:
     async with closed(tmp_path, library=DownLibrary()) as doors:
         response = await doors.client.get("/books", headers=await a_key(doors))
         check_problem(response, 503, "SERVICE_UNAVAILABLE")

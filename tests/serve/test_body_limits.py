@@ -1,5 +1,5 @@
-"""How large and how slow a request may be, and how slowly its answer may be read: nobody holds a place for answers by
-sending half a question, or by not reading."""
+"""How large and how slow a request may be, and how slowly its answer may be read: no client holds a place for
+answers by sending half a question, or by not reading."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def head(path: str, length: int) -> bytes:
 
 
 @pytest.mark.slow
-async def test_many_half_sent_questions_keep_nobody_waiting_and_are_ended(
+async def test_many_half_sent_questions_keep_no_reader_waiting_and_are_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path, settings={"max_answers": 4}) as doors, served(doors.quoth) as address:
@@ -290,7 +290,7 @@ async def test_a_client_that_never_reads_its_stream_holds_nothing_for_long(
 
 
 @pytest.mark.slow
-async def test_nobody_chooses_their_own_address_on_a_real_connection(tmp_path: Path) -> None:
+async def test_a_client_cannot_choose_its_own_address_on_a_real_connection(tmp_path: Path) -> None:
     """uvicorn believes X-Forwarded-For from loopback unless it is told not to."""
     async with (
         opened(tmp_path, settings={"rate_limit": 1}) as doors,

@@ -37,7 +37,7 @@ async def run(doors: Doors, query: str = ASKED, **fields: object) -> dict[str, A
     return body
 
 
-async def test_the_answer_has_the_shape_of_s4(doors: Doors) -> None:
+async def test_the_answer_has_the_shorter_shape(doors: Doors) -> None:
     body = await run(doors, session_id=SESSION)
     assert "Transient local durability keeps the last message" in body["response"]
     source = body["sources"][0]

@@ -1,4 +1,4 @@
-"""At least 500 requests that nobody should send, at every door: no 5xx, and every answer has our shape (issue 7)."""
+"""At least 500 broken requests at every door: no 5xx, and every answer has our shape."""
 
 from __future__ import annotations
 

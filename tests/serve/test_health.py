@@ -196,7 +196,7 @@ NAMES = {"database": "library"}
 async def test_a_part_that_breaks_and_is_mended_is_seen_within_two_seconds(
     tmp_path: Path, part: str, failure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The longest way to the truth: somebody has just asked, and then the part does not answer at all.
+    # The longest way to the truth: a caller has just asked, and then the part does not answer at all.
     assert health.HOLDS + health.CHECK_TIMEOUT < 2
     monkeypatch.setattr(health, "CHECK_TIMEOUT", 0.5)
     frail, clock = Frail(), SteppedClock()
@@ -284,7 +284,7 @@ async def test_a_server_that_has_started_says_so_by_itself(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("limit", "status", "ready"), [("DISK_FULL", "unavailable", 503), ("DISK_LOW", "degraded", 200)]
 )
-async def test_a_disk_on_which_nothing_can_be_stored_is_no_healthy_database(
+async def test_a_database_whose_disk_is_full_is_not_healthy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, status: str, ready: int
 ) -> None:
     monkeypatch.setattr(health, limit, 2**60)
@@ -298,7 +298,7 @@ async def test_a_disk_on_which_nothing_can_be_stored_is_no_healthy_database(
         assert (await health_of(doors))["database"] == "healthy"  # it has a disk of its own
 
 
-async def test_the_reason_of_a_failure_is_logged_once_and_told_to_nobody(
+async def test_the_reason_of_a_failure_is_logged_once_and_not_shown(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     index, clock = SickIndex(), SteppedClock()
@@ -315,7 +315,7 @@ async def test_the_reason_of_a_failure_is_logged_once_and_told_to_nobody(
     assert told == ["the index is unavailable: The index cannot be read.", "the index is healthy"]
 
 
-# --- what is said beside S0's shape -----------------------------------------------------------------------------------
+# --- what it says about answers -----------------------------------------------------------------------------------
 
 
 async def answering(doors: Doors) -> dict[str, str | None]:
@@ -323,7 +323,7 @@ async def answering(doors: Doors) -> dict[str, str | None]:
     return told
 
 
-async def test_it_says_that_the_book_answers_itself_and_that_nobody_fitted_this_embedder(tmp_path: Path) -> None:
+async def test_it_says_that_the_book_answers_itself_and_that_this_embedder_is_not_fitted(tmp_path: Path) -> None:
     async with opened(tmp_path) as doors:
         assert await answering(doors) == {
             "mode": "extractive",
@@ -342,7 +342,7 @@ async def test_it_says_which_model_writes_and_that_the_confidence_is_fitted(tmp_
         assert (told["mode"], told["model"], told["calibration"]) == ("full", "scripted", "fitted")
 
 
-async def test_the_shape_is_that_of_s0_and_no_more_than_documented(tmp_path: Path) -> None:
+async def test_it_has_the_documented_fields_and_no_more(tmp_path: Path) -> None:
     async with opened(tmp_path) as doors:
         body = (await doors.client.get("/health")).json()
         assert {"status", "timestamp", "services", "version"} <= set(body)

@@ -112,7 +112,7 @@ def test_two_processes_share_one_limit(redis: Redis) -> None:
 
 
 @pytest.mark.slow
-async def test_a_redis_that_goes_away_is_told_once_and_missed_by_nobody(
+async def test_a_redis_that_goes_away_is_logged_once_and_limits_go_on(
     redis: Redis, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = StillClock()
@@ -158,7 +158,7 @@ async def test_a_counter_that_failed_is_left_alone_for_a_while() -> None:
     assert (await sturdy.hit("me")).remaining == 99
 
 
-async def test_nobody_waits_for_a_redis_that_is_silent() -> None:
+async def test_no_reader_waits_for_a_silent_redis() -> None:
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -244,7 +244,7 @@ async def test_asking_whether_one_may_ask_is_counted_too(tmp_path: Path) -> None
         assert (await doors.client.get("/books", headers=public)).status_code == 200  # the key has a count of its own
 
 
-async def test_on_loopback_nothing_is_limited_until_somebody_needs_a_key(tmp_path: Path) -> None:
+async def test_on_loopback_nothing_is_limited_until_a_key_is_needed(tmp_path: Path) -> None:
     async with opened(tmp_path, clock=StillClock()) as doors:
         open_to_all = await doors.client.get("/books")
         assert "x-ratelimit-limit" not in open_to_all.headers
@@ -296,7 +296,7 @@ def test_one_caller_leaves_half_of_the_places_to_others() -> None:
     most=st.integers(1, 20),
     steps=st.lists(st.tuples(st.sampled_from("abcde"), st.booleans()), max_size=200),
 )
-def test_whoever_holds_nothing_gets_a_place_while_one_is_free(most: int, steps: list[tuple[str, bool]]) -> None:
+def test_a_caller_who_holds_nothing_gets_a_place_while_one_is_free(most: int, steps: list[tuple[str, bool]]) -> None:
     places, held = AnswerPlaces(most), dict[str, list[ExitStack]]()
     for caller, asks in steps:
         mine = held.setdefault(caller, [])
@@ -322,7 +322,7 @@ async def narrow(tmp_path: Path) -> AsyncIterator[Doors]:
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 async def test_more_answers_than_there_is_room_for_are_put_off(narrow: Doors, path: str) -> None:
-    with narrow.app.state.guard.places.take("somebody else"):
+    with narrow.app.state.guard.places.take("another caller"):
         response = await narrow.client.post(path, json={"query": ASKED})
         check_problem(response, 429, "RATE_LIMITED")
         assert response.headers["retry-after"] == "1"
@@ -349,7 +349,7 @@ def came(peer: str | None, *forwarded: str, proxies: str = "") -> str:
     return address_of(Request(scope), tuple(map(ip_network, trusted)))
 
 
-def test_nobody_is_believed_about_addresses_by_default() -> None:
+def test_no_proxy_is_believed_about_addresses_by_default() -> None:
     assert came("203.0.113.9", "192.0.2.1") == "203.0.113.9"
     assert came("127.0.0.1", "192.0.2.1") == "127.0.0.1"
 

@@ -391,6 +391,6 @@ def test_an_address_leads_back_to_its_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("uri", ["", "quoth:", "quoth://book", "http://book/a.md"])
-def test_what_is_no_address_is_refused(uri: str) -> None:
+def test_what_is_not_an_address_is_refused(uri: str) -> None:
     with pytest.raises(WrongUsage):
         place_of(uri)

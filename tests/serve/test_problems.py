@@ -263,7 +263,7 @@ async def test_a_client_may_bring_its_own_request_id(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize("sent", ["", "mine", "x\tinjected", "6a1f7a9e-2f7e-1c3e-9d57-0d5a3d7b6f10"])
-async def test_what_is_no_uuid_4_is_replaced(doors: Doors, sent: str) -> None:
+async def test_what_is_not_a_uuid_4_is_replaced(doors: Doors, sent: str) -> None:
     response = await doors.client.get("/healthz", headers={"x-request-id": sent})
     assert response.headers["x-request-id"] != sent
     assert uuid.UUID(response.headers["x-request-id"]).version == 4

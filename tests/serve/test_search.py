@@ -36,7 +36,7 @@ async def test_a_search_gives_passages_best_first_with_their_confidence(doors: D
 
 
 def by_the_table(similarities: list[float]) -> str:
-    """S4, as it is written."""
+    """The table of the policy `spec`."""
     average = sum(similarities) / len(similarities)
     for level, least, passages in (("high", 0.85, 5), ("medium", 0.75, 3), ("low", 0.60, 2)):
         if average >= least and len(similarities) >= passages:
@@ -125,18 +125,18 @@ async def test_a_reading_door_needs_the_book_when_there_are_several(tmp_path: Pa
         assert (unnamed.status_code, named.status_code) == (400, 200)
 
 
-S3_RESULT = {
+RESULT_FIELDS = {
     "text", "score", "source_file", "section_title", "module", "chapter", "lesson", "hardware_tier",
     "proficiency_level", "layer", "chunk_index", "total_chunks", "parent_doc_id", "prev_chunk_id", "next_chunk_id",
     "content_hash",
 }  # fmt: skip
-S3_RESPONSE = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id"}
+RESPONSE_FIELDS = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id"}
 
 
-async def test_a_search_has_every_field_of_s3_a_breadcrumb_and_a_link_to_the_heading(doors: Doors) -> None:
+async def test_a_search_result_has_every_field_a_breadcrumb_and_a_link_to_the_heading(doors: Doors) -> None:
     body = await search(doors, limit=20)
-    assert set(body) >= S3_RESPONSE
-    assert all(set(result) >= S3_RESULT for result in body["results"])
+    assert set(body) >= RESPONSE_FIELDS
+    assert all(set(result) >= RESULT_FIELDS for result in body["results"])
     best = body["results"][0]
     assert best["breadcrumb"][-2:] == ["Topics", "Durability"]
     assert best["source_url"].startswith("https://book.example.com/")

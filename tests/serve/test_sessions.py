@@ -1,4 +1,4 @@
-"""A conversation from outside: S4's thread, its history, who may see it, and how it is erased."""
+"""A conversation from outside: a thread, its history, who may see it, and how it is erased."""
 
 from __future__ import annotations
 

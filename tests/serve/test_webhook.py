@@ -272,7 +272,7 @@ def test_the_repository_of_a_checkout_is_known_however_its_address_is_written(tm
     assert remote_of(str(tmp_path / "docs")) == "github.com/me/book"
 
 
-def test_what_is_no_checkout_of_a_server_has_no_repository(tmp_path: Path) -> None:
+def test_what_is_not_a_checkout_of_a_server_has_no_repository(tmp_path: Path) -> None:
     assert [remote_of(source) for source in ("", "https://book.example.com", str(tmp_path / "nowhere"))] == ["", "", ""]
     checkout(tmp_path / "local", "/srv/git/book.git")
     (tmp_path / "worktree").mkdir()
