@@ -23,12 +23,13 @@ from quoth.ask.find import Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
+from quoth.ask.request import ChatRequest
 from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
-from quoth.domain import Book, Fingerprint, Key
+from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
-from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
+from quoth.insight.observers import Observers, Traces, log_answer
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, TellSteps
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
-    from quoth.sources.visitor import Tell
 
 
 logger = logging.getLogger(__name__)
@@ -90,6 +90,16 @@ class Quoth:
     async def books(self) -> list[Book]:
         """Those that the caller may see."""
         return [book for book in await self.library.books() if self.only_book in ("", book.book_id)]
+
+    def question(self, request: ChatRequest, book: Book, *, request_id: str, owner: str = "") -> Question:
+        """A request as a question to this book, with the operator's limits where it has none of its own."""
+        return request.to_question(
+            book=book,
+            request_id=request_id,
+            top_k=self.settings.top_k,
+            similarity_threshold=self.settings.similarity_threshold,
+            owner=owner,
+        )
 
     async def choose_book(self, book_id: str | None) -> Book:
         """The named book, the configured one, or the only one."""
@@ -147,7 +157,7 @@ async def bootstrap(
         calibrations = _calibrations(settings, fingerprint_of(embedder))
         observers = Observers(spans, log_answer)
         if settings.traces:
-            traces = Traces(store, clock, TraceOptions(keep=timedelta(days=settings.trace_days)))
+            traces = Traces(store, clock, keep=timedelta(days=settings.trace_days))
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
@@ -187,9 +197,9 @@ def _spans(settings: Settings) -> Spans:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
         logger.warning("spans are not sent: pip install 'quoth[telemetry]'")
         return SILENT
-    from quoth.insight.telemetry import exporting_to
+    from quoth.insight.telemetry import telemetry_for
 
-    return exporting_to(settings.otel_endpoint)
+    return telemetry_for(settings.otel_endpoint)
 
 
 def documents() -> Documents | None:
@@ -240,6 +250,8 @@ def _model(settings: Settings) -> ChatModel | None:
             base_url or _OPENAI,
             name or "gpt-4o-mini",
             secret,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
             first_token=settings.model_first_token_timeout,
             total=settings.model_timeout,
         )
@@ -247,9 +259,9 @@ def _model(settings: Settings) -> ChatModel | None:
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    from quoth.index.embedded import EdgeIndex
+    from quoth.index.embedded import EmbeddedIndex
 
-    return EdgeIndex(settings.data_dir, fingerprint)
+    return EmbeddedIndex(settings.data_dir, fingerprint)
 
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
@@ -292,7 +304,7 @@ def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFi
     return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
 
-def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
+def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) -> Web:
     """How a crawl reaches published sites, for `open_source`. The HTTP client comes with the first request."""
     from quoth.sources import CrawlOptions, Web
 
@@ -323,7 +335,7 @@ def book_id_for(path: str | Path) -> str:
 
 
 def open_book(
-    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: Tell = lambda done, total: None
+    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
     from quoth.sources import open_source  # brings the parsers along, which asking does not need

@@ -41,6 +41,9 @@ from quoth.domain import (
 )
 from quoth.errors import ModelUnavailable, Outage
 
+# Told after every step of long work: steps done, steps in all.
+TellSteps = Callable[[int, int], None]
+
 
 class Clock(Protocol):
     def now(self) -> datetime:
@@ -193,8 +196,9 @@ class ChatModel(Protocol):
     def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         """Words as they come, then exactly one `ModelTurn`. Closing the generator stops the model."""
 
-    async def check(self) -> str:
-        """One shortest call; a sentence that says what answered. Fails as `reply` does."""
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
+        """The shortest call, with the tools of a question; a sentence that says what answered, and what was refused.
+        Fails as `reply` does."""
 
     async def fault(self) -> ModelUnavailable | None:
         """What is known to be wrong with it, without asking it for a word; None where nothing is. For /health: it

@@ -73,6 +73,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # the Host header would choose the address
+        # Ours are in `insight.telemetry`, and hold no texts; the framework's would hold messages of errors.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     # A request passes the last one added first.
     app.add_middleware(AnswerLimit)

@@ -33,10 +33,7 @@ async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Qu
     quoth = quoth_of(request)
     asked = await read_body(request, model)
     book = await quoth.choose_book(asked.book_id)
-    question = asked.to_question(
-        book=book, request_id=request_id_of(request), top_k=quoth.settings.top_k, owner=owner_of(request)
-    )
-    return asked, question
+    return asked, quoth.question(asked, book, request_id=request_id_of(request), owner=owner_of(request))
 
 
 async def answer_question(request: Request, question: Question) -> Answer:

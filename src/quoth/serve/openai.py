@@ -15,9 +15,9 @@ from fastapi.responses import JSONResponse
 
 from quoth.bootstrap import Quoth
 from quoth.domain import AnswerEvent, Book, Delta, Done, Question, Retrieved
+from quoth.index import status_of
 from quoth.serve.asking import answer_question, stream_answer
 from quoth.serve.bodies import body_schema, read_body
-from quoth.serve.books import status_of
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.openai_protocol import (
     PREFIX,
@@ -60,6 +60,7 @@ async def _read_completion(request: Request) -> tuple[CompletionRequest, Questio
         book=await _book_of(quoth, asked.model),
         request_id=request_id_of(request),
         top_k=quoth.settings.top_k,
+        similarity_threshold=quoth.settings.similarity_threshold,
         refusal=quoth.settings.refusal_sentence,
     )
     return asked, replace(question, owner=owner_of(request))
@@ -118,5 +119,5 @@ async def model(request: Request, model: str) -> JSONResponse:
 
 
 async def _view_of(quoth: Quoth, book: Book) -> ModelResponse:
-    status = await status_of(quoth, book)
+    status = await status_of(quoth.index, book.book_id)
     return model_view(book, status.published_at if status else None)

@@ -134,7 +134,7 @@ def problem_response(error: QuothError, request: Request, headers: Mapping[str, 
 
 
 def problem_teller(request: Request) -> Callable[[QuothError], Problem]:
-    """Explains an error in the middle of a stream, which is noted and logged like any other."""
+    """For errors in the middle of a stream: notes and logs each one, and gives the problem to send."""
 
     def explain(error: QuothError) -> Problem:
         request.state.error = error  # for the metrics
