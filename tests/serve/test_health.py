@@ -329,6 +329,7 @@ async def test_it_says_that_the_book_answers_itself_and_that_this_embedder_is_no
             "mode": "extractive",
             "model": None,
             "embedder": FakeEmbedder().name,
+            "reader": None,
             "calibration": "unfitted",
         }
         assert "model" not in (await doors.client.get("/health")).json()["services"]

@@ -61,6 +61,9 @@ class Answering(Shape):
     ]
     model: str | None
     embedder: str
+    reader: Annotated[
+        str | None, Field(description="Reads question and passage together; null: quoth-reader is not installed")
+    ]
     calibration: Annotated[
         Literal["fitted", "unfitted"],
         Field(description="unfitted: this embedder's scores were never measured, so confidence is a careful guess"),
@@ -127,6 +130,13 @@ async def _check_embedder(quoth: Quoth) -> QuothError | None:
     return None
 
 
+async def _check_reader(quoth: Quoth) -> QuothError | None:
+    """Its files are read with the first use."""
+    if quoth.reader is not None:
+        await quoth.reader.load()
+    return None
+
+
 async def _check_model(quoth: Quoth) -> QuothError | None:
     return await quoth.model.fault() if quoth.model else None
 
@@ -135,6 +145,7 @@ _CHECKS: dict[str, Check] = {
     "index": _check_index,
     "database": _check_database,
     "embedder": _check_embedder,
+    "reader": _check_reader,
     "model": _check_model,
 }
 
@@ -159,7 +170,8 @@ class Checks:
 
     async def _look(self) -> States:
         began = self._now()  # an outcome is as old as the moment at which it was asked for
-        checks = {name: check for name, check in _CHECKS.items() if name != "model" or self._quoth.model}
+        there = {"reader": self._quoth.reader, "model": self._quoth.model}
+        checks = {name: check for name, check in _CHECKS.items() if there.get(name, self._quoth) is not None}
         states = await asyncio.gather(*(self._service(name, check) for name, check in checks.items()))
         self._found, self._found_at = {state["name"]: state for state in states}, began
         return self._found
@@ -204,7 +216,8 @@ def _answering(quoth: Quoth) -> Answering:
         "mode": "full" if quoth.model else "extractive",
         "model": quoth.model.name if quoth.model else None,
         "embedder": embedder,
-        "calibration": "fitted" if calibration_for(embedder) else "unfitted",
+        "reader": quoth.reader_name or None,
+        "calibration": "fitted" if calibration_for(embedder, quoth.reader_name) else "unfitted",
     }
 
 
