@@ -19,7 +19,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
-from threading import Lock
 from typing import NamedTuple
 
 from quoth.chunks.cut import Cutter, Piece, Words, words_of
@@ -27,7 +26,6 @@ from quoth.domain import Chunk, Insert, Markup, Page
 from quoth.errors import TextTooLong
 from quoth.ports import TokenCounter
 from quoth.text.anchors import Anchors
-from quoth.text.composing import Composer
 from quoth.text.markdown import Block, leaves, parse, plain
 from quoth.text.offsets import insert_at
 
@@ -75,18 +73,16 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     """The chunks of a page, in order. A page without anything to read has none."""
     blocks = parse(page.text, markup=page.markup, start=page.body_start)
     words = words_of(tokens)
-    every = list(leaves(blocks))
-    texts = [leaf for leaf in every if leaf.kind != "markup"]
+    texts = [leaf for leaf in leaves(blocks) if leaf.kind != "markup"]
     counts = words.counts([leaf.plain for leaf in texts])
     leaf_tokens = {leaf.start: count for leaf, count in zip(texts, counts, strict=True)}
     cutter = Cutter(page.text, page.markup, words, leaf_tokens)
-    composer = Composer(page.text, page.markup, every, leaf_tokens, words.counts)
     drafts: list[_Draft] = []
     for section in _sections(page, blocks):
         packed = _pack(section, cutter, tokens.limit, options)
         drafts += [_draft(page, section, pieces) for pieces in packed]
     drafts = _join_short(page, drafts, tokens.limit, options)
-    return _chunks(page, _fit(page, drafts, cutter, composer, words, tokens.limit))
+    return _chunks(page, _fit(page, drafts, cutter, words, tokens.limit))
 
 
 def embedding_text(chunk: Chunk) -> str:
@@ -100,21 +96,8 @@ def term_text(chunk: Chunk) -> str:
     return "\n".join((" > ".join(chunk.breadcrumb), embedding_text(chunk)))
 
 
-_SAID: dict[tuple[str, Markup], str] = {}  # splitting has just made what the ingest asks for next
-_SAID_AT_MOST = 1024
-_SAID_LOCK = Lock()
-
-
-def _said(shown: str, markup: Markup, composed: str = "") -> str:
-    key = (shown, markup)
-    words = _SAID.get(key)
-    if words is None:
-        words = composed or plain(shown, markup) or shown.strip()
-        with _SAID_LOCK:
-            _SAID[key] = words
-            if len(_SAID) > _SAID_AT_MOST:
-                del _SAID[next(iter(_SAID))]
-    return words
+def _said(shown: str, markup: Markup) -> str:
+    return plain(shown, markup) or shown.strip()
 
 
 # --- sections: which heading a block belongs to --------------------------------------------------------------------
@@ -239,20 +222,10 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 # --- checking: nothing above the limit -----------------------------------------------------------------------------
 
 
-def _fit(
-    page: Page, drafts: list[_Draft], cutter: Cutter, composer: Composer, words: Words, limit: int
-) -> list[tuple[_Draft, int]]:
+def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded: list[str] = []
-    sizes: list[int] = []
-    for draft in drafts:
-        first = draft.pieces[0]
-        words_said, size = (not first.lead and composer.said(first.start, draft.start, draft.end)) or ("", 0)
-        embedded.append(_said(draft.shown(page), page.markup, words_said))
-        sizes.append(size if words_said else -1)
-    asked = [index for index, size in enumerate(sizes) if size < 0]
-    for index, size in zip(asked, words.counts([embedded[index] for index in asked]), strict=True):
-        sizes[index] = size
+    embedded = [_said(draft.shown(page), page.markup) for draft in drafts]
+    sizes = words.counts(embedded)
     if not words.additive:
         near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
         for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -262,7 +235,7 @@ def _fit(
         if size <= limit:
             fitting.append((draft, size))
         else:
-            fitting += _fit(page, _halves(page, draft, cutter), cutter, composer, words, limit)
+            fitting += _fit(page, _halves(page, draft, cutter), cutter, words, limit)
     return fitting
 
 

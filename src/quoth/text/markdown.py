@@ -17,7 +17,6 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
 from quoth.domain import Markup
-from quoth.text.blockrules import Blocks, block_tokens
 from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, leaves
 from quoth.text.markdown_rules import directive_rule, indented_rule, mdx_rule, myst_rule, template_rule
 from quoth.text.plain import ANCHOR_TAG, HEADING_ID, inline_text, plain
@@ -34,9 +33,9 @@ _CONTAINERS: dict[str, BlockKind] = {
     "admonition_open": "admonition",
 }
 _LEAVES: dict[str, BlockKind] = {
-    "heading": "heading",
-    "prose": "paragraph",
-    "table": "table",
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "table_open": "table",
     "fence": "fence",
     "code_block": "code",
     "html_block": "html",
@@ -61,7 +60,7 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
     lines = Lines(text, start)
     if markup == "text":
         return front + tuple(_Tree(lines, markup).gap(0, lines.count))
-    blocks = _Tree(lines, markup).build(block_tokens(_parser(markup), lines.source))
+    blocks = _Tree(lines, markup).build(_block_tokens(markup, lines.source))
     return front + (tuple(labelled_myst(blocks, text)) if markup == "myst" else blocks)
 
 
@@ -90,14 +89,16 @@ def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> 
     return opening
 
 
+def _block_tokens(markup: Markup, source: str) -> list[Token]:
+    """What the block rules find; the inline parser is not run."""
+    parser = _parser(markup)
+    tokens: list[Token] = []
+    parser.block.parse(source, parser, {}, tokens)
+    return tokens
+
+
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
-    parser = _rules(markup)
-    parser.block = Blocks(parser.block.ruler)
-    return parser
-
-
-def _rules(markup: Markup) -> MarkdownIt:
     """markdown-it with our rules beside its own."""
     parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
     # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
@@ -156,10 +157,11 @@ class _Tree:
             else:
                 if token.type == "directive_open":
                     open_directives.append((len(blocks), len(token.markup), token.info))
-                blocks.append(self._from_token(token))
+                words = tokens[at + 1].content if token.type == "heading_open" else ""
+                blocks.append(self._from_token(token, words))
                 if token.type == "directive_close":
                     _close_directive(blocks, open_directives, len(token.markup))
-                at += 1
+                at = _behind(tokens, at)
         blocks.extend(self.gap(line, last))
         # A parser may see a paragraph in a lone form feed; there is nothing in it.
         blocks = [block for block in blocks if block.end > block.start]
@@ -173,14 +175,13 @@ class _Tree:
         info = info if kind == "admonition" else ""
         return Block(kind, children[0].start, children[-1].end, info=info, children=children)
 
-    def _from_token(self, token: Token) -> Block:
+    def _from_token(self, token: Token, heading: str) -> Block:
         first, last = token.map or [0, 0]
         start, end = self.lines.span(first, last)
         kind = _LEAVES[token.type]
         if kind == "heading":
-            content = token.content
-            explicit = HEADING_ID.search(content) or ANCHOR_TAG.search(content)
-            words = inline_text(content[: explicit.start()] if explicit else content)
+            explicit = HEADING_ID.search(heading) or ANCHOR_TAG.search(heading)
+            words = inline_text(heading[: explicit.start()] if explicit else heading)
             leaf = self._leaf(kind, start, end)
             anchor = explicit[1] if explicit else ""
             return Block(leaf.kind, start, end, int(token.tag[1]), words, anchor=anchor, plain=leaf.plain)
@@ -199,6 +200,16 @@ class _Tree:
     def _leaf(self, kind: BlockKind, start: int, end: int) -> Block:
         said = self.lines.text[start:end] if kind == "code" else plain(self.lines.text[start:end], self.markup)
         return Block(kind if said else "markup", start, end, plain=said)
+
+
+def _behind(tokens: Sequence[Token], at: int) -> int:
+    """The token after the one at `at` and everything it holds."""
+    level = tokens[at].level
+    opens = tokens[at].nesting == 1
+    at += 1
+    while opens and tokens[at].level > level:
+        at += 1
+    return at + opens
 
 
 def _close_directive(blocks: list[Block], open_directives: list[tuple[int, int, str]], colons: int) -> None:

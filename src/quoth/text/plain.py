@@ -85,11 +85,6 @@ _INLINE = re.compile(
     r"|~~",
     re.S,
 )
-# What may reach across a blank line, and what is treated differently at the beginning of a text.
-# A search for `^` would stop at every line: imports are looked for apart.
-_REACHING = re.compile(r"<!--|\{/\*|<(?i:script|style)|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]")
-_MODULE_CODE = re.compile(r"^[ \t]*(?:import|export)\s", re.M)
-_CLOSED_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.S)
 # Tags that stand inside a word or sentence; all others separate words.
 _WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
 
@@ -173,30 +168,6 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
         if end < 0:
             return None
         at = end + 1
-
-
-def reaches_on(text: str) -> bool:
-    """Whether something in a piece of prose could change what is said of the text behind it, or by it."""
-    if ("import" in text or "export" in text) and _MODULE_CODE.search(text):
-        return True
-    found = _REACHING.search(text)
-    if found is None:
-        return False
-    if found[0] not in ("<!--", "{/*") or "```" in text or "~~~" in text:
-        return True
-    # A comment that ends where it began is over; what `_without_blocks` takes away before comments is no part of it.
-    text = _MYST_TARGET.sub("", _MYST_ROLE.sub(_role_words, HEADING_ID.sub("", text)))
-    return _REACHING.search(_CLOSED_COMMENT.sub("", text)) is not None
-
-
-def is_one_fence(text: str) -> bool:
-    """Whether `text` is one fence from its first line to its last: what stands around it says nothing about it."""
-    opening = _opening(text, 0)
-    if opening is None or opening.start():
-        return False
-    quoted = ">" in text[: opening.start(1)]
-    end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
-    return end < len(text) == after
 
 
 def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
