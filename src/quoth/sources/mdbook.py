@@ -19,7 +19,7 @@ from quoth.domain import AnchorRule, Markup, Notice
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.text.plain import COMMENT, inline_text
+from quoth.text.plain import comments, inline_text
 
 # --- SUMMARY.md ------------------------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ def read_summary(path: Path) -> list[Entry]:
 
 
 def parse_summary(text: str) -> Iterator[Entry]:
-    text = COMMENT.sub(lambda match: re.sub(r"[^\n]", "", match[0]), text.replace("\r\n", "\n"))
+    text = _without_comments(text.replace("\r\n", "\n"))
     part = ""
     begun = False  # a heading before everything else is the title of the summary, not of a part
     open_items: list[tuple[int, str]] = []  # indent and title of the items above
@@ -85,6 +85,16 @@ def parse_summary(text: str) -> Iterator[Entry]:
             open_items.append((indent, title))
         if found.re is _LINK:
             yield Entry(title, _target(found["target"]), number, own, trail)
+
+
+def _without_comments(text: str) -> str:
+    """Line breaks in comments stay, so that lines keep their numbers."""
+    kept: list[str] = []
+    at = 0
+    for start, end in comments(text):
+        kept += (text[at:start], "\n" * text.count("\n", start, end))
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _target(written: str) -> str:
