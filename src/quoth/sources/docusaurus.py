@@ -1,15 +1,14 @@
 """A Docusaurus site: which of its files are published, where, and under which labels.
 
-The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, index pages stand
-for their folder, `_partials` are no pages. The configuration is JavaScript; we look in its text for the few values we
-need and never run it. `--base-url` replaces the site's URL: the docs' route is appended unless it ends with it already.
-Versions (`versioned_docs`) and translations (`i18n`) are read where their folder is given; `docs` itself is the version
-that comes next, where there are others.
+The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, an index page is its
+folder, `_partials` are not pages. The configuration is JavaScript; we look in its text for the few values we need and
+never run it. `--base-url` replaces the site's URL: the route of the docs is appended unless it ends with it already.
+Versions (`versioned_docs`) and translations (`i18n`) are read if their folder is given; if there are versions, `docs`
+itself is the next one.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,25 +16,26 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import quote
 
-import yaml
-
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.sources.files import FrontMatter, walk
+from quoth.sources.files import FrontMatter, is_file, walk
 from quoth.sources.folder import Route
+from quoth.sources.loading import Damaged, config_text, load_json, load_yaml
 
-SUFFIXES = frozenset((".md", ".mdx"))
-CONFIGS = tuple(f"docusaurus.config.{ending}" for ending in ("ts", "js", "mjs", "cjs", "mts", "cts"))
-SIDEBARS = tuple(f"sidebars.{ending}" for ending in ("js", "ts", "json", "mjs", "cjs"))
+_SUFFIXES = frozenset((".md", ".mdx"))
+_CONFIGS = tuple(f"docusaurus.config.{ending}" for ending in ("ts", "js", "mjs", "cjs", "mts", "cts"))
+_SIDEBARS = tuple(f"sidebars.{ending}" for ending in ("js", "ts", "json", "mjs", "cjs"))
 _CATEGORIES = ("_category_.json", "_category_.yml", "_category_.yaml")
 _EXCLUDED = re.compile(r"(?:^|/)_|\.test\.|(?:^|/)__tests__(?:/|$)")
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 _DATE_OR_VERSION = re.compile(r"^\d+[-_.]\d+")
-_COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w'\"/])//[^\n]*", re.S)
+_LINE_COMMENT = re.compile(r"(?<![:\w'\"/])//[^\n]*")
+_BRACKET = re.compile(r"[{}\[\]]")
+_MOST_VERSIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the configuration says, as far as it can be read without running it."""
+    """The values of the configuration, as far as they can be read without running it."""
 
     root: Path
     title: str = ""
@@ -53,19 +53,19 @@ class Site:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What stands between the site's URL and the address of a page."""
+        """The parts of a URL between that of the site and that of a page."""
         path = self.versions.get(self.version, self.version)
         return tuple(part.strip("/") for part in (self.locale, self.route, path) if part.strip("/"))
 
 
 def find_site(path: Path) -> Site | None:
-    """The site that publishes this folder: the folder itself, or one above of whose docs it is part."""
+    """The site that publishes this folder: in the folder itself, or in one above whose docs it is part of."""
     for folder in (path, *path.parents):
-        config = next((folder / name for name in CONFIGS if (folder / name).is_file()), None)
-        named = any((folder / name).is_file() for name in SIDEBARS) and folder in (path, path.parent)
+        config = next((folder / name for name in _CONFIGS if is_file(folder / name)), None)
+        named = any(is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
         if config is None and not named:
             continue
-        site = _asked_for(read_config(folder, config.read_text("utf-8", "replace") if config else ""), path)
+        site = _asked_for(_read_config(folder, _config_text(config) if config else ""), path)
         docs = (folder / site.docs).resolve()
         if docs.is_dir() and (path == folder or path.is_relative_to(docs)):
             return site
@@ -75,7 +75,7 @@ def find_site(path: Path) -> Site | None:
 
 
 def _asked_for(site: Site, path: Path) -> Site:
-    """The version or translation that a folder holds; `docs` where it holds neither."""
+    """The site with the version or translation that the folder holds; `docs` if it holds neither."""
     match path.relative_to(site.root).parts:
         case ("versioned_docs", name, *_):
             return replace(site, docs=f"versioned_docs/{name}", version=name.removeprefix("version-"))
@@ -89,12 +89,19 @@ def _asked_for(site: Site, path: Path) -> Site:
 
 
 def has_categories(path: Path) -> bool:
-    return any((path / name).is_file() or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
+    return any(is_file(path / name) or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
 
 
-def read_config(root: Path, text: str) -> Site:
-    """Tolerant: a value that is computed rather than written is taken as not given."""
-    text = _COMMENTS.sub("", text)
+def _config_text(path: Path) -> str:
+    try:
+        return config_text(path, "replace")
+    except (OSError, Damaged):
+        return ""
+
+
+def _read_config(root: Path, text: str) -> Site:
+    """A value that is computed counts as not given."""
+    text = _LINE_COMMENT.sub("", _without_block_comments(text))
     docs = _object_after(text, r"\bdocs\s*:\s*\{") or _object_after(text, r"plugin-content-docs['\"]\s*,\s*\{") or ""
     slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", text)
     said = _object_after(docs, r"(?<!\w)versions['\"]?\s*:\s*\{") or ""
@@ -115,13 +122,22 @@ def read_config(root: Path, text: str) -> Site:
     )
 
 
+def _without_block_comments(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
+        parts.append(text[at:start])
+        at = end + 2
+    return "".join([*parts, text[at:]])
+
+
 def _versions(root: Path, docs: str, said: str) -> tuple[str, dict[str, str]]:
-    """The last version, and the path of every one: none for the last, `next` for what comes after it."""
+    """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
     try:
-        listed = json.loads((root / "versions.json").read_text("utf-8", "replace"))
-    except (OSError, ValueError):
+        listed = load_json(config_text(root / "versions.json"))
+    except (OSError, Damaged):
         listed = []
-    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    names = [name for name in listed if isinstance(name, str)][:_MOST_VERSIONS] if isinstance(listed, list) else []
     if not names or re.search(r"\bdisableVersioning\s*:\s*true\b", docs):
         return "current", {"current": ""}
     if not re.search(r"\bincludeCurrentVersion\s*:\s*false\b", docs):
@@ -141,19 +157,19 @@ def _string(text: str, key: str) -> str:
 
 
 def _object_after(text: str, pattern: str) -> str | None:
-    """The inside of the object literal that a pattern ends with."""
+    """The inside of the object literal that opens at the end of a match of the pattern."""
     match = re.search(pattern, text)
     if match is None:
         return None
     depth = 1
-    for index in range(match.end(), len(text)):
-        depth += (text[index] in "{[") - (text[index] in "}]")
+    for bracket in _BRACKET.finditer(text, match.end()):
+        depth += 1 if bracket[0] in "{[" else -1
         if depth == 0:
-            return text[match.end() : index]
+            return text[match.end() : bracket.start()]
     return text[match.end() :]
 
 
-def without_prefix(name: str) -> str:
+def _without_prefix(name: str) -> str:
     """`01-intro` is `intro`; dates and versions such as `2021-11-foo` and `7.0-foo` stay whole."""
     match = None if _DATE_OR_VERSION.match(name) else _PREFIX.match(name)
     return match[2] if match else name
@@ -167,12 +183,12 @@ class DocusaurusRules:
         self._docs = docs
         self._read = read
         self._site = site
-        self._base = docs_url(site, base_url)
+        self._base = _docs_url(site, base_url)
         self._categories: dict[str, dict[str, object]] = {}
 
     def paths(self) -> Iterable[Path]:
         self._categories.clear()
-        return walk(self._read, SUFFIXES)
+        return walk(self._read, _SUFFIXES)
 
     def skips(self, name: str, front: FrontMatter) -> str:
         if _EXCLUDED.search(name):
@@ -185,7 +201,7 @@ class DocusaurusRules:
         path = PurePosixPath(name)
         folders = path.parts[:-1]
         strip = front.values.get("parse_number_prefixes") is not False
-        own = front.text("id") or (without_prefix(path.stem) if strip else path.stem)
+        own = front.text("id") or (_without_prefix(path.stem) if strip else path.stem)
         slug = self._slug(path, folders, own, front.text("slug"), strip)
         trail = tuple(self._label(folders[: depth + 1]) for depth in range(len(folders)))
         language = self._site.language if self._site else None
@@ -206,15 +222,15 @@ class DocusaurusRules:
         site = self._site
         if site and site.version == "current" and site.last != "current":
             message = (
-                f"{site.docs} is the version that comes next; readers see {site.last} first,"
-                f" which is in versioned_docs/version-{site.last}"
+                f"{site.docs} is the next version; readers see {site.last} first."
+                f" To ingest that, give the folder versioned_docs/version-{site.last}"
             )
             yield Notice("NOT_THE_LAST_VERSION", message, str(site.root / "versions.json"), 1)
 
     def _slug(self, path: PurePosixPath, folders: Sequence[str], name: str, slug: str, strip: bool) -> str:
         if slug.startswith("/"):
             return slug
-        folder = "/" + "".join(f"{without_prefix(part) if strip else part}/" for part in folders)
+        folder = "/" + "".join(f"{_without_prefix(part) if strip else part}/" for part in folders)
         if not slug:
             stem = path.stem.lower()
             if stem in ("index", "readme") or (folders and stem == folders[-1].lower()):
@@ -232,7 +248,7 @@ class DocusaurusRules:
 
     def _label(self, folders: Sequence[str]) -> str:
         label = self._category("/".join(folders)).get("label")
-        return label.strip() if isinstance(label, str) and label.strip() else without_prefix(folders[-1])
+        return label.strip() if isinstance(label, str) and label.strip() else _without_prefix(folders[-1])
 
     def _category(self, folder: str) -> dict[str, object]:
         if folder not in self._categories:
@@ -240,8 +256,8 @@ class DocusaurusRules:
         return self._categories[folder]
 
 
-def docs_url(site: Site | None, base_url: str) -> str:
-    """The URL of the docs' root, without a slash at its end."""
+def _docs_url(site: Site | None, base_url: str) -> str:
+    """The URL of the root of the docs, without a slash at its end."""
     if site is None:
         return base_url.rstrip("/")
     base = base_url.rstrip("/") or f"{site.url.rstrip('/')}/{site.base_path.strip('/')}".rstrip("/")
@@ -251,14 +267,14 @@ def docs_url(site: Site | None, base_url: str) -> str:
 
 
 def _read_category(folder: Path) -> dict[str, object]:
+    """Empty if it cannot be read: then the folder's name is its label."""
     for name in _CATEGORIES:
         try:
-            text = (folder / name).read_text("utf-8", "replace")
+            text = config_text(folder / name)
+            found = load_json(text) if name.endswith("json") else load_yaml(text)
         except OSError:
             continue
-        try:
-            found = json.loads(text) if name.endswith("json") else yaml.safe_load(text)
-        except (ValueError, yaml.YAMLError):
-            return {}  # a label is not worth a page: the folder's name is taken
+        except Damaged:
+            return {}
         return found if isinstance(found, dict) else {}
     return {}

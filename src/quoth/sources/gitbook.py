@@ -1,32 +1,30 @@
 """A GitBook: a SUMMARY.md with or without `.gitbook.yaml`, or with the `book.json` of HonKit and the older tool.
 
 gitbook.com publishes a page at its path without `.md` and a README as its folder; the older tool and HonKit build
-`.html` files. Only what the summary names is published, and the README that the configuration names.
+`.html` files. Only pages that the summary names are published, and the README that the configuration names.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-import yaml
-
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.sources.files import FrontMatter, walk
+from quoth.sources.files import FrontMatter, is_file, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.sources.mdbook import Entry, read_summary, unwritten
+from quoth.sources.loading import Damaged, config_text, load_json, load_yaml
+from quoth.sources.mdbook import SummaryItem, by_target, read_summary, unwritten
 from quoth.sources.plain import label_of
 
-SUFFIXES = frozenset((".md", ".markdown"))
-CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
+_SUFFIXES = frozenset((".md", ".markdown"))
+_CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
 
 
 @dataclass(frozen=True, slots=True)
-class GitBook:
+class _GitBook:
     root: Path
     docs: Path
     readme: str = "README.md"
@@ -38,14 +36,14 @@ class GitBook:
     config: str = ""
 
 
-def find_gitbook(path: Path) -> GitBook | None:
-    """The book in this folder, or the one above of whose pages it is part."""
+def find_gitbook(path: Path) -> _GitBook | None:
+    """The book in this folder, or in one above whose pages it is part of."""
     for folder in (path, *path.parents):
-        config = next((name for name in CONFIGS if (folder / name).is_file()), "")
+        config = next((name for name in _CONFIGS if is_file(folder / name)), "")
         if config == "book.json" and not _has_summary(folder):
             config = ""
-        if config or (folder / "SUMMARY.md").is_file():
-            book = read_gitbook(folder, config)
+        if config or is_file(folder / "SUMMARY.md"):
+            book = _read_gitbook(folder, config)
             return book if book.docs.is_dir() and (folder == path or path.is_relative_to(book.docs)) else None
         if (folder / ".git").exists():
             break  # a summary above the repository belongs to another book
@@ -53,24 +51,24 @@ def find_gitbook(path: Path) -> GitBook | None:
 
 
 def _has_summary(folder: Path) -> bool:
-    book = read_gitbook(folder, "book.json")
-    return (book.docs / book.summary).is_file()
+    book = _read_gitbook(folder, "book.json")
+    return is_file(book.docs / book.summary)
 
 
-def read_gitbook(root: Path, config: str) -> GitBook:
-    """Tolerant: what cannot be read is taken as not given, and told."""
+def _read_gitbook(root: Path, config: str) -> _GitBook:
+    """A configuration that cannot be read counts as empty, with a notice."""
     loaded: object = {}
     damage = ""
     if config:
         try:
-            text = (root / config).read_bytes().decode("utf-8")
-            loaded = json.loads(text) if config.endswith("json") else yaml.safe_load(text)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            damage = f"{config} cannot be read ({str(error).splitlines()[0]}); defaults are taken"
+            text = config_text(root / config)
+            loaded = load_json(text) if config.endswith("json") else load_yaml(text)
+        except (OSError, Damaged) as error:
+            damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
     values: Mapping[str, object] = loaded if isinstance(loaded, dict) else {}
     structure = values.get("structure")
     named: Mapping[str, object] = structure if isinstance(structure, dict) else {}
-    return GitBook(
+    return _GitBook(
         root=root,
         docs=(root / (_text(values, "root") or ".")).resolve(),
         readme=_text(named, "readme").removeprefix("./") or "README.md",
@@ -86,12 +84,12 @@ def read_gitbook(root: Path, config: str) -> GitBook:
 class GitBookRules:
     toolchain = "gitbook"
 
-    def __init__(self, book: GitBook, read: Path, base_url: str) -> None:
+    def __init__(self, book: _GitBook, read: Path, base_url: str) -> None:
         self._book = book
         self._read = read
         self._base = base_url.rstrip("/")
-        self._summary: list[Entry] = []
-        self._entries: dict[str, Entry] = {}
+        self._summary: list[SummaryItem] = []
+        self._items: dict[str, SummaryItem] = {}
 
     @property
     def anchors(self) -> AnchorRule:
@@ -99,16 +97,14 @@ class GitBookRules:
 
     def paths(self) -> Iterable[Path]:
         self._summary = read_summary(self._book.docs / self._book.summary)
-        self._entries = {}
-        for entry in self._summary:
-            self._entries.setdefault(entry.target, entry)
+        self._items = by_target(self._summary)
         summary = self._book.docs / self._book.summary
-        return (path for path in walk(self._read, SUFFIXES) if path != summary)
+        return (path for path in walk(self._read, _SUFFIXES) if path != summary)
 
     def skips(self, name: str, front: FrontMatter) -> str:
         if front.is_true("hidden"):
             return "hidden: true"
-        listed = not self._entries or name in self._entries or name == self._book.readme
+        listed = not self._items or name in self._items or name == self._book.readme
         return "" if listed else f"not in {self._book.summary}"
 
     def route(self, name: str, front: FrontMatter) -> Route:
@@ -118,15 +114,15 @@ class GitBookRules:
             path = "".join(f"{folder}/" for folder in folders) if self._book.html else "/".join(folders)
         else:
             path = "/".join([*folders, stem]) + (".html" if self._book.html else "")
-        entry = self._entries.get(name)
-        trail = entry.trail if entry else tuple(label_of(folder) for folder in folders)
+        item = self._items.get(name)
+        trail = item.trail if item else tuple(label_of(folder) for folder in folders)
         url = f"{self._base}/{quote(path)}" if path or not self._base else f"{self._base}/"
         return Route(
             url,
             trail,
             label_of(stem),
-            title=entry.title if entry else "",
-            place=Place() if self._entries else None,
+            title=item.title if item else "",
+            place=Place() if self._items else None,
             language=self._book.language,
         )
 

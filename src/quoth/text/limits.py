@@ -8,11 +8,12 @@ from __future__ import annotations
 
 MAX_FILE_BYTES = 100_000_000  # of one file on disk; scanned documents reach tens of megabytes
 MAX_PAGE_CHARACTERS = 10_000_000  # of the text of one page after conversion; long manuals on one page have two
-MAX_DEPTH = 60  # levels of lists, quotes, directives and admonitions inside each other
+MAX_DEPTH = 100  # levels of lists, quotes, directives and admonitions inside each other
 MAX_HTML_DEPTH = 120  # elements inside each other; deeper ones are read as if they were side by side
 
 MAX_INCLUDE_DEPTH = 10  # files that include each other, as mdBook has it
 MAX_INCLUDED_CHARACTERS = 4_000_000  # that includes may add to one page
 
+MAX_CONFIG_BYTES = 5_000_000  # of a configuration or a table of contents
 MAX_YAML_NODES = 100_000  # of front matter or a configuration, each alias counted as what it stands for
 MAX_YAML_DEPTH = 60  # lists and mappings inside each other
