@@ -27,7 +27,7 @@ import numpy as np
 import yaml
 
 from corpora import LOADERS, Corpus, chunk_of, read_lines, vectors_of
-from quoth.ask.follow_up import FollowUpOptions, rewrite
+from quoth.ask.follow_up import EXCHANGES, MOST_TERMS, FollowUpOptions, rewrite
 from quoth.ask.request import Search
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.domain import PastTurn, Question, SearchQuery
@@ -96,7 +96,7 @@ def replay(data: Path, half: int) -> list[Case]:
         searched: dict[int, str] = {}
         for at, row in enumerate(dialogue):
             history = exchanges(row["History"], searched)
-            ours = rewrite(row["Question"], history[-OPTIONS.exchanges :], rarity)
+            ours = rewrite(row["Question"], history[-EXCHANGES:], rarity)
             searched[len(history)] = ours.text
             answer = dialogue[at + 1]["History"][-1] if at + 1 < len(dialogue) else NOTHING
             cases.append(
@@ -238,7 +238,7 @@ async def measured(data: Path, cache: Path) -> dict[str, Any]:
     try:
         held_out, developed = replay(data, 1), replay(data, 0)
         return {
-            "options": asdict(OPTIONS),
+            "options": {"exchanges": EXCHANGES, "most_terms": MOST_TERMS, **asdict(OPTIONS)},
             "canard, half that the rules were not developed on": {
                 **left_alone(held_out),
                 "terms": {way: recovered(held_out, text) for way, text in WAYS.items()},

@@ -26,7 +26,7 @@ from corpora import chunk_of
 from quoth.ask.calibration import Logistic
 from quoth.ask.check import check
 from quoth.ask.claims import claims, is_claim
-from quoth.ask.support import FEATURES, Source, fitted, measured, read, support
+from quoth.ask.support import FEATURES, Source, analyse, features, fitted, support
 from quoth.domain import Citation
 from quoth.evals import metrics
 from quoth.evals.calibrate import Floats, Mask, fit_logistic
@@ -76,7 +76,7 @@ def ragtruth(folder: Path) -> Set:
         context, question, answer = str(row["context"]), str(row["question"]), str(row["response"])
         if context not in read_already:
             passages = [part for part in re.split(r"(?:\A|\n)passage \d+:", context) if part.strip()]
-            read_already[context] = [read(chunk_of(str(n), text)) for n, text in enumerate(passages)]
+            read_already[context] = [analyse(chunk_of(str(n), text)) for n, text in enumerate(passages)]
         spans = [(span["start"], span["end"]) for span in row["spans"]]  # type: ignore[attr-defined]
         judged += judged_sentences(at, answer, read_already[context], question, spans)
         groups.append(str(row["source_id"]))
@@ -90,7 +90,7 @@ def wice(path: Path) -> Set:
     labels, baseline = [], []
     for at, row in enumerate(lines_of(path)):
         evidence: list[str] = row["evidence"]  # type: ignore[assignment]
-        sources = [read(chunk_of("page", "\n\n".join(evidence)))]
+        sources = [analyse(chunk_of("page", "\n\n".join(evidence)))]
         judged += judged_sentences(at, str(row["claim"]), sources, "", [])
         labels.append(row["label"] != "supported")
         baseline.append(new_share(str(row["claim"]), sources))
@@ -105,7 +105,7 @@ def judged_sentences(
         start = answer.index(claim.text, claim.begin)
         end = start + len(claim.text)
         inside = sum(max(0, min(end, last) - max(start, first)) for first, last in spans)
-        values, missing = measured(claim.words, sources, asked)
+        values, missing = features(claim.words, sources, asked)
         found = support(claim.words, sources, asked)
         yield Judged(
             at,

@@ -18,7 +18,6 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import Mount
 
 from quoth import keys
-from quoth.ask.extract import ExtractiveOptions
 from quoth.bootstrap import Quoth, fingerprint_of
 from quoth.domain import Citation, Draft, Evidence, Scope
 from quoth.serve.app import create_app
@@ -52,8 +51,8 @@ SITE = "https://docs.example.org"
 SESSION = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
 
 
-def invents(question: str, evidence: Evidence, options: ExtractiveOptions) -> Draft:
-    """In the place of `extractive.draft`: what a model might write, one sentence true and the rest made up."""
+def invents(question: str, evidence: Evidence) -> Draft:
+    """In the place of `extract.draft`: what a model might write, one sentence true and the rest made up."""
     passage = evidence.passages[0]
     text = passage.chunk.text
     quote = "Transient local durability keeps the last message for late subscribers."

@@ -6,12 +6,13 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from quoth.domain import Chunk, Question
+from quoth.domain import Chunk, Labels, Question
 
 
 def chunk(text: str = "A node publishes messages.", *, id: str = "", **fields: Any) -> Chunk:
     digest = hashlib.sha256(text.encode()).hexdigest()
     start = fields.pop("start", 0)
+    labels = Labels(**{name: fields.pop(name) for name in Labels.__slots__ if name in fields})
     values: dict[str, Any] = {
         "id": id or f"{digest[:8]}-0000-5000-8000-000000000000",
         "book_id": "book",
@@ -34,6 +35,7 @@ def chunk(text: str = "A node publishes messages.", *, id: str = "", **fields: A
         "word_count": len(text.split()),
         "token_count": len(text.split()),
         "char_count": len(text),
+        "labels": labels,
     }
     return Chunk(**{**values, **fields})
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from quoth.chunks.split import embedding_text
-from quoth.domain import Chunk, Page
+from quoth.domain import Chunk, Labels, Page
 from quoth.text.markdown import Block, leaves, parse
 
 
@@ -44,7 +44,8 @@ TOKENS = WordTokens()
 
 def page(text: str, **fields: object) -> Page:
     made = Page("book", "guide/intro.md", text, "hash", "https://a.b/intro", "Intro", anchors="docusaurus")
-    return replace(made, **fields)  # type: ignore[arg-type]
+    labels = Labels(**{name: fields.pop(name) for name in Labels.__slots__ if name in fields})  # type: ignore[arg-type]
+    return replace(made, labels=labels, **fields)  # type: ignore[arg-type]
 
 
 def walk(blocks: Sequence[Block]) -> list[Block]:

@@ -109,6 +109,54 @@ async def test_filters_reach_the_index(quoth: Quoth) -> None:
     assert evidence.total_found == 1
 
 
+async def test_passages_below_the_threshold_are_dropped_from_a_search(quoth: Quoth) -> None:
+    everything, _ = await quoth.conversations.search(Search("durability", "book", Filters(), limit=5))
+    best, *others = [passage.similarity for passage in everything.passages]
+    assert others
+    few = Search("durability", "book", Filters(), limit=5, similarity_threshold=best)
+    assert [passage.similarity for passage in (await quoth.conversations.search(few))[0].passages] == [best]
+
+
+async def test_a_threshold_that_all_passages_reach_changes_nothing(quoth: Quoth) -> None:
+    usual = await quoth.conversations.answer(question(ASKED))
+    evidence, _ = await quoth.conversations.search(Search(ASKED, "book", Filters(), limit=5))
+    least = min(passage.similarity for passage in evidence.passages)
+    same = await quoth.conversations.answer(question(ASKED, similarity_threshold=least))
+    assert least > 0
+    assert (same.text, same.verdict, same.retrieval_count) == (usual.text, usual.verdict, usual.retrieval_count)
+
+
+async def test_whether_to_answer_is_decided_on_the_passages_that_are_left(quoth: Quoth) -> None:
+    usual = await quoth.conversations.answer(question(ASKED))
+    alone = await quoth.conversations.answer(
+        question(ASKED, similarity_threshold=usual.citations[0].similarity, session_id="other")
+    )
+    assert (alone.retrieval_count, alone.text, alone.mode) == (1, usual.text, "extractive")
+    assert alone.verdict.basis is not None
+    assert usual.verdict.basis is not None
+    assert alone.verdict.basis.threshold == usual.verdict.basis.threshold
+
+
+async def test_where_every_passage_is_dropped_nothing_was_found(quoth: Quoth) -> None:
+    answer = await quoth.conversations.answer(question(ASKED, similarity_threshold=1.0))
+    assert (answer.mode, answer.verdict.should_answer, answer.verdict.confidence) == ("no_results", False, 0.0)
+    assert (answer.retrieval_count, answer.citations, answer.suggestions) == (0, (), ())
+    assert answer.text == "I don't have information about that in the book content"
+
+
+async def test_a_source_that_is_pointed_at_is_used_only_if_it_is_similar_enough(quoth: Quoth) -> None:
+    first = await quoth.conversations.answer(question(ASKED))
+    assert first.citations
+    asked = question("Tell me more about the first source", similarity_threshold=1.0)
+    assert (await quoth.conversations.answer(asked)).retrieval_count == 0
+
+
+async def test_a_threshold_says_nothing_about_a_selection(quoth: Quoth) -> None:
+    selection = "A costmap holds obstacles. An inflation layer widens each obstacle by a radius."
+    asked = question("What does the inflation layer do?", selected_text=selection, similarity_threshold=1.0)
+    assert (await quoth.conversations.answer(asked)).verdict.should_answer
+
+
 class Down:
     """Every question to the index fails, as when its disk is gone."""
 

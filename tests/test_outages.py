@@ -273,7 +273,7 @@ async def test_without_its_model_the_passages_are_given(tmp_path: Path, script: 
     assert (body["metadata"]["mode"], body["answer"], body["should_answer"]) == ("retrieval_only", None, True)
     assert body["sources"]
     assert REFUSAL not in response.text
-    assert (turn.response, turn.metadata["mode"]) == ("", "retrieval_only")
+    assert (turn.response, turn.mode) == ("", "retrieval_only")
     assert (again["metadata"]["mode"], again["answer"]) == ("full", f"{ANSWER} [1]")
 
 
@@ -291,7 +291,7 @@ async def test_a_stream_whose_model_fails_never_ends_in_a_refusal(tmp_path: Path
     assert done["should_answer"] is True
     assert done["metadata"]["mode"] != "no_results"
     assert done["fallback_message"]
-    assert turn.metadata["mode"] == done["metadata"]["mode"]
+    assert turn.mode == done["metadata"]["mode"]
     assert again["answer"] == f"{ANSWER} [1]"
 
 

@@ -1,4 +1,4 @@
-"""Nothing outside can keep a reader waiting for ever: each part that hangs is said to be down in its time."""
+"""Nothing outside can keep a reader waiting for ever: each part that hangs is reported as down in its time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from doors import ASKED, REFUSAL, Doors, check_problem, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable, LibraryUnavailable
+from quoth.ports import within
 from quoth.store.database import TimedDatabase
 from quoth.store.library import SqlLibrary
 from quoth.store.sqlite import SqliteDatabase
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
-from quoth.waiting import within
 from samples import TickingClock
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ async def test_what_takes_too_long_is_the_outage_and_is_stopped() -> None:
     assert stopped.is_set()
 
 
-async def test_a_time_limit_of_somebody_else_stays_his() -> None:
+async def test_a_time_limit_of_the_caller_stays_theirs() -> None:
     with pytest.raises(TimeoutError):
         async with within(60, LATE):
             raise TimeoutError

@@ -8,32 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quoth.ask.find import RetrievalOptions, Retriever
+from quoth.ask.find import Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
-from quoth.ask.model_turn import Answering, AnsweringOptions
+from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
+from quoth.ask.request import ChatRequest
 from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
-from quoth.domain import Book, Fingerprint, Key
+from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
-from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, RateLimiter, Tokens
+from quoth.insight.observers import Observers, Traces, log_answer
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, TellSteps
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
-    from quoth.sources import Documents, Web
-    from quoth.sources.visitor import Tell
+    from quoth.sources import BookSource, Documents, Web
 
 
 logger = logging.getLogger(__name__)
@@ -59,18 +62,17 @@ class Quoth:
     observers: Observers  # see every answer; the doors add their own
     spans: Spans
     model: ChatModel | None = None  # without one the book answers in its own sentences
-    only_book: str = ""  # that whoever asks may know of; empty: all
+    only_book: str = ""  # the one that the caller may see; empty: all
 
     @property
     def ingest(self) -> Ingest:
-        """Made when asked for: readers need nothing of what reads and splits a book."""
+        """Made on demand: answering needs nothing of what reads and splits a book."""
         from quoth.ingest import Ingest
 
         return Ingest(self.index, self.library, self.embedder, self.clock)
 
     def seen_by(self, key: Key) -> Quoth:
-        """The same for somebody who may see one book only, or whose model has a budget."""
-
+        """The same for a caller who may see one book only, or whose model has a budget."""
         if key.daily is None:
             return replace(self, only_book=key.book_id)
         most = key.daily
@@ -78,16 +80,26 @@ class Quoth:
         async def may_use_model() -> bool:
             return await self.library.keys.spend(key.key_id, day=self.clock.now().date(), most=most)
 
-        return replace(self, only_book=key.book_id, conversations=self.conversations.within(may_use_model))
+        return replace(self, only_book=key.book_id, conversations=self.conversations.with_budget(may_use_model))
 
     def check_book(self, book_id: str) -> None:
-        """`UnknownBook` for a book that whoever asks may not know of, as if it were not there."""
+        """`UnknownBook` for a book that the caller may not see, as if it were not there."""
         if self.only_book and book_id != self.only_book:
             raise UnknownBook(f"There is no book {book_id!r}.")
 
     async def books(self) -> list[Book]:
-        """Those that whoever asks may know of."""
+        """Those that the caller may see."""
         return [book for book in await self.library.books() if self.only_book in ("", book.book_id)]
+
+    def question(self, request: ChatRequest, book: Book, *, request_id: str, owner: str = "") -> Question:
+        """A request as a question to this book, with the operator's limits where it has none of its own."""
+        return request.to_question(
+            book=book,
+            request_id=request_id,
+            top_k=self.settings.top_k,
+            similarity_threshold=self.settings.similarity_threshold,
+            owner=owner,
+        )
 
     async def choose_book(self, book_id: str | None) -> Book:
         """The named book, the configured one, or the only one."""
@@ -145,13 +157,13 @@ async def bootstrap(
         calibrations = _calibrations(settings, fingerprint_of(embedder))
         observers = Observers(spans, log_answer)
         if settings.traces:
-            traces = Traces(store, clock, TraceOptions(keep=timedelta(days=settings.trace_days)))
+            traces = Traces(store, clock, keep=timedelta(days=settings.trace_days))
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
-        retriever = Retriever(index, embedder, RetrievalOptions(seconds=settings.index_timeout), spans)
-        answering = _answering(settings, model, retriever, index, store, spans)
-        conversations = Conversations(retriever, index, store, clock, options, answering)
+        retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout)
+        writer = ModelWriter(model, retriever, index, store, spans) if model is not None else None
+        conversations = Conversations(retriever, index, store, clock, options, writer)
         closing.push_async_callback(conversations.close)
         yield Quoth(
             settings=settings,
@@ -177,34 +189,21 @@ def _answer_options(settings: Settings, embedder: Embedder, calibrations: Calibr
     )
 
 
-def _answering(
-    settings: Settings,
-    model: ChatModel | None,
-    retriever: Retriever,
-    index: ChunkIndex,
-    library: Library,
-    spans: Spans,
-) -> Answering | None:
-    if model is None:
-        return None
-    return Answering(model, retriever, index, library, AnsweringOptions(grounding=settings.grounding), spans)
-
-
 def _spans(settings: Settings) -> Spans:
-    """Told to a collector, where one is named and the extra is installed. The variable that names it is that of every
-    program of a machine, so that it alone is no reason to fail."""
+    """Sent to a collector, where one is named and the extra is installed. Every program of a machine shares the
+    variable that names it, so a missing extra is not a reason to fail."""
     if not settings.otel_endpoint:
         return SILENT
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
         logger.warning("spans are not sent: pip install 'quoth[telemetry]'")
         return SILENT
-    from quoth.insight.telemetry import exporting_to
+    from quoth.insight.telemetry import telemetry_for
 
-    return exporting_to(settings.otel_endpoint)
+    return telemetry_for(settings.otel_endpoint)
 
 
 def documents() -> Documents | None:
-    """What converts PDF, EPUB and DOCX, where the extra is installed."""
+    """Converts PDF, EPUB and DOCX, where the extra is installed."""
     from quoth.models.documents import documents as converter
 
     return converter()
@@ -220,16 +219,16 @@ def _embedder(settings: Settings) -> Embedder:
 
 
 def workers_embedder(settings: Settings) -> Embedder:
-    """For one of several workers on this machine: together they have as many threads as there are cores. One that
-    takes them all for each query spends a quarter more on it, and the others wait."""
+    """For one of several workers on this machine: together they have as many threads as there are cores. A worker that
+    took all of them for each query would spend a quarter more on it, and the others would wait."""
     from quoth.batching import usable_cores
     from quoth.models.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir, threads=max(1, usable_cores() // settings.workers))
 
 
-GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
-OPENAI = "https://api.openai.com/v1"
+_GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
+_OPENAI = "https://api.openai.com/v1"
 
 
 def _model(settings: Settings) -> ChatModel | None:
@@ -240,7 +239,7 @@ def _model(settings: Settings) -> ChatModel | None:
             "OPENAI_BASE_URL is set, but no model is named.", hint="Set OPENAI_MODEL to a model that the server has."
         )
     if not base_url and key is None:
-        key, base_url, name = settings.gemini_api_key, GEMINI, name or "gemini-2.5-flash"
+        key, base_url, name = settings.gemini_api_key, _GEMINI, name or "gemini-2.5-flash"
         if key is None:
             return None
     from quoth.models.openai import ModelOptions, OpenAIChat
@@ -248,9 +247,11 @@ def _model(settings: Settings) -> ChatModel | None:
     secret = key.get_secret_value() if key else ""
     return OpenAIChat(
         ModelOptions(
-            base_url or OPENAI,
+            base_url or _OPENAI,
             name or "gpt-4o-mini",
             secret,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
             first_token=settings.model_first_token_timeout,
             total=settings.model_timeout,
         )
@@ -258,9 +259,9 @@ def _model(settings: Settings) -> ChatModel | None:
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    from quoth.index.embedded import EdgeIndex
+    from quoth.index.embedded import EmbeddedIndex
 
-    return EdgeIndex(settings.data_dir, fingerprint)
+    return EmbeddedIndex(settings.data_dir, fingerprint)
 
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
@@ -303,7 +304,7 @@ def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFi
     return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
 
-def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
+def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) -> Web:
     """How a crawl reaches published sites, for `open_source`. The HTTP client comes with the first request."""
     from quoth.sources import CrawlOptions, Web
 
@@ -321,6 +322,31 @@ def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
     return Web(opened, options, tell)
 
 
+def book_id_for(path: str | Path) -> str:
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
+    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
+    if site is None:
+        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+    else:
+        shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
+    name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
+    return name[:64] or "book"
+
+
+def open_book(
+    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
+) -> BookSource:
+    """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
+    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+
+    if not place.lower().startswith(("http://", "https://")):
+        # Absolute, because it is remembered: a server may ingest the book again from another working directory.
+        place = str(Path(place).absolute())
+    web = web_of(settings, tell=crawled)
+    return open_source(place, book_id=book_id, base_url=base_url, documents=documents(), web=web)
+
+
 async def _library(settings: Settings, clock: Clock) -> Library:
     def imported() -> Callable[..., Awaitable[Library]]:
         from quoth.store.library import open_library
@@ -334,30 +360,3 @@ async def _library(settings: Settings, clock: Clock) -> Library:
         seconds=settings.database_timeout,
         pool_size=settings.database_pool_size,
     )
-
-
-def shared_limiter(settings: Settings, limit: int, window: int) -> RateLimiter:
-    """The one in Redis."""
-    if find_spec("redis") is None:
-        raise BadConfiguration(
-            "A Redis is named (QUOTH_REDIS_URL), but its client is not installed.",
-            hint="Install it: pip install 'quoth[redis]'.",
-        )
-    from quoth.serve.limits import RedisLimiter
-
-    return RedisLimiter(settings.redis_url or "", limit, window)
-
-
-def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
-    """What recognises the readers of a site with its own login; None where there is none."""
-    url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
-    if not (url or issuer or audience):
-        return None
-    if not (url and issuer and audience):
-        raise BadConfiguration(
-            "The login of a site is half configured.",
-            hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
-        )
-    from quoth.serve.tokens import JwtTokens, TokenOptions
-
-    return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)

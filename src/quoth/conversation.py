@@ -1,15 +1,15 @@
 """The asking pipeline: question → find → judge → answer → check → remember, as one stream of events.
 
-Every door consumes this one generator; what is streamed is what is stored and what is returned, also when whoever reads
-it leaves in the middle. Stages are handed in; nothing here knows an engine, a model or a transport. A refusal is an
-answer like any other; an outage leaves as the error it is and stores nothing.
+Decides the order of the stages and what becomes of their results; what each stage does is decided in the stage. Every
+door consumes this one generator: what is streamed is what is stored and what is returned, also when the reader leaves
+in the middle. Stages are handed in; nothing here knows an engine, a model or a transport. A refusal is an answer like
+any other. An outage leaves as the error it is and stores nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -17,12 +17,12 @@ from functools import partial
 from quoth.ask import follow_up
 from quoth.ask import judge as judging
 from quoth.ask.calibration import Calibration
+from quoth.ask.cited import sources_of
 from quoth.ask.find import Retriever
-from quoth.ask.follow_up import FollowUpOptions
 from quoth.ask.judge import ConfidenceOptions
-from quoth.ask.memory import Memory, SessionOrder
-from quoth.ask.model_turn import Answering
-from quoth.ask.reply import MayUseModel, Reply, Replying, ReplyOptions, SoFar
+from quoth.ask.memory import Memory
+from quoth.ask.model_turn import ModelWriter
+from quoth.ask.reply import MayUseModel, Replies, ReplyOptions, SoFar
 from quoth.ask.request import MAX_TOP_K, Search
 from quoth.ask.selection import evidence_of_selection, judge_selection
 from quoth.domain import (
@@ -34,43 +34,40 @@ from quoth.domain import (
     Grounded,
     PastTurn,
     Question,
+    Reply,
     Retrieved,
     SearchQuery,
     Sourced,
     Status,
     Suggestion,
-    Turn,
     Verdict,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Clock, Library
-from quoth.waiting import within
+from quoth.ports import ChunkIndex, Clock, Library, within
 
-SUGGESTIONS = 3
-
+_MOST_SUGGESTIONS = 3
 
 AnswerEvents = AsyncGenerator[AnswerEvent]
-Observed = Callable[[Question, AnswerEvents], AnswerEvents]
+Observer = Callable[[Question, AnswerEvents], AnswerEvents]
 
 
-def unobserved(question: Question, events: AnswerEvents) -> AnswerEvents:
+def _unobserved(question: Question, events: AnswerEvents) -> AnswerEvents:
     return events
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
-    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book that was fitted to itself
+    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book with fitted numbers
     reply: ReplyOptions = ReplyOptions()
-    follow_ups: FollowUpOptions = FollowUpOptions()
     index_seconds: float = 10.0  # how long the index is waited for
-    keep_unanswered: timedelta | None = None  # how long their author may read them; None: they are not recorded
-    observed: Observed = unobserved  # lets somebody look on as an answer passes by
+    keep_unanswered: timedelta | None = None  # how long the author may read them; None: they are not recorded
+    observed: Observer = _unobserved  # looks on as an answer passes by
     topics: bool = True  # may a model be asked what a long conversation is about?
 
 
 @dataclass(slots=True)
-class Stopwatch:
+class _Stopwatch:
     """How long each stage of one answer took."""
 
     clock: Clock
@@ -98,44 +95,47 @@ class Conversations:
         library: Library,
         clock: Clock,
         options: AnswerOptions = AnswerOptions(),
-        answering: Answering | None = None,
+        writer: ModelWriter | None = None,
+        *,
+        may_use_model: MayUseModel | None = None,
+        memory: Memory | None = None,
     ) -> None:
-        """Without `answering` there is no language model, and the book answers in its own sentences."""
+        """Without `writer` there is no language model, and the book answers in its own sentences. Conversations over
+        the same sessions share one `memory`, which keeps their order."""
         self._retriever = retriever
         self._index = index
         self._library = library
         self._clock = clock
         self._options = options
-        self._answering = answering
-        self._replying = Replying(options.reply, answering)
-        self._order = SessionOrder()
-        self._memory = Memory(
-            library,
-            keep_unanswered=options.keep_unanswered,
-            model=answering.model if answering and options.topics else None,
-        )
+        self._writer = writer
+        self._replies = Replies(options.reply, writer, may_use_model)
+        model = writer.model if writer and options.topics else None
+        self.memory = memory or Memory(library, keep_unanswered=options.keep_unanswered, model=model)
 
     def unrecorded(self) -> Conversations:
         """The same pipeline for questions that no reader asked."""
-        options = replace(self._options, keep_unanswered=None, topics=False, observed=unobserved)
-        return Conversations(self._retriever, self._index, self._library, self._clock, options, self._answering)
+        options = replace(self._options, keep_unanswered=None, topics=False, observed=_unobserved)
+        return Conversations(self._retriever, self._index, self._library, self._clock, options, self._writer)
 
-    def within(self, may_use_model: MayUseModel) -> Conversations:
-        """The same conversations for somebody whose model has a budget; beyond it the book answers in its own words."""
-        limited = copy(self)
-        limited._replying = Replying(self._options.reply, self._answering, may_use_model)
-        return limited
+    def with_budget(self, may_use_model: MayUseModel) -> Conversations:
+        """The same conversations for a caller whose model has a budget; beyond it the book answers in its own words."""
+        parts = (self._retriever, self._index, self._library, self._clock, self._options, self._writer)
+        return Conversations(*parts, may_use_model=may_use_model, memory=self.memory)
 
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
         """Find and judge, without answering."""
         evidence = await self._retriever.find(
-            search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
+            search.text,
+            book_id=search.book_id,
+            filters=search.filters,
+            limit=search.limit,
+            threshold=search.similarity_threshold,
         )
         return evidence, judging.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
-        """The same answer as the stream's, without the stream. Nobody has read half of it, so a model that breaks off
-        is a model that failed."""
+        """The same answer as the stream's, without the stream. The reader has not seen half of it, so a model that
+        breaks off is a model that failed."""
         async with aclosing(self.ask(question, whole=True)) as events:
             async for event in events:
                 if isinstance(event, Done):
@@ -148,56 +148,60 @@ class Conversations:
 
     async def _ask(self, question: Question, *, whole: bool) -> AnswerEvents:
         yield Status("retrieving")
-        async with self._order.turn(question.owner, question.session_id), self._memory.turn(question) as turn:
-            watch = Stopwatch(self._clock)
-            history = await self._memory.recall(question, exchanges=self._options.follow_ups.exchanges)
+        async with self.memory.turn(question) as turn:
+            watch = _Stopwatch(self._clock)
+            history = await self.memory.recall(question)
             evidence = await self._find(question, history)
             watch.lap("retrieve")
             verdict = self._judge(question, evidence)
             watch.lap("judge")
-            assembled = partial(self._assembled, question, evidence, verdict, watch)
+            assemble = partial(self._assemble, question, evidence, verdict, watch)
             so_far = SoFar()
-            turn.so_far = lambda: assembled(self._replying.broken_off(question, verdict, so_far))
+            turn.so_far = lambda: assemble(self._replies.broken_off(question, verdict, so_far))
             yield Retrieved(evidence, question.session_id)
 
-            reply = self._replying.refusing(question)
+            reply = self._replies.refuse(question)
             if verdict.should_answer:
                 yield Status("generating")
-                async with aclosing(self._replying.reply(question, evidence, history, so_far, whole=whole)) as pieces:
+                async with aclosing(self._replies.reply(question, evidence, history, so_far, whole=whole)) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, Reply):
                             reply = piece
                         else:
                             yield Delta(piece)
             else:
-                turn.so_far = lambda: assembled(reply)
+                turn.so_far = lambda: assemble(reply)
                 yield Delta(reply.draft.text)
             watch.lap("answer")
 
-            answer = assembled(reply)
+            answer = assemble(reply)
             turn.so_far = lambda: answer
             yield Sourced(answer)
             yield Grounded(answer.grounding)
             await turn.store()
-            await self._memory.record(answer, evidence)
-            if reply.model:  # which is there, and may be used
-                self._memory.consider_topic(question)
+            await self.memory.record(answer, evidence)
+            if answer.model:  # it is there, and may be used
+                self.memory.consider_topic(question)
         yield Done(answer)
 
     async def forget(self, session_id: str, *, owner: str = "") -> None:
         """Erase a conversation for good. `SessionNotFound` when there is none."""
-        await self._memory.forget(session_id, owner=owner)
+        await self.memory.forget(session_id, owner=owner)
 
     async def close(self) -> None:
         """Turns under way are stored as they are now."""
-        await self._memory.close()
+        await self.memory.close()
 
-    async def _find(self, question: Question, history: Sequence[Turn]) -> Evidence:
+    async def _find(self, question: Question, history: Sequence[PastTurn]) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        query = await self._query(question, [follow_up.exchange_of(turn) for turn in history])
+        query = await self._query(question, history)
         found = await self._pointed_at(question, query) or await self._retriever.find(
-            query.text, book_id=question.book_id, filters=question.filters, limit=question.top_k
+            query.text,
+            book_id=question.book_id,
+            filters=question.filters,
+            limit=question.top_k,
+            threshold=question.similarity_threshold,
         )
         return replace(
             found,
@@ -212,11 +216,11 @@ class Conversations:
         ids = follow_up.terms_for(question.query, history)
         async with self._in_time():
             rarity = await self._index.idf(question.book_id, ids) if ids else {}
-        return follow_up.rewrite(question.query, history, rarity, self._options.follow_ups)
+        return follow_up.rewrite(question.query, history, rarity)
 
     async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
-        """The source that the question points at and what stands around it. The index is asked for them with all
-        filters, so that one which they leave out, or which is gone, is not used."""
+        """The source that the question points at and what is around it. The index is asked for them with all filters,
+        so a source that they leave out, or that is gone, is not used."""
         if query.pinned is None:
             return None
         async with self._in_time():
@@ -224,7 +228,13 @@ class Conversations:
         for chunk in pinned:
             if question.filters.parent_doc_id in (None, chunk.parent_doc_id):
                 page = replace(question.filters, parent_doc_id=chunk.parent_doc_id)
-                found = await self._retriever.find(query.text, book_id=question.book_id, filters=page, limit=MAX_TOP_K)
+                found = await self._retriever.find(
+                    query.text,
+                    book_id=question.book_id,
+                    filters=page,
+                    limit=MAX_TOP_K,
+                    threshold=question.similarity_threshold,
+                )
                 return follow_up.pinned_first(found, chunk, question.top_k)
         return None
 
@@ -234,13 +244,13 @@ class Conversations:
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return judging.judge(evidence, self._confidence(question.book_id), question.similarity_threshold)
+        return judging.judge(evidence, self._confidence(question.book_id))
 
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))
 
-    def _assembled(
-        self, question: Question, evidence: Evidence, verdict: Verdict, watch: Stopwatch, reply: Reply
+    def _assemble(
+        self, question: Question, evidence: Evidence, verdict: Verdict, watch: _Stopwatch, reply: Reply
     ) -> Answer:
         watch.lap("check")
         in_book = question.selected_text is None
@@ -253,27 +263,26 @@ class Conversations:
             question=question,
             searched_query=evidence.query,
             citations=reply.draft.citations,
+            sources=sources_of(reply.draft.citations, question.selected_text),
             verdict=verdict,
             grounding=reply.grounding,
             retrieval_count=len(evidence.passages) if in_book else 0,
             created_at=self._clock.now(),
             query_time_ms=watch.total_ms(),
             fallback_message=reply.fallback_message or None,
-            suggestions=suggestions(evidence) if unanswered else (),
+            suggestions=_suggestions(evidence) if unanswered else (),
             missing_terms=evidence.missing_terms if unanswered else (),
-            model=reply.model or None,
-            tokens_used=reply.tokens,
             stage_ms=dict(watch.stages),
             work=reply.work,
             interrupted=not reply.complete,
         )
 
 
-def suggestions(evidence: Evidence) -> tuple[Suggestion, ...]:
+def _suggestions(evidence: Evidence) -> tuple[Suggestion, ...]:
     """The nearest sections, each once, for a reader who was refused."""
     nearest: dict[str, Suggestion] = {}
     for passage in evidence.passages:
         chunk = passage.chunk
         title = chunk.section_title or chunk.title
         nearest.setdefault(chunk.url, Suggestion(title=title, url=chunk.url, breadcrumb=chunk.breadcrumb))
-    return tuple(nearest.values())[:SUGGESTIONS]
+    return tuple(nearest.values())[:_MOST_SUGGESTIONS]

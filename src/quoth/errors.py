@@ -7,23 +7,24 @@ QuothError
 │   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413)
 │   ├── MethodNotAllowed (405) · NotAcceptable (406)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
-├── Unauthorized               who asks has not shown who they are                401, exit 2
-├── Forbidden                  who asks may not                                   403, exit 2
+├── Unauthorized               the caller has not shown who they are              401, exit 2
+├── Forbidden                  the caller may not do this                         403, exit 2
 ├── NotFound                                                                      404, exit 2
 │   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
 ├── Unreadable                 the book cannot be read                            400, exit 3
-├── Conflict                   somebody else is writing                           409, exit 1
+├── Conflict                   another process is writing                         409, exit 1
 ├── RateLimited                too many requests, or too many answers at once     429, exit 1
-├── IndexMismatch              the index was built otherwise                      503, exit 2
+├── IndexMismatch              the index was built in another way                 503, exit 2
 ├── Outage                     a part is down; nothing is lost                    503, exit 1
 │   ├── IndexUnavailable       QDRANT_UNAVAILABLE
+│   │   └── IndexDamaged       a file of the index is not what was published
 │   ├── LibraryUnavailable     SERVICE_UNAVAILABLE (the database)
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
 │   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
 │   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
 │   ├── LimiterUnavailable     SERVICE_UNAVAILABLE (the shared counter; each process counts alone instead)
 │   └── DiskFull               SERVICE_UNAVAILABLE
-├── TextTooLong                a text exceeds what the embedder reads: a fault of the caller, never of the user
+├── TextTooLong                a text is longer than the embedder reads: a fault of our own code, never of the user
 └── InternalError              a fault of ours                                    500, exit 1
 
 Each error says what happened (`message`) and what to do next (`hint`), and knows its code, HTTP status, exit code and
@@ -90,7 +91,7 @@ class InvalidTopK(WrongUsage):
 
 class InvalidThreshold(WrongUsage):
     code = "INVALID_THRESHOLD"
-    default_hint = "Send a number from 0 to 1, or leave it out for the calibrated one."
+    default_hint = "Send a number from 0 to 1, or leave it out to keep all passages."
 
 
 class UnknownField(WrongUsage):
@@ -98,7 +99,7 @@ class UnknownField(WrongUsage):
 
 
 class Unsupported(WrongUsage):
-    """A word of a foreign protocol that we know and cannot do."""
+    """A parameter of a foreign protocol that we know and do not support."""
 
     code = "UNSUPPORTED_PARAMETER"
 
@@ -180,7 +181,7 @@ class Conflict(QuothError):
     code = "JOB_CONFLICT"
     status = 409
     retryable = True
-    default_hint = "Wait until it has finished, then try again."
+    default_hint = "Wait until it is finished, then try again."
 
 
 class RateLimited(QuothError):
@@ -207,6 +208,13 @@ class IndexUnavailable(Outage):
     code = "QDRANT_UNAVAILABLE"
 
 
+class IndexDamaged(IndexUnavailable):
+    """`details` name the `file`, within the data directory, and the `problem`."""
+
+    retryable = False
+    default_hint = "Build it again: `quoth ingest PATH --mode recreate`."
+
+
 class LibraryUnavailable(Outage):
     pass
 
@@ -225,7 +233,7 @@ class ModelRejected(ModelUnavailable):
 
 
 class LimiterUnavailable(Outage):
-    """Redis. A reader never sees it."""
+    """Redis. A reader never sees it: each process counts alone instead."""
 
 
 class DiskFull(Outage):

@@ -1,14 +1,15 @@
-"""Whatever is outside the process, as Protocols. Each states its contract; tests/contracts/ holds one suite for each
+"""Everything outside the process, as Protocols. Each states its contract; tests/contracts/ holds one suite for each
 port, which every adapter and every shipped fake must pass.
 
 All ports are asynchronous and none may block the event loop. Failures are the errors of `quoth.errors`, never a
-foreign exception.
+foreign exception. `within` bounds how long a caller waits.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import date, datetime
 from typing import Protocol
 
@@ -29,6 +30,8 @@ from quoth.domain import (
     Message,
     ModelEvent,
     PageRecord,
+    Reading,
+    ReadingTask,
     RecordedQuestion,
     StoredChunk,
     Tool,
@@ -36,23 +39,26 @@ from quoth.domain import (
     Turn,
     Vector,
 )
-from quoth.errors import ModelUnavailable
+from quoth.errors import ModelUnavailable, Outage
+
+# Told after every step of long work: steps done, steps in all.
+TellSteps = Callable[[int, int], None]
 
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The present, aware, in UTC."""
+        """The present time, aware, in UTC."""
 
     def monotonic(self) -> float:
-        """Seconds that only ever grow, for measuring."""
+        """Seconds that only ever grow, for measuring time."""
 
 
 class TokenCounter(Protocol):
-    """The embedder's own tokenizer, for chunking. Pure and synchronous: thinking, not talking."""
+    """The embedder's own tokenizer, for chunking. Pure and synchronous: it only computes."""
 
     @property
     def limit(self) -> int:
-        """The most tokens of a text that the embedder reads, special tokens not counted."""
+        """The most tokens of a text that the embedder reads, not counting special tokens."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         """The (start, end) character offsets of every token, in order, without special tokens; no limit applies."""
@@ -79,7 +85,7 @@ class Embedder(Protocol):
     def tokens(self) -> TokenCounter: ...
 
     async def load(self) -> None:
-        """Get ready now instead of with the first text. Fails as the first text would; may be called again."""
+        """Get ready now instead of with the first text. Fails like the first text would; may be called again."""
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]: ...
 
@@ -99,7 +105,7 @@ class IndexWriter(Protocol):
         """Vectors already made for these texts, so that none is made twice. Unknown hashes are left out."""
 
     async def put(self, chunks: Sequence[IndexedChunk]) -> None:
-        """Insert or replace by id."""
+        """Insert, or replace those with the same id."""
 
     async def drop(self, ids: Sequence[str]) -> None:
         """Delete by id; unknown ids are no error."""
@@ -111,8 +117,8 @@ class IndexWriter(Protocol):
 class ChunkIndex(Protocol):
     """Chunks of many books, each book sealed off from the others.
 
-    Reading a book that has never been written is `UnknownBook`; one built with another fingerprint is
-    `IndexMismatch`. A reader sees either all of a publication or none of it, in whatever process it was made.
+    Reading a book that was never written is `UnknownBook`; reading one built with another fingerprint is
+    `IndexMismatch`. A reader sees either all of a publication or none of it, whichever process made it.
     """
 
     @property
@@ -121,8 +127,8 @@ class ChunkIndex(Protocol):
 
     async def search(self, query: IndexQuery) -> IndexHits:
         """The best `limit` chunks by each vector among those that pass the filters, best first; ties by id.
-        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone. The chunks
-        themselves are had from `chunks`."""
+        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone. Fetch the chunks
+        with `chunks`."""
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
         """ln(1 + (N - n + 0.5) / (n + 0.5)) over the chunks of the book; terms that no chunk holds are left out."""
@@ -142,15 +148,15 @@ class ChunkIndex(Protocol):
         """Every chunk of a book, ordered by source file and position."""
 
     def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
-        """The same with vectors and timestamps, to be put into another index."""
+        """The same with vectors and timestamps, for another index."""
 
     async def books(self) -> list[str]: ...
 
     async def status(self, book_id: str) -> IndexStatus:
-        """Also for an index of another fingerprint, so that it can be named and mended."""
+        """Also for an index of another fingerprint, so that it can be named and rebuilt."""
 
     def writer(self, book_id: str, *, recreate: bool = False) -> AbstractAsyncContextManager[IndexWriter]:
-        """Open the book for writing; `Conflict` names who else is. With `recreate` it starts empty and the old
+        """Open the book for writing; `Conflict` names the other writer. With `recreate` it starts empty and the old
         index stays readable until `publish`. Leaving without `publish` changes nothing."""
 
     async def delete_book(self, book_id: str) -> None:
@@ -159,11 +165,29 @@ class ChunkIndex(Protocol):
     async def close(self) -> None: ...
 
 
+class Reader(Protocol):
+    """Reads passages with a question or a claim in mind: does this passage answer, and where?
+
+    `ModelFilesUnavailable` when its files are missing or damaged. What is read for one task does not depend on others.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def load(self) -> None:
+        """Read the files now instead of with the first task."""
+
+    async def read(self, tasks: Sequence[ReadingTask]) -> list[Reading]:
+        """One reading for each task, in their order. Long passages are read in overlapping windows."""
+
+    async def close(self) -> None: ...
+
+
 class ChatModel(Protocol):
     """A language model behind any OpenAI-compatible endpoint.
 
-    `ModelUnavailable` when it cannot be had in time, after the attempts that make sense; `ModelRejected` when trying
-    again would not help. Once a word has been given, nothing is tried again: a failure then leaves as it is.
+    `ModelUnavailable` when it does not answer in time, after the attempts that make sense; `ModelRejected` when trying
+    again would not help. After the first word nothing is tried again: a failure then leaves as it is.
     """
 
     @property
@@ -172,44 +196,45 @@ class ChatModel(Protocol):
     def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         """Words as they come, then exactly one `ModelTurn`. Closing the generator stops the model."""
 
-    async def check(self) -> str:
-        """One shortest call; a sentence that says what answered. Fails as `reply` does."""
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
+        """The shortest call, with the tools of a question; a sentence that says what answered, and what was refused.
+        Fails as `reply` does."""
 
     async def fault(self) -> ModelUnavailable | None:
-        """What is known to be wrong with it, without asking it for a word; None: nothing. For /health: it answers
-        within a second and costs nothing."""
+        """What is known to be wrong with it, without asking it for a word; None where nothing is. For /health: it
+        answers within a second and costs nothing."""
 
     async def close(self) -> None: ...
 
 
-# Why a job is failed that the holder of the writer lock finds queued or running.
+# Why a queued or running job is failed when another process holds the writer lock.
 ABANDONED = "the process that ran it ended before it was finished"
 
 
 class Keys(Protocol):
-    """Who may ask. A key that was made is never forgotten, so that a server once closed does not open by itself."""
+    """Who may ask. A key that was made is never forgotten, so a server once closed does not open by itself."""
 
     async def add(self, key: Key) -> None: ...
 
     async def find(self, key_id: str) -> Key | None:
-        """None when there is none: somebody who knocks with a wrong key is no fault."""
+        """None when there is none: a caller with a wrong key is not a fault."""
 
     async def all(self) -> list[Key]:
-        """Oldest first; those that are revoked or expired too."""
+        """Oldest first, with those that are revoked or expired."""
 
     async def any(self) -> bool:
         """Whether one was ever made."""
 
     async def revoke(self, key_id: str, *, at: datetime) -> Key:
-        """For good; the first time counts. `NotFound` when there is none."""
+        """For good; a second call keeps the time of the first. `NotFound` when there is none."""
 
     async def spend(self, key_id: str, *, day: date, most: int) -> bool:
-        """Count one answer of that day; False, and nothing is counted, when there were `most` already."""
+        """Count one answer of that day. False, without counting, when there were `most` already."""
 
 
 class RateLimiter(Protocol):
     async def hit(self, who: str) -> Allowance:
-        """One more request of theirs. One that is not allowed does not count."""
+        """Count one more request of theirs. A request that is not allowed does not count."""
 
     async def close(self) -> None: ...
 
@@ -218,7 +243,7 @@ class Tokens(Protocol):
     """Tokens of a site with a login of its own."""
 
     async def subject(self, token: str) -> str:
-        """Whom it was given to. `Unauthorized` says what is wrong with it, `Outage` that nobody can tell now."""
+        """Whom it was given to. `Unauthorized` says what is wrong with it, `Outage` that it cannot be checked now."""
 
     async def close(self) -> None: ...
 
@@ -260,7 +285,7 @@ class Library(Protocol):
         """Newest first; with `active` only those that are queued or running."""
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
-        """Jobs of a process that died. The caller holds the writer lock, so none of them can be alive."""
+        """Jobs of a process that died. The caller holds the writer lock, so none of them can still run."""
 
     # A session belongs to the key that opened it. To any other `owner` it does not exist: `SessionNotFound`.
 
@@ -268,7 +293,7 @@ class Library(Protocol):
         """Creates the conversation with its first turn, keeps the order of the calls, and returns it numbered."""
 
     async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
-        """The newest, oldest first; none of a session that nobody has opened yet."""
+        """The newest, oldest first; none for a session that has not been opened yet."""
 
     async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         """`SessionNotFound` when there is none."""
@@ -280,13 +305,14 @@ class Library(Protocol):
         `SessionNotFound` when none."""
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
-        """Nothing happens where the conversation is gone meanwhile."""
+        """Does nothing where the conversation has gone meanwhile."""
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
-        """For good. `SessionNotFound` when there is none."""
+        """For good, with its traces and the questions recorded in it. `SessionNotFound` when there is none."""
 
-    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
-        """Store it, and drop those of all books that were asked before `keep_since`, in one go."""
+    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
+        """Store it, unless its conversation has been deleted meanwhile, and drop those of all books that were asked
+        before `keep_since`, in one go. A recorded question goes with its conversation but does not name it."""
 
     async def recorded_questions(
         self, book_id: str | None = None, *, since: datetime, limit: int = 1000
@@ -310,13 +336,26 @@ class Library(Protocol):
 
 
 class Fetcher(Protocol):
-    """Gets documents from the web. Redirects are handed back, never followed; passing faults are tried again."""
+    """Gets documents from the web. Redirects are handed back, never followed; after a passing fault it tries again."""
 
     async def get(self, url: str, *, limit: int, types: Collection[str] = ()) -> Fetched:
-        """Whatever the server said, any status. The body is read only where the media type is one of `types` (none
-        named: any). `Unreadable` when nothing can be had: an address that is not allowed, no answer in time, a
+        """What the server said, with any status. The body is read only where the media type is one of `types` (none
+        named: any). `Unreadable` when there is nothing to read: an address that is not allowed, no answer in time, a
         server's fault that does not pass, more than `limit` bytes."""
 
 
 # A fetcher belongs to one event loop, and a source crawls in a loop of its own; so it opens one itself.
 OpenFetcher = Callable[[], AbstractAsyncContextManager[Fetcher]]
+
+
+@asynccontextmanager
+async def within(seconds: float, late: Outage) -> AsyncIterator[None]:
+    """Give up a call to the outside that takes longer, and raise `late`. Never put it around a `yield`: the clock would
+    run while the reader reads."""
+    try:
+        async with asyncio.timeout(seconds) as clock:
+            yield
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        raise late from None

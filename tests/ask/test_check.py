@@ -1,4 +1,4 @@
-"""Grounding: what stands in the cited passage is supported, what does not is marked."""
+"""Grounding: what the cited passage says is supported, what it does not say is marked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from quoth.ask.check import NOTHING_SUPPORTED, check, quote_stands, sieved
+from quoth.ask.check import NOTHING_SUPPORTED, check, quote_is_in_place
+from quoth.ask.writing import drop_unsupported
 from quoth.domain import Citation, Draft
 from samples import chunk
 
@@ -74,9 +75,9 @@ def test_a_quote_that_is_not_at_its_place_supports_nothing() -> None:
     good = citation(quote="best effort")
     moved = replace(good, start=good.start + 1, end=good.end + 1)
     changed = replace(good, quote="best effors")
-    assert quote_stands(good)
-    assert not quote_stands(moved)
-    assert not quote_stands(changed)
+    assert quote_is_in_place(good)
+    assert not quote_is_in_place(moved)
+    assert not quote_is_in_place(changed)
     assert supported("The sensor data profile is best effort. [1]", moved) == [False]
 
 
@@ -105,7 +106,7 @@ def test_a_code_block_must_be_verbatim() -> None:
     assert supported("```bash\npip install quoth\n```\n\n[1]") == [False]
 
 
-def test_brackets_in_code_and_links_are_no_markers() -> None:
+def test_brackets_in_code_and_links_are_not_markers() -> None:
     [sentence] = check("Use `argv[2]` and [3](page.md) here. [1]", [citation()]).sentences
     assert sentence.sources == (1,)
 
@@ -168,7 +169,7 @@ def test_the_reason_names_what_is_wrong(sentence: str, reason: str) -> None:
         ("The profile is best effort.", "The passages do not mention version 4.2 of Foxglove. [1]"),
     ],
 )
-def test_another_spelling_a_count_and_a_disclaimer_are_no_new_claims(page: str, sentence: str) -> None:
+def test_another_spelling_a_count_and_a_disclaimer_are_not_new_claims(page: str, sentence: str) -> None:
     [checked] = check(sentence, [citation(1, page)]).sentences
     assert (checked.supported, checked.reason) == (True, "")
 
@@ -178,7 +179,7 @@ def test_a_disclaimer_does_not_cover_the_claim_behind_it() -> None:
     assert supported(answer) == [False]
 
 
-def test_the_words_of_the_question_are_no_claims() -> None:
+def test_the_words_of_the_question_are_not_claims() -> None:
     answer = "For the Foxglove 4.2 bridge the sensor data profile is best effort. [1]"
     [checked] = check(answer, [citation()], "Which profile does the Foxglove 4.2 bridge use?").sentences
     assert checked.supported
@@ -216,19 +217,19 @@ INVENTED = "Bananas grow in warm countries with much rain."
 def test_strict_takes_out_the_sentence_and_the_citation_that_only_it_had() -> None:
     other = citation(2, "A lidar measures distance.")
     draft = Draft(f"{INVENTED} [1] A lidar measures distance. [2]", (citation(), other))
-    kept = sieved(draft)
-    assert (kept.text, kept.removed) == ("A lidar measures distance. [1]", 1)
+    kept, removed = drop_unsupported(draft)
+    assert (kept.text, removed) == ("A lidar measures distance. [1]", 1)
     assert [(one.index, one.chunk.text) for one in kept.citations] == [(1, "A lidar measures distance.")]
 
 
 def test_strict_leaves_a_supported_answer_as_it_is() -> None:
     draft = Draft("The sensor data profile is best effort. [1]", (citation(),))
-    assert sieved(draft) is draft
+    assert drop_unsupported(draft) == (draft, 0)
 
 
 def test_strict_says_so_when_nothing_is_left() -> None:
-    kept = sieved(Draft(f"## Fruit\n\n{INVENTED} [1]", (citation(),)))
-    assert (kept.text, kept.citations, kept.removed) == (NOTHING_SUPPORTED, (), 1)
+    kept, removed = drop_unsupported(Draft(f"## Fruit\n\n{INVENTED} [1]", (citation(),)))
+    assert (kept.text, kept.citations, removed) == (NOTHING_SUPPORTED, (), 1)
     assert check(kept.text, kept.citations).total == 0
 
 
@@ -245,4 +246,4 @@ def test_strict_says_so_when_nothing_is_left() -> None:
     ],
 )
 def test_what_is_left_keeps_its_shape(text: str, left: str) -> None:
-    assert sieved(Draft(text, (citation(),))).text == left
+    assert drop_unsupported(Draft(text, (citation(),)))[0].text == left

@@ -26,7 +26,7 @@ async def test_a_follow_up_is_searched_with_what_the_conversation_is_about(doors
     assert body["sources"][0]["section"] == "Timing"
     turns, _ = await doors.quoth.library.turns(SESSION)
     assert turns[-1].query == "Why does it exist?"
-    assert turns[-1].metadata["searched_query"] == searched
+    assert turns[-1].searched_query == searched
 
 
 async def test_a_streamed_follow_up_searches_the_same_and_says_so_with_the_results(doors: Doors) -> None:
@@ -37,7 +37,7 @@ async def test_a_streamed_follow_up_searches_the_same_and_says_so_with_the_resul
     assert events["done"]["metadata"]["searched_query"] == events["sources"]["metadata"]["searched_query"] == searched
 
 
-async def test_a_question_that_stands_alone_is_not_touched_by_the_conversation(doors: Doors) -> None:
+async def test_a_question_that_makes_sense_alone_is_not_touched_by_the_conversation(doors: Doors) -> None:
     await doors.ask("What does the deadline policy name?", session_id=SESSION)
     assert (await doors.ask(ASKED, session_id=SESSION))["metadata"]["searched_query"] == ASKED
 
@@ -82,7 +82,7 @@ async def test_a_source_outside_of_the_filters_is_not_used_even_when_pointed_at(
 async def test_a_source_that_is_gone_is_simply_not_there_any_more(doors: Doors) -> None:
     await doors.ask(session_id=SESSION)
     turns, _ = await doors.quoth.library.turns(SESSION)
-    gone = replace(turns[0], sources=({**turns[0].sources[0], "chunk_id": "gone"},))
+    gone = replace(turns[0], sources=(replace(turns[0].sources[0], chunk_id="gone"),))
     await doors.quoth.library.add_turn(gone)
     body = await doors.ask("Tell me more about the first source", session_id=SESSION)
     assert body["metadata"]["retrieval_count"] > 0

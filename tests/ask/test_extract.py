@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.check import check, quote_stands
+from quoth.ask.check import check, quote_is_in_place
 from quoth.ask.extract import ExtractiveOptions, draft
 from quoth.domain import Chunk, Draft, Evidence, Passage, QueryTerm
 from quoth.text.sentences import fold
@@ -25,7 +25,7 @@ def evidence(query: str, *chunks: Chunk) -> Evidence:
 def answer(query: str, *texts: str | Chunk, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
     chunks = [text if isinstance(text, Chunk) else chunk(text, start=100) for text in texts]
     made = draft(query, evidence(query, *chunks), options)
-    assert all(quote_stands(citation) for citation in made.citations)
+    assert all(quote_is_in_place(citation) for citation in made.citations)
     grounding = check(made.text, made.citations)
     assert grounding.supported == grounding.total
     return made
@@ -147,7 +147,7 @@ def test_tags_and_bracketed_numbers_are_not_quoted() -> None:
     assert answer("What does the motor need?", text).text == "The motor needs a fuse. [1]"
 
 
-def test_a_heading_is_no_answer() -> None:
+def test_a_heading_is_not_an_answer() -> None:
     made = answer("What does the motor need?", "## What the motor needs\n\nA fuse of two amperes.")
     assert made.text == "A fuse of two amperes. [1]"
 
@@ -202,7 +202,7 @@ def test_every_answer_is_verbatim_and_its_markers_are_its_citations(one: str, tw
     assert all(fold(citation.quote) for citation in made.citations)
 
 
-def test_a_reader_who_asks_for_more_is_not_told_the_same_again() -> None:
+def test_a_reader_who_asks_for_more_does_not_get_the_same_again() -> None:
     told = "The sensor profile has a depth of 5."
     found = evidence("sensor profile depth", chunk(f"{told} The sensor profile is best effort."))
     assert draft("Tell me more", found).text.startswith(told)

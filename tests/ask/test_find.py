@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.find import Retriever, cut_to_limit, diversity, unique
-from quoth.ask.fuse import Scored
+from quoth.ask.find import Retriever, diversity, prepare
 from quoth.domain import Evidence, Filters, Fingerprint, IndexedChunk
 from quoth.errors import IndexUnavailable
 from quoth.models.minilm import MiniLMEmbedder
@@ -87,7 +86,7 @@ QUERIES_OF_NOTHING = ["the", "what is it", "...", "?!", "🤖🤖", "机器人 �
 
 
 @pytest.mark.parametrize("query", QUERIES_OF_NOTHING)
-async def test_a_query_without_a_word_of_the_book_finds_nothing_likely_and_is_no_error(query: str) -> None:
+async def test_a_query_without_a_word_of_the_book_finds_nothing_likely_and_is_not_an_error(query: str) -> None:
     evidence = await found(query, name=FITTED)
     assert len(evidence.passages) == 5
     assert all(passage.similarity < 0.5 for passage in evidence.passages)
@@ -121,12 +120,18 @@ async def test_equal_texts_are_found_once_where_the_book_says_it_first() -> None
     assert evidence.total_found == len(TEXTS) + 1
 
 
-def test_of_equal_texts_the_best_one_is_kept_wherever_it_stands() -> None:
-    chunks = {name: chunk("Twice.", id=name, chunk_index=at) for at, name in enumerate(("early", "late"))}
-    scored = [
-        Scored(name, None, None, None, None, 0.0, 0.0, score=score) for name, score in (("early", 0.4), ("late", 0.6))
-    ]
-    assert [one.key for one in unique(scored, chunks)] == ["late"]
+async def test_of_equal_texts_the_best_one_is_kept_wherever_it_is() -> None:
+    embedder = FakeEmbedder()
+    index = await an_index(embedder, {"early": TEXTS["lidar"]})
+    [vector] = await embedder.embed_passages([TEXTS["lidar"]])
+    late = chunk(TEXTS["lidar"], id="late", chunk_index=1)
+    # Its headings hold the word too, so it weighs more there.
+    weights = passage_weights(f"Choosing a lidar\n{TEXTS['lidar']}")
+    async with index.writer("book") as writer:
+        await writer.put([IndexedChunk(late, vector, weights, "late", TickingClock().now(), TickingClock().now())])
+        await writer.publish()
+    evidence = await Retriever(index, embedder).find("choosing lidar", book_id="book")
+    assert [passage.chunk.id for passage in evidence.passages] == ["late"]
 
 
 async def test_the_limit_is_kept_after_duplicates_are_gone() -> None:
@@ -167,6 +172,19 @@ async def test_a_query_longer_than_the_embedder_reads_is_cut_but_searched_whole_
     assert evidence.passages[0].chunk.id == "lidar"
 
 
+async def test_passages_that_are_less_similar_than_wanted_are_dropped() -> None:
+    embedder = FakeEmbedder(name=FITTED)
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder)
+    everything = await retriever.find("a camera measures light", book_id="book")
+    second, third = everything.passages[1:3]
+    assert second.similarity > third.similarity
+    some = await retriever.find("a camera measures light", book_id="book", threshold=second.similarity)
+    assert some.passages == everything.passages[:2]
+    assert (some.total_found, some.terms, some.candidates) == (5, everything.terms, everything.candidates)
+    assert some.diversity == (await retriever.find("a camera measures light", book_id="book", limit=2)).diversity
+    assert (await retriever.find("a camera measures light", book_id="book", threshold=1.0)).passages == ()
+
+
 async def test_an_outage_of_the_index_is_an_error_and_no_empty_evidence() -> None:
     embedder = FakeEmbedder()
     index = await an_index(embedder, TEXTS)
@@ -191,13 +209,13 @@ async def test_many_questions_at_once_get_the_answers_they_get_alone() -> None:
     [("one two three four", "one two three"), ("one two", "one two"), ("one two, three four", "one two,")],
 )
 def test_a_long_query_is_cut_between_words(query: str, kept: str) -> None:
-    assert cut_to_limit(query, FakeTokens(limit=3)) == kept
+    assert prepare(query, FakeTokens(limit=3)).readable == kept
 
 
 @given(st.text(max_size=80))
 def test_what_is_left_of_a_query_is_never_above_the_limit(query: str) -> None:
     tokens = FakeTokens(limit=4)
-    kept = cut_to_limit(query, tokens)
+    kept = prepare(query, tokens).readable
     assert query.startswith(kept)
     assert len(tokens.spans(kept)) <= 4
 
@@ -212,5 +230,5 @@ def test_a_query_in_a_script_of_several_tokens_a_sign_is_cut_too() -> None:
     tokens = MiniLMEmbedder().tokens
     korean = "한국어로 " * 40
     assert tokens.counts([korean]) == [400]
-    assert 0 < tokens.counts([cut_to_limit(korean, tokens)])[0] <= tokens.limit
-    assert tokens.counts([cut_to_limit("図" * 1000, tokens)]) == [tokens.limit]
+    assert 0 < tokens.counts([prepare(korean, tokens).readable])[0] <= tokens.limit
+    assert tokens.counts([prepare("図" * 1000, tokens).readable]) == [tokens.limit]

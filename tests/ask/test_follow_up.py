@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.follow_up import FollowUpOptions, exchange_of, pinned_first, rewrite, terms_for
+from quoth.ask.cited import past_turn
+from quoth.ask.follow_up import MOST_TERMS, FollowUpOptions, pinned_first, rewrite, terms_for
 from quoth.domain import CitedSource, Evidence, Passage, PastTurn, Turn
 from quoth.text.terms import query_terms, term_ids
 from samples import chunk
@@ -14,17 +15,16 @@ from samples import chunk
 DOMAIN = PastTurn(
     "Which values of ROS_DOMAIN_ID are safe?", "Numbers from 0 to 101 are safe on every operating system. [1]"
 )
-OPTIONS = FollowUpOptions()
 
 
 def rarity(**words: float) -> dict[int, float]:
     return {query_terms(word)[0].id: idf for word, idf in words.items()}
 
 
-def test_a_question_that_stands_alone_is_searched_letter_for_letter() -> None:
+def test_a_question_that_makes_sense_alone_is_searched_letter_for_letter() -> None:
     question = "  How do I install Isaac Sim with pip?  "
     assert rewrite(question, [DOMAIN]).text == question
-    assert rewrite(question, [DOMAIN]).stands_alone
+    assert rewrite(question, [DOMAIN]).rules == ()
 
 
 def test_a_follow_up_takes_over_what_was_asked_about_first_and_then_what_the_answer_named() -> None:
@@ -76,7 +76,7 @@ def test_few_words_are_taken_over_however_long_the_conversation_was() -> None:
     answer = " ".join(f"word{number} thing{number}" for number in range(400))
     history = [PastTurn(f"What does tool{number} do with file{number}?", answer) for number in range(5)]
     carried = rewrite("Why?", history).carried
-    assert 0 < len(carried) <= OPTIONS.most_terms
+    assert 0 < len(carried) <= MOST_TERMS
 
 
 def test_code_and_markers_of_an_answer_are_not_taken_over() -> None:
@@ -129,17 +129,14 @@ def turn(**fields: object) -> Turn:
 
 
 def test_a_stored_turn_becomes_an_exchange_with_what_was_searched_and_cited() -> None:
-    source = {"index": 1, "chunk_id": "c", "title": "T", "section": "S", "quote": "Because.", "start": 3}
-    found = exchange_of(turn(sources=(source,), metadata={"mode": "extractive", "searched_query": "Why? tf2"}))
-    assert found == PastTurn("Why?", "Because. [1]", "Why? tf2", (CitedSource(1, "c", "T", "S", "Because."),))
+    source = CitedSource(1, "c", "T", "S", "Because.", start=3)
+    found = past_turn(turn(sources=(source,), mode="extractive", searched_query="Why? tf2"))
+    assert found == PastTurn("Why?", "Because. [1]", "Why? tf2", (source,))
 
 
 def test_a_refusal_says_nothing_that_could_be_meant() -> None:
-    assert exchange_of(turn(metadata={"mode": "no_results"})).answer == ""
-
-
-def test_a_turn_of_an_older_version_without_metadata_is_read() -> None:
-    assert exchange_of(turn()) == PastTurn("Why?", "Because. [1]")
+    refusal = past_turn(turn(mode="no_results"))
+    assert (refusal.answer, refusal.content) == ("Because. [1]", "")
 
 
 # --- the source first ------------------------------------------------------------------------------------------------
@@ -177,16 +174,16 @@ def test_any_conversation_gives_the_same_short_enough_query_twice(question: str,
     query = rewrite(question, history, None, options)
     assert query == rewrite(question, history, None, options)
     assert len(query.text) <= options.longest
-    assert not query.stands_alone or query.text == question
-    assert len(query.carried) <= options.most_terms
+    assert query.rules or query.text == question
+    assert len(query.carried) <= MOST_TERMS
 
 
 @given(texts)
-def test_without_a_history_every_question_stands_alone(question: str) -> None:
+def test_without_a_history_every_question_makes_sense_alone(question: str) -> None:
     assert rewrite(question, []).text == question
 
 
 @pytest.mark.parametrize("question", ["What is OpenVLA?", "How do I install Isaac Sim with pip?", "tf2_ros"])
-def test_a_stand_alone_query_stays_as_it_is_when_asked_again(question: str) -> None:
+def test_a_query_that_makes_sense_alone_stays_as_it_is_when_asked_again(question: str) -> None:
     once = rewrite(question, [DOMAIN])
     assert rewrite(once.text, [DOMAIN, PastTurn(question, searched=once.text)]).text == question

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,12 +13,11 @@ from quoth.ask.fuse import (
     ORDINARY,
     FusionOptions,
     Scored,
-    absent_idf,
     ceiling,
-    completed,
     fuse,
+    idf_of_all,
+    pair_weights,
     scale_of,
-    weighed,
     with_agreement,
     with_pairs,
 )
@@ -69,7 +70,7 @@ def test_every_candidate_comes_out_once_best_first_between_0_and_1(
     dense: list[tuple[str, float]], sparse: list[tuple[str, float]], query: str, turned: dict[str, float]
 ) -> None:
     scored = fuse(dense, sparse, ceiling=1.0, depth=6, scale=AS_IT_IS)
-    scored = with_pairs(scored, weighed(query_pairs(query), {}, 10), lambda key: f"{key} b a")
+    scored = with_pairs(scored, pair_weights(query_pairs(query), {}, 10), lambda key: f"{key} b a")
     vectors = {key: (1.0 - angle / 1.6, angle / 3.2) for key, angle in turned.items()}
     scored = with_agreement(scored, (1.0, 0.0), vectors, AS_IT_IS)
     assert {c.key for c in scored} == {key for key, _ in [*dense, *sparse]}
@@ -94,9 +95,9 @@ def two_alike() -> list[Scored]:
         ("Static\nTransform", "a (static) transform"),
     ],
 )
-def test_words_that_stand_side_by_side_in_query_and_passage_decide(query: str, passage: str) -> None:
+def test_words_that_are_side_by_side_in_query_and_passage_decide(query: str, passage: str) -> None:
     texts = {"a": "Transform what is static: deps, no HashMap of std collections.", "b": passage}
-    scored = with_pairs(two_alike(), weighed(query_pairs(query), {}, 10), texts.__getitem__)
+    scored = with_pairs(two_alike(), pair_weights(query_pairs(query), {}, 10), texts.__getitem__)
     assert [one.key for one in scored] == ["b", "a"]
     assert scored[0].pairs == pytest.approx(len(query_pairs(query)) / (len(query_pairs(query)) + 1))
 
@@ -105,7 +106,7 @@ def test_a_pair_of_rare_words_weighs_more_and_one_with_a_stop_word_less() -> Non
     [pair] = query_pairs("lidar camera")
     [linked] = query_pairs("the lidar")
     rarity = dict.fromkeys([*pair.ids, *linked.ids], 2.0)
-    assert weighed([pair, linked], rarity, 10) == {pair.text: 4.0, linked.text: 2.0 * LINKED}
+    assert pair_weights([pair, linked], rarity, 10) == {pair.text: 4.0, linked.text: 2.0 * LINKED}
     assert query_pairs("what is the") == query_pairs("lidar") == []
 
 
@@ -129,7 +130,7 @@ def test_a_passage_that_only_words_found_gets_its_own_cosine_and_no_rank() -> No
     assert b.dense_rank is None
 
 
-def test_a_passage_that_has_gone_from_the_index_meanwhile_is_no_error() -> None:
+def test_a_passage_that_has_gone_from_the_index_meanwhile_is_not_an_error() -> None:
     assert {one.key for one in with_agreement(two_alike(), (1.0, 0.0), {"a": (1.0, 0.0)}, AS_IT_IS)} == {"a", "b"}
     assert [one.agreement for one in with_agreement(two_alike(), (1.0, 0.0), {}, AS_IT_IS)] == [0.0, 0.0]
 
@@ -139,8 +140,9 @@ def test_a_passage_that_has_gone_from_the_index_meanwhile_is_no_error() -> None:
 
 def test_a_missing_name_weighs_more_than_a_missing_ordinary_word() -> None:
     words = query_terms("rent Kubernetes")
-    full = completed(words, {}, 100)
-    assert [full[word.id] for word in words] == [ORDINARY * absent_idf(100), absent_idf(100)]
+    full = idf_of_all(words, {}, 100)
+    nowhere = math.log(1 + 100.5 / 0.5)
+    assert [full[word.id] for word in words] == [ORDINARY * nowhere, nowhere]
 
 
 def test_the_ceiling_grows_with_what_was_asked() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from contracts.library_contract import a_question
+from contracts.library_contract import a_question, a_turn
 from doors import ASKED, SESSION, UNKNOWN, Doors, opened
 from quoth.ask.gaps import LONGEST, together
 from quoth.cli.app import app
@@ -135,14 +135,16 @@ async def test_recording_drops_what_is_older_than_the_retention(recording: Opene
     library = MemoryLibrary()
     async with recording(library=library, settings={**ON, "record_days": 7}) as doors:
         now = doors.quoth.clock.now()
-        for days in (6, 8):
-            await library.record_question(a_question(asked_at=now - timedelta(days=days)), keep_since=LONG_AGO)
+        older = [a_question(asked_at=now - timedelta(days=days)) for days in (6, 8)]
+        await library.add_turn(a_turn(0, SESSION))
+        for question in older:
+            await library.record_question(question, session_id=SESSION, keep_since=LONG_AGO)
         await doors.ask(UNKNOWN)
         assert [question.question for question in await recorded(doors)] == [UNKNOWN, "question 0"]
 
 
 class Forgetful(MemoryLibrary):
-    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
+    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
         raise LibraryUnavailable("The disk is full.")
 
 
@@ -212,8 +214,9 @@ def put(folder: Path, *questions: RecordedQuestion) -> None:
     async def work() -> None:
         library = await open_library(f"sqlite:///{folder / 'quoth.db'}")
         await library.put_book(Book("robots", "Robots"))
+        await library.add_turn(a_turn(0, SESSION))
         for question in questions:
-            await library.record_question(question, keep_since=LONG_AGO)
+            await library.record_question(question, session_id=SESSION, keep_since=LONG_AGO)
         await library.close()
 
     asyncio.run(work())
@@ -260,7 +263,7 @@ def test_what_is_older_than_the_retention_is_neither_shown_nor_kept(
 
 def test_all_of_them_can_be_forgotten(tmp_path: Path, command: Callable[..., str]) -> None:
     put(tmp_path, days_ago(1, "zeppelin"), days_ago(2, "feathers", "birds"))
-    assert "Forgot 2 questions." in command("--forget")
+    assert "Deleted 2 questions." in command("--forget")
     assert json.loads(command("--json"))["questions"] == []
 
 

@@ -1,5 +1,5 @@
 """Texts that give orders change neither what leaves for a model nor what comes back: in the book, in a selection, in
-what was said before. The attacks stand in attacks.py; the model here obeys every one of them."""
+what was said before. The attacks are in attacks.py; the model here obeys every one of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ attacks = pytest.mark.parametrize("attack", [text for _, text in ATTACKS], ids=[
 
 
 async def rules_of(doors: Doors, model: ScriptedModel, **fields: Any) -> Message:
-    """The system message of a request that nobody attacks."""
+    """The system message of a request without an attack."""
     await doors.ask(**fields)
     return model.shown[-1][0]
 
@@ -60,7 +60,7 @@ async def test_in_the_book_it_stays_material(tmp_path: Path, attack: str) -> Non
     assert [int(number) for number, *_ in FENCED.findall(first[1].content)] == list(
         range(1, body["metadata"]["retrieval_count"] + 1)
     )
-    assert model.shown[2][-1].content.startswith("Error: ")  # another book is not to be had
+    assert model.shown[2][-1].content.startswith("Error: ")  # another book is out of reach
     assert all(of_the_book(source) for source in body["sources"])
     assert [source["index"] for source in body["sources"]] == list(range(1, len(body["sources"]) + 1))
     forged = [one for one in body["grounding"]["sentences"] if "[99]" in one["text"] or "[0]" in one["text"]]

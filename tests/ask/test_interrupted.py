@@ -1,4 +1,4 @@
-"""Stored turn = streamed text, whoever leaves and however: every way out of the generator, and the real server."""
+"""Stored turn = streamed text, however a reader leaves: every way out of the generator, and the real server."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def the_turn(doors: Doors) -> Turn:
 
 
 def told(turn: Turn) -> tuple[str, object]:
-    return turn.response, turn.metadata["interrupted"]
+    return turn.response, turn.interrupted
 
 
 # --- the ways out of the generator ------------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ async def test_closing_the_generator_stops_the_model_and_stores_what_was_given(d
     turn = await the_turn(doors)
     assert told(turn) == (read, True)
     assert turn.query == ASKED
-    assert [source["index"] for source in turn.sources] == [1]
-    assert turn.metadata["mode"] == "full"
+    assert [source.index for source in turn.sources] == [1]
+    assert turn.mode == "full"
 
 
 async def test_a_reader_who_is_cancelled_while_the_model_thinks_leaves_what_was_given(
@@ -187,7 +187,7 @@ async def test_a_reader_who_leaves_while_a_whole_turn_is_stored_leaves_it_whole_
         with pytest.raises(asyncio.CancelledError):
             await reading
         turn = await the_turn(doors)
-        assert turn.metadata["interrupted"] is False
+        assert turn.interrupted is False
         assert "Transient local durability" in turn.response
 
 
@@ -208,13 +208,13 @@ async def test_what_is_under_way_when_everything_is_closed_is_stored_as_it_is(do
     await doors.quoth.conversations.close()
     turn = await the_turn(doors)
     assert told(turn) == (read, True)
-    assert [source["index"] for source in turn.sources] == [1]
+    assert [source.index for source in turn.sources] == [1]
     await events.aclose()
     assert (await doors.quoth.library.turns(SESSION))[1] == 1
 
 
 @pytest.mark.parametrize("query", [ASKED, UNKNOWN])
-async def test_wherever_a_reader_stops_reading_what_he_got_is_what_is_stored(tmp_path: Path, query: str) -> None:
+async def test_wherever_a_reader_stops_reading_what_they_got_is_what_is_stored(tmp_path: Path, query: str) -> None:
     """Every event in turn is the last one read."""
     async with opened(tmp_path) as doors:
         conversations = doors.quoth.conversations
@@ -229,7 +229,7 @@ async def test_wherever_a_reader_stops_reading_what_he_got_is_what_is_stored(tmp
             await events.aclose()
             turn = await the_turn(doors)
             assert turn.response == "".join(event.text for event in read if isinstance(event, Delta))
-            assert turn.metadata["interrupted"] is (turn.response != done.answer.text)
+            assert turn.interrupted is (turn.response != done.answer.text)
             await conversations.forget(SESSION)
 
 
@@ -397,7 +397,7 @@ async def eventually_stored(doors: Doors) -> Turn:
 
 
 @pytest.mark.parametrize(("path", "fields"), [("/chat/stream", {}), ("/chat/run", {"stream": True})])
-async def test_a_reader_who_hangs_up_stops_the_model_within_a_second_and_leaves_his_words(
+async def test_a_reader_who_hangs_up_stops_the_model_within_a_second_and_leaves_their_words(
     tmp_path: Path, path: str, fields: dict[str, object]
 ) -> None:
     async with with_a_stalling_model(tmp_path) as (server, doors, address):
@@ -418,7 +418,7 @@ async def test_a_client_that_waits_for_the_whole_answer_and_hangs_up_stops_the_m
         assert told(await eventually_stored(doors)) == ("", True)
 
 
-async def test_who_hangs_up_gives_the_session_back(tmp_path: Path) -> None:
+async def test_a_reader_who_hangs_up_gives_the_session_back(tmp_path: Path) -> None:
     async with with_a_stalling_model(tmp_path) as (server, doors, address):
         first = await Wire.asking(address, "/chat/stream")
         await first.read_words(THEN)
@@ -427,16 +427,16 @@ async def test_who_hangs_up_gives_the_session_back(tmp_path: Path) -> None:
         await first.hang_up()
         await waiting.read_until("event: done")
         turns, _ = await doors.quoth.library.turns(SESSION)
-        assert [turn.metadata["interrupted"] for turn in turns] == [True, False]
+        assert [turn.interrupted for turn in turns] == [True, False]
         await waiting.hang_up()
 
 
-async def test_who_hangs_up_while_he_waits_is_not_answered(tmp_path: Path) -> None:
+async def test_a_reader_who_hangs_up_while_waiting_is_not_answered(tmp_path: Path) -> None:
     async with with_a_stalling_model(tmp_path) as (server, doors, address):
         first = await Wire.asking(address, "/chat/stream")
         await first.read_words(THEN)
         waiting = await Wire.asking(address, "/chat/stream", query="Which durability keeps nothing?")
-        order = doors.quoth.conversations._order
+        order = doors.quoth.conversations.memory.order
         await until(lambda: order.waiting(owner="", session_id=SESSION) == 1)
         await waiting.hang_up()
         await until(lambda: order.waiting(owner="", session_id=SESSION) == 0)
@@ -523,7 +523,7 @@ async def run_to_its_end(*arguments: str, cwd: Path, env: dict[str, str]) -> Non
 async def test_a_store_that_never_answers_cannot_keep_a_server_from_ending(
     tmp_path: Path, model: Thinking, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(memory, "PATIENCE", 0.05)
+    monkeypatch.setattr(memory, "CLOSING_SECONDS", 0.05)
     async with opened(tmp_path, model=model, library=Slow()) as doors:
         events = doors.quoth.conversations.ask(question(ASKED))
         await until_it_thinks(events)

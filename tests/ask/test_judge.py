@@ -1,4 +1,4 @@
-"""Confidence: S4's table exact, the calibrated policy monotone where it must be, refusals where nothing was found."""
+"""Confidence: the fixed table is exact, the calibrated policy is monotone where it must be, no passage is a refusal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.ask.calibration import Logistic, calibration_for, sigmoid
-from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, measured
+from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, metrics_of
 from quoth.domain import ConfidenceLevel, Evidence, Passage, QueryTerm
 from quoth.text.terms import query_terms
 from samples import chunk
@@ -65,7 +65,7 @@ def test_the_specs_table_holds_at_its_edges(similarities: tuple[float, ...], lev
 def test_context_is_sufficient_from_three_passages_and_an_average_of_075_on(
     similarities: tuple[float, ...], enough: bool
 ) -> None:
-    assert measured(with_similarities(*similarities)).has_sufficient_context is enough
+    assert metrics_of(with_similarities(*similarities)).has_sufficient_context is enough
 
 
 def test_under_the_spec_low_answers_and_confidence_is_the_average() -> None:
@@ -75,7 +75,7 @@ def test_under_the_spec_low_answers_and_confidence_is_the_average() -> None:
 
 
 def test_the_metrics_are_those_of_the_passages() -> None:
-    metrics = measured(with_similarities(0.9, 0.5, 0.7, diversity=0.4))
+    metrics = metrics_of(with_similarities(0.9, 0.5, 0.7, diversity=0.4))
     assert (metrics.min_similarity, metrics.max_similarity, metrics.num_chunks) == (0.5, 0.9, 3)
     assert metrics.average_similarity == pytest.approx(0.7)
     assert metrics.chunk_diversity == 0.4
@@ -83,7 +83,7 @@ def test_the_metrics_are_those_of_the_passages() -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=20))
 def test_the_average_never_leaves_its_own_range(similarities: list[float]) -> None:
-    metrics = measured(with_similarities(*similarities))
+    metrics = metrics_of(with_similarities(*similarities))
     assert metrics.min_similarity <= metrics.average_similarity <= metrics.max_similarity
 
 
@@ -104,14 +104,14 @@ def test_a_passage_that_says_what_was_asked_is_answered_and_one_that_does_not_is
     assert not judge(bad, options).should_answer
 
 
-def test_a_name_that_is_missing_where_others_stand_lowers_the_confidence() -> None:
+def test_a_name_that_is_missing_where_others_are_lowers_the_confidence() -> None:
     question = "How fast is the lidar of Webots?"
-    other, holding, nobody = (
+    other, holding, unnamed = (
         evidence(question, text, score=0.5)
         for text in ("The lidar of Gazebo is fast.", "Webots' lidar is as fast as Gazebo's.", "the lidar is fast.")
     )
-    assert [features(found)["another_name"] for found in (other, holding, nobody)] == [1.0, 0.0, 0.0]
-    assert judge(other, MINILM).confidence < judge(nobody, MINILM).confidence < judge(holding, MINILM).confidence
+    assert [features(found)["another_name"] for found in (other, holding, unnamed)] == [1.0, 0.0, 0.0]
+    assert judge(other, MINILM).confidence < judge(unnamed, MINILM).confidence < judge(holding, MINILM).confidence
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_number_asked_for_where_there_is_none_lowers_the_confidence(options: C
     assert judge(untold, options).confidence < judge(told, options).confidence
 
 
-def test_the_answer_may_stand_in_a_sentence_that_is_nearly_as_near() -> None:
+def test_the_answer_may_be_in_a_sentence_that_is_nearly_as_near() -> None:
     question = "How many threads does the executor start?"
     near, far = "An executor of ours starts threads. ", "Threads are good. Four is a number."
     assert features(evidence(question, near + far, score=0.5))["unmet"] == 1.0
@@ -176,15 +176,6 @@ def test_a_better_cosine_never_lowers_the_confidence(one: float, other: float) -
     low = judge(evidence(question, text, score=0.5, dense=lower), MINILM)
     high = judge(evidence(question, text, score=0.5, dense=higher), MINILM)
     assert low.confidence <= high.confidence
-
-
-def test_the_readers_own_threshold_takes_the_place_of_the_calibrated_one() -> None:
-    found = evidence("What is a lidar?", "A lidar measures distance.", score=0.6)
-    usual = judge(found, MINILM)
-    assert usual.should_answer
-    assert not judge(found, MINILM, threshold=1.0).should_answer
-    assert judge(found, MINILM, threshold=0.0).level == usual.level
-    assert judge(found, MINILM, threshold=1.0).confidence == usual.confidence
 
 
 def test_levels_follow_the_confidence() -> None:

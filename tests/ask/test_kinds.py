@@ -43,7 +43,7 @@ def test_the_number_in_a_name_counts_nothing(named: str) -> None:
     assert holds(f"It starts 8 threads {named}.")
 
 
-def test_what_the_question_says_itself_is_no_answer_to_it() -> None:
+def test_what_the_question_says_itself_does_not_answer_it() -> None:
     threads, who = kind_asked("How many of the 8 threads are free?"), kind_asked("Who calls Gazebo?")
     assert threads is not None
     assert who is not None

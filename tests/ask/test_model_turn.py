@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, opened
 from quoth.ask.reply import MODEL_FAILED, MODEL_STOPPED
-from quoth.domain import ToolCall
+from quoth.domain import Message, ModelEvent, ModelTurn, Tool, ToolCall
 from quoth.errors import ModelUnavailable
 from quoth.testing.model import Line, ScriptedModel
 
@@ -141,6 +143,34 @@ async def test_a_model_that_breaks_off_in_a_stream_keeps_what_was_read_and_says_
     done = dict(events)["done"]
     assert deltas(events) == done["answer"] == "Transient local durability keeps the last message "
     assert done["fallback_message"] == MODEL_STOPPED
+
+
+class CutShort(ScriptedModel):
+    """Is cut off by a limit of words or time."""
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+        async for event in super().reply(messages, tools):
+            yield replace(event, truncated=True) if isinstance(event, ModelTurn) else event
+
+
+async def test_an_answer_that_a_limit_cuts_off_is_kept_and_marked_streamed_or_not(tmp_path: Path) -> None:
+    async with opened(tmp_path, model=CutShort([[TRUE]])) as doors:
+        done = dict(await doors.stream())["done"]
+        whole = await doors.ask()
+    for body in (done, whole):
+        assert (body["answer"], body["fallback_message"]) == (TRUE, MODEL_STOPPED)
+        assert body["metadata"]["interrupted"]
+        assert (body["metadata"]["mode"], body["tokens_used"]) == ("full", 7)
+
+
+@pytest.mark.parametrize("words", [[], [""], [REFUSAL[:12]]])
+async def test_a_model_that_is_cut_off_before_it_says_anything_leaves_the_passages(
+    tmp_path: Path, words: list[Line]
+) -> None:
+    async with opened(tmp_path, model=CutShort([words])) as doors:
+        for body in (dict(await doors.stream())["done"], await doors.ask()):
+            assert (body["answer"], body["fallback_message"]) == (None, MODEL_FAILED)
+            assert body["sources"]
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,13 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from doors import SESSION, Doors, opened
-from quoth.ask import prompts
+from quoth.ask import judge, prompts
 from quoth.ask.model_turn import TOOLS
-from quoth.domain import Passage, Turn
+from quoth.domain import Passage, PastTurn
 from quoth.models.openai import ModelOptions, OpenAIChat
 from quoth.sources import open_source
 from quoth.testing.model_server import ModelServer, asked, calls, says
-from samples import TickingClock, chunk, question
+from samples import chunk, question
 
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 VERSIONS = Path(__file__).with_name("prompt_versions.json")
@@ -97,10 +97,11 @@ async def test_passages_that_contradict_each_other_are_both_shown(
 
 
 async def test_a_question_in_another_language_arrives_as_it_was_asked(
-    desk: Desk, tmp_path: Path, snapshot: SnapshotAssertion
+    desk: Desk, tmp_path: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(judge, "UNFITTED", replace(judge.UNFITTED, threshold=0.0))  # "wie viel" is not in the book
     await desk.add_book("kabel", GERMAN, tmp_path)
-    await desk.doors.ask("Wie viel Volt führt das rote Kabel?", book_id="kabel", similarity_threshold=0)
+    await desk.doors.ask("Wie viel Volt führt das rote Kabel?", book_id="kabel")
     assert asked(desk.requests[-1])[-1].endswith("Wie viel Volt führt das rote Kabel?")
     assert "Answer in the language of the question" in asked(desk.requests[-1])[0]
     assert desk.requests[-1] == snapshot
@@ -131,7 +132,7 @@ async def test_after_the_last_round_no_tools_are_offered(desk: Desk) -> None:
 def told() -> str:
     """All that a prompt can say, on fixed material."""
     passages = [Passage(chunk(text), 1.0, 0.5) for text in ("Bread is baked.", "Beer is brewed.")]
-    turn = Turn(session_id=SESSION, timestamp=TickingClock().now(), query="Before?", response="This [1].")
+    turn = PastTurn("Before?", "This [1].")
     openings = [
         prompts.opening(question("Asked?"), passages, [turn], refusal="REFUSAL"),
         prompts.opening(question("Asked?", selected_text="Selected."), passages[:1], [turn], refusal="REFUSAL"),
@@ -168,12 +169,8 @@ def test_a_passage_cannot_close_its_own_delimiter() -> None:
     assert shown.count(f"{used}>>>") == 1
 
 
-def test_only_the_last_five_exchanges_are_remembered_and_none_at_any_length() -> None:
-    clock = TickingClock()
-    turns = [
-        Turn(session_id=SESSION, timestamp=clock.now(), query=f"Q{number}", response="word " * 5_000)
-        for number in range(8)
-    ]
-    messages = prompts.remembered(turns)
-    assert [message.content for message in messages[::2]] == ["Q3", "Q4", "Q5", "Q6", "Q7"]
-    assert all(len(message.content) <= prompts.LONGEST_REMEMBERED for message in messages)
+def test_a_long_answer_is_remembered_by_its_beginning() -> None:
+    turns = [PastTurn(f"Q{number}", "word " * 5_000) for number in range(3)]
+    _, *before, _ = prompts.opening(question("Asked?"), [], turns, refusal="REFUSAL")
+    assert [message.content for message in before[::2]] == ["Q0", "Q1", "Q2"]
+    assert [len(message.content) for message in before[1::2]] == [prompts.LONGEST_REMEMBERED] * 3

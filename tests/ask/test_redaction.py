@@ -42,7 +42,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4"
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- fails", "[key] fails"),
     ],
 )
-def test_what_tells_who_asked_or_opens_a_door_is_replaced_by_what_it_was(text: str, shown: str) -> None:
+def test_what_identifies_the_reader_or_grants_access_is_replaced_by_what_it_was(text: str, shown: str) -> None:
     assert redacted(text) == shown
 
 
@@ -85,7 +85,7 @@ SECRETS = st.sampled_from(
 @given(before=st.text(max_size=60), secret=SECRETS, after=st.text(max_size=60))
 @example(before="'", secret=JWT, after="'")
 @example(before="[", secret="203.0.113.77", after="]")
-def test_a_secret_never_survives_whatever_stands_around_it(before: str, secret: str, after: str) -> None:
+def test_a_secret_never_survives_whatever_is_around_it(before: str, secret: str, after: str) -> None:
     shown = redacted(f"{before} {secret} {after}")
     assert secret not in shown
     assert secret[:14] not in shown

@@ -85,11 +85,11 @@ def test_a_question_that_points_back_is_recognised_by_its_rule(question: str, ru
         "Will this program compile?\n```rust\nlet x = 5;\n```",
     ],
 )
-def test_a_question_that_names_what_it_is_about_stands_alone(question: str) -> None:
+def test_a_question_that_names_what_it_is_about_makes_sense_alone(question: str) -> None:
     assert rules_of(question, BEFORE) == ()
 
 
-def test_the_first_question_of_a_conversation_always_stands_alone() -> None:
+def test_the_first_question_of_a_conversation_always_makes_sense_alone() -> None:
     assert rules_of("Why does it do that?", []) == ()
 
 
@@ -145,7 +145,7 @@ def test_a_question_can_point_at_a_source_of_the_last_answer(
         "How do I read from two sources?",
     ],
 )
-def test_what_is_no_source_of_the_last_answer_is_not_pointed_at(question: str) -> None:
+def test_only_a_source_of_the_last_answer_is_pointed_at(question: str) -> None:
     assert pointed_at(question, [PastTurn("What is a node?", "A process. [1]", sources=SOURCES)]) is None
 
 
@@ -154,7 +154,7 @@ def test_only_the_last_answer_has_sources_to_point_at() -> None:
     assert pointed_at("tell me more about the second source", history) is None
 
 
-def test_a_selected_text_is_no_source_of_the_book() -> None:
+def test_a_selected_text_is_not_a_source_of_the_book() -> None:
     history = [PastTurn("What is this?", "Text. [1]", sources=(CitedSource(1, quote="Text."),))]
     assert pointed_at("tell me more about source 1", history) is None
 

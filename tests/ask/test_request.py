@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from quoth.ask.request import ChatRequest, SearchRequest, ToolRequest, parse
+from quoth.ask.request import ChatRequest, RunRequest, SearchRequest, ToolRequest, parse
 from quoth.domain import Book, Filters
 from quoth.errors import QuothError
 
@@ -84,9 +84,23 @@ def test_a_question_gets_a_fresh_session_when_it_names_none() -> None:
     assert first.session_id != second.session_id
 
 
-def test_blank_selected_text_is_no_selection() -> None:
+def test_blank_selected_text_is_not_a_selection() -> None:
     request = parse(ChatRequest, {"query": "x", "selected_text": "  \n"})
     assert request.to_question(book=BOOK, request_id="r", top_k=5).selected_text is None
+
+
+@pytest.mark.parametrize(
+    ("own", "operators", "used"),
+    [({}, 0.0, 0.0), ({}, 0.4, 0.4), ({"similarity_threshold": 0.2}, 0.4, 0.2), ({"similarity_threshold": 0}, 0.4, 0)],
+)
+def test_a_request_without_its_own_threshold_gets_the_operators(
+    own: dict[str, float], operators: float, used: float
+) -> None:
+    for request in (parse(ChatRequest, {"query": "x", **own}), parse(RunRequest, {"query": "x", **own})):
+        question = request.to_question(book=BOOK, request_id="r", top_k=5, similarity_threshold=operators)
+        assert question.similarity_threshold == used
+    search = parse(SearchRequest, {"query": "x", **own})
+    assert search.to_search(book=BOOK, similarity_threshold=operators).similarity_threshold == used
 
 
 def test_every_filter_of_a_question_reaches_the_index_query() -> None:

@@ -5,7 +5,7 @@ from quoth.ask.selection import evidence_of_selection, judge_selection
 SELECTION = "A launch file starts several nodes at once. It is written in Python, XML or YAML."
 
 
-def test_a_question_whose_words_stand_in_the_selection_is_answered() -> None:
+def test_a_question_whose_words_are_in_the_selection_is_answered() -> None:
     verdict = judge_selection(evidence_of_selection("What does a launch file start?", SELECTION, book_id="b"))
     assert verdict.should_answer
     assert verdict.level == "high"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 
 
-async def test_who_came_first_is_let_in_first_and_nobody_with_him() -> None:
+async def test_the_first_to_come_is_let_in_first_and_alone() -> None:
     order, log = SessionOrder(), list[str]()
 
     async def ask(name: int) -> None:
@@ -42,7 +42,7 @@ async def test_other_sessions_and_other_keys_do_not_wait() -> None:
     assert len(order) == 0
 
 
-async def test_who_fails_or_is_cancelled_gives_his_place_back_and_nothing_is_kept() -> None:
+async def test_a_caller_that_fails_or_is_cancelled_gives_its_place_back_and_nothing_is_kept() -> None:
     order, entered = SessionOrder(), list[str]()
 
     async def ask(name: str) -> None:
@@ -106,7 +106,7 @@ async def test_questions_at_once_over_http_are_kept_in_order_and_none_is_lost(tm
         assert sorted(queries) == sorted(f"{ASKED}{'!' * number}" for number in range(12))
         # Each was shown the exchanges that were stored before it: none was answered beside another.
         assert [said_before(messages) for messages in model.shown] == [queries[max(0, at - 5) : at] for at in range(12)]
-        assert len(doors.quoth.conversations._order) == 0
+        assert len(doors.quoth.conversations.memory.order) == 0
 
 
 FOLLOWING = {"query": ASKED, "session_id": SESSION}
@@ -157,12 +157,12 @@ async def test_a_stream_that_has_to_wait_for_its_turn_begins_all_the_same(behind
     assert len((await behind.doors.quoth.library.turns(SESSION))[0]) == 2
 
 
-async def test_who_leaves_while_he_waits_for_his_turn_asks_nothing(behind: Behind) -> None:
-    order = behind.doors.quoth.conversations._order
+async def test_a_reader_who_leaves_while_waiting_asks_nothing(behind: Behind) -> None:
+    order = behind.doors.quoth.conversations.memory.order
     async with behind.client.stream("POST", "/chat/stream", json=FOLLOWING):
         assert order.waiting(owner="", session_id=SESSION) == 1
     async with asyncio.timeout(60):
-        while order.waiting(owner="", session_id=SESSION):  # noqa: ASYNC110 - nobody is told
+        while order.waiting(owner="", session_id=SESSION):  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
     behind.model.may_write.set()
     assert frames((await behind.first).text)[-1][0] == "done"

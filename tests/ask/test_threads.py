@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.threads import archived_messages, one_line, state_of, topic_from_headings, topic_is_due, topic_of
-from quoth.domain import Conversation, Turn
+from quoth.ask.threads import archived_messages, one_line, state_of, topic_is_due, topic_of
+from quoth.domain import CitedSource, Conversation, Turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -17,7 +17,7 @@ def a_conversation(turns: int = 1, **fields: str) -> Conversation:
 
 
 def citing(*sections: str | None) -> Turn:
-    return Turn("id", NOW, "q", "a", sources=tuple({"section": section} for section in sections))
+    return Turn("id", NOW, "q", "a", sources=tuple(CitedSource(1, section=section or "") for section in sections))
 
 
 @pytest.mark.parametrize(("minutes", "state"), [(0, "active"), (60, "active"), (61, "archived"), (60 * 24, "archived")])
@@ -31,9 +31,14 @@ def test_what_is_older_than_fifty_messages_is_archived(turns: int, archived: int
 
 
 def test_headings_that_were_cited_most_come_first_and_selections_have_none() -> None:
-    turns = [citing("QoS", "Topics"), citing("Topics"), citing(None), Turn("id", NOW, "q", "a", ({"index": 1},))]
-    assert topic_from_headings(turns) == "Topics · QoS"
-    assert topic_from_headings([citing(None)]) is None
+    turns = [
+        citing("QoS", "Topics"),
+        citing("Topics"),
+        citing(None),
+        Turn("id", NOW, "q", "a", sources=(CitedSource(1, selection_length=9),)),
+    ]
+    assert topic_of(a_conversation(5), turns) == "Topics · QoS"
+    assert topic_of(a_conversation(5), [citing(None)]) is None
 
 
 def test_a_short_conversation_has_no_topic_and_a_models_comes_before_the_headings() -> None:

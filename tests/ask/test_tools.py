@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -12,8 +13,7 @@ from hypothesis import strategies as st
 from quoth.ask.find import Retriever
 from quoth.ask.model_turn import TOOLS
 from quoth.ask.tools import SearchBook
-from quoth.chunks.payload import passes
-from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel
+from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel, passes
 from quoth.errors import QuothError
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
@@ -110,6 +110,10 @@ async def test_the_tool_finds_passages_of_the_readers_book_within_the_readers_fi
 async def test_a_filter_of_the_model_that_contradicts_the_readers_finds_nothing(tool: SearchBook) -> None:
     evidence = await tool({"query": "last message", "filters": {"module": "isaac"}})
     assert (evidence.passages, evidence.total_found) == ((), 0)
+
+
+async def test_the_readers_threshold_holds_for_the_model_too(tool: SearchBook) -> None:
+    assert (await replace(tool, threshold=1.0)({"query": "last message"})).passages == ()
 
 
 @pytest.mark.parametrize("arguments", [{"query": "x", "book_id": "another"}, "x", None, {"query": ["x"]}, []])

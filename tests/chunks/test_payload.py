@@ -21,7 +21,7 @@ from quoth.chunks.payload import (
     to_payload,
     to_stored,
 )
-from quoth.domain import Chunk, IndexedChunk, Insert, TermWeights
+from quoth.domain import Chunk, IndexedChunk, Insert, Labels, TermWeights
 from quoth.errors import IndexUnavailable, WrongUsage
 
 # S3, QdrantPayload.
@@ -92,14 +92,17 @@ chunks = st.builds(
     shift=st.integers(-1000, 1000),
     line_shift=st.integers(-1000, 1000),
     inserts=st.lists(st.builds(Insert, *[positions] * 7), max_size=3).map(tuple),
-    module=st.none() | texts,
-    chapter=st.none() | positions,
-    lesson=st.none() | positions,
-    hardware_tier=st.integers(1, 4),
-    proficiency_level=st.sampled_from(["A1", "A2", "B1", "B2", "C1", "C2"]),
-    layer=st.sampled_from(["L1", "L2", "L3", "L4"]),
-    language=st.none() | texts,
-    version=st.none() | texts,
+    labels=st.builds(
+        Labels,
+        module=st.none() | texts,
+        chapter=st.none() | positions,
+        lesson=st.none() | positions,
+        hardware_tier=st.integers(1, 4),
+        proficiency_level=st.sampled_from(["A1", "A2", "B1", "B2", "C1", "C2"]),
+        layer=st.sampled_from(["L1", "L2", "L3", "L4"]),
+        language=st.none() | texts,
+        version=st.none() | texts,
+    ),
 )
 moments = st.datetimes(timezones=st.just(UTC))
 points = st.builds(

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commands import BOOK, document, one_line, quoth
+from quoth.index.generations import Generations
 
 ROOT = Path(__file__).resolve().parents[2]
 ASKED = "How do late subscribers get the last message that was published?"
@@ -47,7 +49,7 @@ def test_a_question_off_the_book_is_refused_with_exit_code_0(data: Path) -> None
     assert "Vienna, Prague" in run.stdout[missing:nearest]
 
 
-def test_json_of_ask_is_one_document_with_quotes_that_stand_in_the_files(data: Path) -> None:
+def test_json_of_ask_is_one_document_with_quotes_that_are_in_the_files(data: Path) -> None:
     body = document(quoth("ask", ASKED, "--json", "--data-dir", data))
     assert body["metadata"]["mode"] == "extractive"
     assert body["sources"]
@@ -86,7 +88,7 @@ def test_every_exported_chunk_is_an_exact_slice_of_its_file(data: Path) -> None:
         assert text[record["start"] : record["end"]] == record["text"]
 
 
-def test_books_and_status_tell_what_is_stored(data: Path) -> None:
+def test_books_and_status_show_what_is_stored(data: Path) -> None:
     (book,) = document(quoth("books", "--json", "--data-dir", data))["books"]
     assert (book["book_id"], book["toolchain"]) == ("robotics-book", "docusaurus")
     status = document(quoth("status", "--json", "--data-dir", data))
@@ -147,7 +149,7 @@ def test_errors_are_json_when_json_is_wanted(tmp_path: Path) -> None:
     assert json.loads(run.stdout)["error_code"] == "UNKNOWN_BOOK"
 
 
-def test_pages_that_cannot_be_read_are_named_and_the_others_go_in(tmp_path: Path) -> None:
+def test_pages_that_cannot_be_read_are_named_and_the_others_are_ingested(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "good.md").write_text("# Good\n\nA gripper closes with a force of 40 newtons.\n")
@@ -194,22 +196,88 @@ def test_a_missing_or_damaged_model_file_is_named_and_nothing_is_lost(
     assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
 
 
-def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_path: Path) -> None:
+def test_an_index_of_another_version_is_refused_and_recreate_repairs_it(tmp_path: Path) -> None:
     book, place = tmp_path / "book", tmp_path / "data"
     book.mkdir()
     (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
     assert quoth("ingest", book, "--data-dir", place).returncode == 0
     asked = "With which force does the gripper close?"
-    pointer = place / "index" / "book" / "CURRENT"
-    state = json.loads(pointer.read_text())
-    state["fingerprint"]["chunker"] = "of-long-ago"
-    pointer.write_text(json.dumps(state))
+    generations = Generations(place / "index", "book")
+    live = generations.pointer()
+    generations.publish_base(live.generation, replace(live.fingerprint, chunker="of-long-ago"), live.chunks)
     for arguments in (["ask", asked], ["ingest", str(book)]):
         run = quoth(*arguments, "--data-dir", place)
         assert run.returncode == 2, run.stdout
         assert "--mode recreate" in one_line(run)
     assert quoth("ingest", book, "--mode", "recreate", "--data-dir", place).returncode == 0
     assert "40 newtons. [1]" in quoth("ask", asked, "--data-dir", place).stdout
+
+
+@pytest.mark.parametrize("mode", ["incremental", "recreate"])
+def test_an_index_of_an_earlier_quoth_is_refused_and_any_ingest_mends_it(tmp_path: Path, mode: str) -> None:
+    book, place = tmp_path / "book", tmp_path / "data"
+    book.mkdir()
+    (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
+    assert quoth("ingest", book, "--data-dir", place).returncode == 0
+    pointer = place / "index" / "book" / "CURRENT"
+    live = json.loads(pointer.read_text())
+    old = {name: live[name] for name in ("generation", "base", "chunks", "fingerprint")}
+    pointer.write_text(json.dumps({"format": 2, **old}))
+    question = "With which force does the gripper close?"
+    asked = quoth("ask", question, "--data-dir", place)
+    assert asked.returncode == 2
+    assert "was built by an earlier Quoth" in one_line(asked)
+    assert "quoth ingest PATH --mode recreate" in one_line(asked)
+    way_out = f"quoth ingest {book} --book book --mode recreate\n"
+    assert f"built by an earlier Quoth; build it again: {way_out}" in quoth("status", "--data-dir", place).stdout
+    verified = quoth("verify", "--data-dir", place)
+    assert (verified.returncode, verified.stdout) == (1, "")
+    assert verified.stderr.endswith(way_out)
+    assert document(quoth("ingest", book, "--mode", mode, "--json", "--data-dir", place))["chunks_created"] == 1
+    assert "40 newtons. [1]" in quoth("ask", question, "--data-dir", place).stdout
+    assert quoth("verify", "--data-dir", place).returncode == 0
+
+
+def test_a_verification_tells_that_all_is_well_or_names_the_damaged_file_and_the_way_out(copied: Path) -> None:
+    well = quoth("verify", "--data-dir", copied)
+    assert (well.returncode, well.stderr) == (0, "")
+    assert re.fullmatch(r"robotics-book: \d+ files, \d+\.\d MB, all as published\n", well.stdout)
+    (row,) = document(quoth("verify", "--book", "robotics-book", "--json", "--data-dir", copied))["books"]
+    assert row["files"] > 10
+    assert row["bytes"] > 100_000
+    assert (row["problem"], row["damage"]) == ("", [])
+
+    [file] = copied.rglob("term_weights.npy")
+    with file.open("r+b") as opened:
+        opened.seek(200)
+        opened.write(bytes(64))
+    name = str(file.relative_to(copied))
+    told = quoth("verify", "--data-dir", copied)
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr == (
+        f"The index of 'robotics-book' is damaged: {name} is not what was published. "
+        f"Build it again: quoth ingest {BOOK} --book robotics-book --mode recreate\n"
+    )
+    asked = quoth("ask", ASKED, "--data-dir", copied)
+    assert asked.returncode == 1
+    assert name in one_line(asked)
+    listed = quoth("verify", "--json", "--data-dir", copied)
+    assert listed.returncode == 1
+    (row,) = json.loads(listed.stdout)["books"]
+    assert row["damage"] == [{"file": name, "problem": "is not what was published"}]
+
+    shutil.rmtree(copied / "index")
+    gone = quoth("verify", "--data-dir", copied)
+    assert gone.returncode == 1
+    assert gone.stderr.startswith("The index of 'robotics-book' is missing. Build it again: quoth ingest ")
+    assert quoth("verify", "--book", "unknown", "--data-dir", copied).returncode == 2
+
+
+@pytest.mark.parametrize("content", ["", "?"])
+def test_a_book_whose_index_is_damaged_can_be_deleted(copied: Path, content: str) -> None:
+    (copied / "index" / "robotics-book" / "CURRENT").write_text(content)
+    assert quoth("delete-book", "robotics-book", "--yes", "--data-dir", copied).returncode == 0
+    assert list((copied / "index").iterdir()) == []
 
 
 def test_a_second_writer_is_told_who_the_first_is(copied: Path) -> None:
@@ -239,7 +307,7 @@ def test_every_command_has_help_with_an_example() -> None:
     listed = quoth("--help")
     commands = re.findall(r"^  ([a-z-]+)  ", listed.stdout.partition("Commands:")[2], flags=re.MULTILINE)
     assert {"ingest", "ask", "search", "serve", "status", "books", "delete-book", "config", "demo"} <= set(commands)
-    assert {"export", "import", "explain"} <= set(commands)
+    assert {"export", "import", "explain", "verify"} <= set(commands)
     for command in commands:
         helped = quoth(command, "--help")
         assert helped.returncode == 0
@@ -258,8 +326,8 @@ def test_a_dry_run_shows_the_plan_page_by_page_and_changes_nothing(tmp_path: Pat
         (book / f"new{number:02}.md").write_text("# New\n\nThe page kept is about kept things.\n")
 
     shown = quoth("ingest", book, "--dry-run", "--data-dir", place).stdout
-    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged pages\n")
-    assert "  new     new19.md\n  new     … and 2 more (all of them with --json)\n" in shown
+    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged page\n")
+    assert "  new     new19.md\n  new     … and 2 more (--json lists all)\n" in shown
     assert "  changed edited.md\n  deleted gone.md\n" in shown
     assert "Would change book: 24 pages" in shown
 
@@ -299,3 +367,26 @@ def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> No
     assert said == "quoth: interrupted; what was published before is intact.\n"
     last = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", tmp_path / "data"))
     assert last["files_discovered"] == 600
+
+
+def test_the_next_command_is_the_one_to_type_here(tmp_path: Path) -> None:
+    """For a program that is not on the path, and a data directory that is not the default one."""
+    for name, content in (("docs", "The gripper closes with 40 newtons."), ("other docs", "The lid is made of oak.")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "page.md").write_text(f"# Page\n\n{content}\n")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "quoth"
+    program.symlink_to(Path(sys.prefix) / "bin" / "quoth")
+
+    def typed(line: str, path: str = "/usr/bin:/bin") -> str:
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = typed("bin/quoth ingest docs --data-dir 'my data'")
+    assert said.endswith("Ask it: bin/quoth ask --data-dir 'my data' \"…\"\n")
+    following = said.rpartition("Ask it: ")[2].replace("…", "With which force does the gripper close?")
+    assert "40 newtons. [1]" in typed(following)
+    # Found by its name, and with a second book the book must be named.
+    said = typed("quoth ingest 'other docs' --data-dir 'my data'", path=f"{program.parent}:/usr/bin:/bin")
+    assert said.endswith("Ask it: quoth ask --data-dir 'my data' --book other-docs \"…\"\n")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from quoth.chunks.payload import payload_hash
-from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, TermWeights, Vector
+from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexQuery, Labels, TermWeights, Vector
 from quoth.errors import Conflict, IndexMismatch, InternalError, UnknownBook, WrongUsage
 from quoth.ports import ChunkIndex
 
@@ -59,7 +59,8 @@ def a_chunk(name: str, *, book_id: str = BOOK, **fields: Any) -> Chunk:
         "token_count": len(text.split()),
         "char_count": len(text),
     }
-    return Chunk(**{**given, **fields})
+    labels = Labels(**{name: fields.pop(name) for name in Labels.__slots__ if name in fields})
+    return Chunk(**{**given, "labels": labels, **fields})
 
 
 def indexed(
@@ -526,7 +527,7 @@ class IndexContract:
         assert hits.dense[0].score == pytest.approx(1.0, abs=1e-5)
         assert hits.sparse == ()
 
-    async def test_put_of_nothing_and_drop_of_nobody_are_no_errors(self, index: ChunkIndex) -> None:
+    async def test_putting_nothing_and_dropping_unknown_ids_are_not_errors(self, index: ChunkIndex) -> None:
         await write(index, indexed(a_chunk("one")))
         async with index.writer(BOOK) as writer:
             await writer.put([])
@@ -642,7 +643,7 @@ class IndexContract:
         await other.delete_book(BOOK)
         assert await other.books() == []
 
-    async def test_closing_twice_is_no_error(self, index: ChunkIndex) -> None:
+    async def test_closing_twice_is_not_an_error(self, index: ChunkIndex) -> None:
         await write(index, indexed(a_chunk("one")))
         assert await index.count(BOOK) == 1
         await index.close()

@@ -34,7 +34,7 @@ class KeysContract:
         await keys.add(key)
         assert await keys.find(key.key_id) == key
 
-    async def test_what_nobody_added_is_not_found(self, keys: Keys) -> None:
+    async def test_a_key_that_was_never_added_is_not_found(self, keys: Keys) -> None:
         await keys.add(a_key())
         assert await keys.find("ba9876543210") is None
 

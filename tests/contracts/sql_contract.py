@@ -1,5 +1,5 @@
-"""What the store promises on whichever database it stands: beyond `LibraryContract`, what several stores and processes
-on one database do to each other, and what no database can hold. Give the fixtures `library` and `url`, its address."""
+"""What the store promises on every database, beyond `LibraryContract`: what several stores and processes on one
+database do to each other, and what a database cannot hold. Give the fixtures `library` and `url`, its address."""
 
 from __future__ import annotations
 
@@ -69,18 +69,20 @@ class SqlContract(LibraryContract):
         assert await library.page_records("robots") == {}
 
     async def test_text_that_no_database_can_hold_does_not_lose_the_turn(self, library: Library) -> None:
-        odd = {"half": "\ud83d", "not a nul": "\\u0000 \\\\u0000", "list": ["a\x00b"]}
-        await library.add_turn(a_turn(query="half \ud83d of a pair", response="nul \x00", metadata=odd))
+        backslashes = "\\u0000 \\\\u0000"
+        odd = a_turn(query="half \ud83d of a pair", response="nul \x00", missing_terms=("\ud83d", "a\x00b"))
+        await library.add_turn(replace(odd, searched_query=backslashes))
         [turn], _ = await library.turns(SESSION)
         assert turn.query == "half \ufffd of a pair"
         assert turn.response == "nul \ufffd"
-        assert turn.metadata["not a nul"] == odd["not a nul"]
+        assert turn.missing_terms == ("\ufffd", "a\ufffdb")
+        assert turn.searched_query == backslashes
 
     async def test_a_title_with_a_nul_does_not_end_an_ingest(self, library: Library) -> None:
         await library.put_page_records([a_record(title="nul \x00"), a_record(source_file="b.md")])
         assert set(await library.page_records("robots")) == {"docs/intro.md", "b.md"}
 
-    async def test_a_number_that_no_job_can_have_is_no_job(self, library: Library) -> None:
+    async def test_a_number_that_no_job_can_have_is_not_found(self, library: Library) -> None:
         for number in (2**31, 2**63 - 1, 2**63, 10**30):
             with pytest.raises(NotFound):
                 await library.job(number)
@@ -90,9 +92,9 @@ class SqlContract(LibraryContract):
             await library.put_book(Book(book_id, book_id))
         assert [book.book_id for book in await library.books()] == ["B", "a-b", "ab", "b", "É"]
 
-    async def test_a_value_that_is_no_json_is_a_fault_of_ours_and_stores_nothing(self, library: Library) -> None:
+    async def test_a_value_that_is_not_json_is_a_fault_of_ours_and_stores_nothing(self, library: Library) -> None:
         with pytest.raises(InternalError):
-            await library.add_turn(a_turn(metadata={"when": object()}))
+            await library.add_turn(a_turn(model=object()))
         await library.add_turn(a_turn(1))
         assert (await library.turns(SESSION))[1] == 1
 

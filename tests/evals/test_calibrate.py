@@ -1,4 +1,4 @@
-"""A refit is judged on questions it has not seen, is written only when it is better, and is then really used."""
+"""A refit is judged on questions it has not seen, is written only if it is better, and is then used."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_levels_stay_in_order() -> None:
 
 def test_too_few_questions_are_refused_with_the_numbers_that_are_needed() -> None:
     few = made(LEAST_HELD + LEAST_NOT_HELD - 1, Logistic(0.5))
-    with pytest.raises(WrongUsage, match=f"at least {LEAST_HELD} and {LEAST_NOT_HELD}") as caught:
+    with pytest.raises(WrongUsage, match=f"needs {LEAST_HELD} and {LEAST_NOT_HELD}") as caught:
         refit(few, MINILM)
     assert caught.value.exit_code == 2
 
@@ -163,6 +163,25 @@ def test_numbers_for_another_index_or_judge_are_not_used_and_named(
         files(tmp_path).path("book").write_text("{", encoding="utf-8")
         assert files(tmp_path)("book") is None
     assert [record.getMessage().count("calibration.json") for record in caplog.records] == [1, 1, 1]
+
+
+def test_a_damaged_file_is_named_and_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = files(tmp_path).write("book", FITTED_TO_BOOK, {"file": "golden.yaml"})
+    content = path.read_text(encoding="utf-8")
+    used = []
+    for place in [place for place, letter in enumerate(content) if letter.isdigit()]:
+        path.write_text(content[:place] + str((int(content[place]) + 1) % 10) + content[place + 1 :], encoding="utf-8")
+        used.append(files(tmp_path)("book"))
+    assert used.count(None) == len(caplog.messages) > 50
+    # With another digit in the name of the checksum there is none; the numbers are right.
+    assert used.count(FITTED_TO_BOOK) == len(used) - used.count(None) == len("256")
+    for missing in ("judge", "levels", "fingerprint", "provenance"):
+        document = {name: value for name, value in json.loads(content).items() if name not in (missing, "sha256")}
+        path.write_text(json.dumps(document), encoding="utf-8")
+        assert files(tmp_path).provenance("book") is None
+    unsealed = {name: value for name, value in json.loads(content).items() if name != "sha256"}
+    path.write_text(json.dumps(unsealed), encoding="utf-8")  # as an earlier Quoth wrote it
+    assert files(tmp_path)("book") == FITTED_TO_BOOK
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:

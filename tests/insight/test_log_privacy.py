@@ -60,7 +60,7 @@ def model_at(server: ModelServer) -> OpenAIChat:
     async def at_once(seconds: float) -> None:
         return
 
-    return OpenAIChat(ModelOptions(server.url, "scripted", attempts=2), sleep=at_once)
+    return OpenAIChat(ModelOptions(server.url, "scripted"), sleep=at_once)
 
 
 ECHO = f"Invalid content in messages: Question: {QUESTION}"
@@ -117,7 +117,7 @@ async def test_a_part_that_fails_leaves_no_word_in_the_log(
 async def test_the_database_s_own_errors_do_not_repeat_what_was_asked(tmp_path: Path, log: io.StringIO) -> None:
     library = await open_library(f"sqlite:///{tmp_path / 'quoth.db'}")
     with pytest.raises(InternalError) as caught:
-        await library.add_turn(a_turn(query=QUESTION, metadata={"when": object()}))
+        await library.add_turn(a_turn(query=QUESTION, model=object()))
     logging.getLogger("quoth.serve").error("failed", exc_info=caught.value)
     await library.close()
     assert "Traceback" in log.getvalue()

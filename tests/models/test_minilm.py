@@ -191,12 +191,12 @@ async def test_the_weights_outlive_a_garbage_collection(embedder: MiniLMEmbedder
 
 
 def test_the_committed_graph_is_what_the_script_writes() -> None:
-    spec = importlib.util.spec_from_file_location("graph_script", ROOT / "scripts" / "build_minilm_graph.py")
+    spec = importlib.util.spec_from_file_location("graph_script", ROOT / "scripts" / "build_graphs.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert minilm_graph.GRAPH.read_bytes() == script.build().SerializeToString(deterministic=True)
+    assert minilm_graph.GRAPH.read_bytes() == script.build_minilm().SerializeToString(deterministic=True)
 
 
 def test_the_graph_holds_no_weights() -> None:
@@ -332,13 +332,13 @@ async def test_a_query_that_is_too_long_does_not_fail_those_it_waits_with(embedd
 
 async def test_many_first_users_load_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     mapped: list[Path] = []
-    original = minilm._map_weights
+    original = minilm.map_weights
 
     def counted(path: Path) -> mmap.mmap:
         mapped.append(path)
         return original(path)
 
-    monkeypatch.setattr(minilm, "_map_weights", counted)
+    monkeypatch.setattr(minilm, "map_weights", counted)
     embedder = MiniLMEmbedder(threads=4)
     await asyncio.gather(embedder.load(), embedder.load(), embedder.embed_query("a"), embedder.embed_passages(["b"]))
     await embedder.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,8 @@ def essence(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def stored(turn: Turn) -> dict[str, Any]:
-    unlike = {"query_time_ms", "stage_ms", "request_id"}
-    metadata = {name: value for name, value in turn.metadata.items() if name not in unlike}
-    return {"query": turn.query, "response": turn.response, "sources": turn.sources, "metadata": metadata}
+    unlike = {"query_time_ms", "stage_ms", "request_id", "session_id", "timestamp", "turn_id"}
+    return {name: value for name, value in asdict(turn).items() if name not in unlike}
 
 
 SCRIPT = [

@@ -19,9 +19,10 @@ from doors import ASKED, SITE, Doors, a_key, check_problem, opened
 from quoth.domain import Allowance
 from quoth.errors import LimiterUnavailable, RateLimited
 from quoth.ports import RateLimiter
-from quoth.serve import limits
+from quoth.serve import limits, redis_limiter
 from quoth.serve.access import address_of, block_of
-from quoth.serve.limits import Answers, FallbackLimiter, MemoryLimiter, RedisLimiter
+from quoth.serve.limits import Answers, FallbackLimiter, MemoryLimiter
+from quoth.serve.redis_limiter import RedisLimiter
 from quoth.settings import load_settings
 from redis_server import Redis, running_redis
 from samples import StillClock
@@ -68,7 +69,7 @@ async def test_no_crowd_takes_all_the_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redis]:
-    monkeypatch.setattr(limits, "PATIENCE", 30.0)  # what is tested here is not how busy this machine is
+    monkeypatch.setattr(redis_limiter, "ANSWER_WITHIN", 30.0)  # what is tested here is not how busy this machine is
     with running_redis(tmp_path) as server:
         yield server
 
@@ -83,10 +84,10 @@ class TestRedisLimiter(LimiterContract):
 
 PROGRAM = """
 import asyncio, sys
-from quoth.serve import limits
-from quoth.serve.limits import RedisLimiter
+from quoth.serve import redis_limiter
+from quoth.serve.redis_limiter import RedisLimiter
 
-limits.PATIENCE = 30.0
+redis_limiter.ANSWER_WITHIN = 30.0
 
 async def main():
     limiter = RedisLimiter(sys.argv[1], 30, 60)

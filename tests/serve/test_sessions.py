@@ -157,7 +157,7 @@ class Titled(ScriptedModel):
 
 async def settled(doors: Doors) -> None:
     """Until nothing is done in the background any more."""
-    while tasks := doors.quoth.conversations._memory._tasks:
+    while tasks := doors.quoth.conversations.memory._tasks:
         await next(iter(tasks))
 
 

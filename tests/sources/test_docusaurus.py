@@ -4,6 +4,7 @@ book; reader and chunker must agree with it for every page and every heading."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,13 +72,13 @@ def test_source_files_are_named_from_the_folder_that_was_given() -> None:
         page = pages[expected]
         assert (given / page.source_file).read_text("utf-8") == page.text
         assert page.url == BUILT[f"docs/{name}"]["url"]
-        assert (page.module, page.chapter, page.lesson) == ("ros2", 1, 1)
+        assert page.labels == replace(page.labels, module="ros2", chapter=1, lesson=1)
 
 
 def test_the_docs_folder_is_no_level_of_the_book(tmp_path: Path) -> None:
     write(site(tmp_path), {"docs/01-ros2/02-topics/03-qos.md": "# QoS\n\nText."})
     (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
-    assert (page.source_file, page.module, page.chapter, page.lesson) == (
+    assert (page.source_file, page.labels.module, page.labels.chapter, page.labels.lesson) == (
         "docs/01-ros2/02-topics/03-qos.md",
         "ros2",
         2,
@@ -140,7 +141,7 @@ def test_versions_and_translations_have_the_addresses_that_docusaurus_gives_them
 ) -> None:
     write(site(tmp_path, "i18n: {defaultLocale: 'en'},", options), VERSIONED)
     (page,) = pages_of(open_source(tmp_path / folder, book_id="b", base_url=base_url)).values()
-    assert (page.url, page.version, page.language) == (url, version, language)
+    assert (page.url, page.labels.version, page.labels.language) == (url, version, language)
 
 
 def test_it_is_told_when_the_docs_are_not_what_readers_see_first(tmp_path: Path) -> None:

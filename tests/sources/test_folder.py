@@ -245,13 +245,12 @@ def test_files_that_claim_one_lesson_lose_its_number_all_of_them(tmp_path: Path)
     head = "---\nmodule: ros2\nchapter: 1\nlesson: 1\n---\n"
     root = write(tmp_path, {"a.md": f"{head}# A\n", "c.md": "# C\n"})
     alone = digests(open_source(root, book_id="b"))
-    assert read_all(open_source(root, book_id="b"))["a.md"].lesson == 1
+    assert read_all(open_source(root, book_id="b"))["a.md"].labels.lesson == 1
     write(root, {"b.md": f"{head}# B\n"})
     source = open_source(root, book_id="b")
     pages = read_all(source)
-    assert [(pages[name].module, pages[name].chapter, pages[name].lesson) for name in ("a.md", "b.md")] == [
-        ("ros2", 1, None)
-    ] * 2
+    labels = [pages[name].labels for name in ("a.md", "b.md")]
+    assert [(one.module, one.chapter, one.lesson) for one in labels] == [("ros2", 1, None)] * 2
     assert [notice.code for notice in pages["a.md"].notices if "several" in notice.message] == ["LESSON_NOT_UNIQUE"]
     assert digests(source)["a.md"] != alone["a.md"]
     assert digests(source)["c.md"] == alone["c.md"]
@@ -310,7 +309,7 @@ def test_a_book_without_grades_is_told_so_once(tmp_path: Path) -> None:
 def test_a_book_with_some_grades_is_told_where_they_are_missing(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\nlayer: L2\n---\n# A\n", "b.md": "# B\n"}), book_id="b")
     assert [str(notice) for page in read_all(source).values() for notice in page.notices] == [
-        "b.md:1: the front matter is silent; taken: layer L1 [FRONT_MATTER_DEFAULT]"
+        "b.md:1: the front matter lacks fields that other pages have; used instead: layer L1 [FRONT_MATTER_DEFAULT]"
     ]
     assert source.notices == []
 
@@ -342,7 +341,7 @@ def test_a_folder_that_is_none_says_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(Unreadable, match=reason) as caught:
             open_source(tmp_path / path, book_id="b")
         assert caught.value.hint == "Give the folder that holds the book."
-    with pytest.raises(Unreadable, match="holds no page"):
+    with pytest.raises(Unreadable, match="has no pages"):
         open_source(tmp_path / "empty", book_id="b").files()
 
 
@@ -354,7 +353,7 @@ def test_a_folder_of_drafts_only_says_why_it_is_empty(tmp_path: Path) -> None:
 
 def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may read everything, also in CI
-    with pytest.raises(Unreadable, match="may not be read"):
+    with pytest.raises(Unreadable, match="cannot be read"):
         open_source(tmp_path, book_id="b")
 
 
@@ -372,5 +371,5 @@ def test_links_that_leave_the_folder_or_lead_back_are_not_followed(tmp_path: Pat
 def test_damaged_front_matter_does_not_lose_the_page(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\ntitle: [\n---\n# Heading\n"}), book_id="b")
     page = read_all(source)["a.md"]
-    assert (page.title, page.hardware_tier) == ("Heading", 1)
+    assert (page.title, page.labels.hardware_tier) == ("Heading", 1)
     assert [notice.code for notice in page.notices] == ["FRONT_MATTER_UNREADABLE"]

@@ -14,9 +14,10 @@ from quoth.chunks.split import split
 from quoth.domain import Page
 from quoth.sources import open_source
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
-from quoth.sources.includes import MAX_DEPTH, Dialect, Expanded, Includes
+from quoth.sources.includes import Dialect, Expanded, Includes
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.testing.embedder import FakeEmbedder
+from quoth.text.limits import MAX_INCLUDE_DEPTH
 from quoth.text.offsets import end_in_file, line_in_file, start_in_file
 
 LISTING = """// ANCHOR: all
@@ -137,8 +138,8 @@ def test_what_cannot_be_shown_stays_out_and_is_told_with_file_and_line(
 
 def test_a_page_cannot_grow_without_end(tmp_path: Path) -> None:
     """Each file includes the next one ten times; the last is large."""
-    files = {f"src/{n}.md": "\n".join([f"{{{{#include {n + 1}.md}}}}"] * 10) for n in range(MAX_DEPTH - 1)}
-    write(tmp_path, {**files, f"src/{MAX_DEPTH - 1}.md": "x" * 300_000})
+    files = {f"src/{n}.md": "\n".join([f"{{{{#include {n + 1}.md}}}}"] * 10) for n in range(MAX_INCLUDE_DEPTH - 1)}
+    write(tmp_path, {**files, f"src/{MAX_INCLUDE_DEPTH - 1}.md": "x" * 300_000})
     expanded = expand(tmp_path, mdbook_includes, "{{#include 3.md}}")
     assert len(expanded.text) < 5_000_000
     assert "INCLUDE_TOO_LARGE" in {notice.code for notice in expanded.notices}

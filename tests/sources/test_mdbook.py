@@ -69,7 +69,7 @@ def test_every_chapter_has_the_address_of_its_html_file(tmp_path: Path) -> None:
 
 def test_titles_numbers_and_what_stands_above_come_from_the_summary(tmp_path: Path) -> None:
     pages = pages_of(open_source(write(tmp_path, FILES), book_id="b"))
-    told = {name: (page.title, page.trail, page.chapter, page.lesson) for name, page in pages.items()}
+    told = {name: (page.title, page.trail, page.labels.chapter, page.labels.lesson) for name, page in pages.items()}
     assert told == {
         "src/README.md": ("Foreword", (), None, None),
         "src/after.md": ("Afterword", (), None, None),
@@ -80,7 +80,7 @@ def test_titles_numbers_and_what_stands_above_come_from_the_summary(tmp_path: Pa
         "src/with space.md": ("Deep (down)", ("Beyond",), 3, 0),
         "src/written.md": ("Written though", ("The Basics", "Not yet"), 2, 1),
     }
-    assert {page.language for page in pages.values()} == {"de"}
+    assert {page.labels.language for page in pages.values()} == {"de"}
 
 
 def test_drafts_and_files_that_no_chapter_names_are_skipped_and_missing_ones_are_told(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_drafts_and_files_that_no_chapter_names_are_skipped_and_missing_ones_are
         "src/SUMMARY.md:12: 'Not yet' is a draft without a page [PAGE_SKIPPED]",
     ]
     missing = [str(notice) for notice in source.notices if notice.code == "PAGE_MISSING"]
-    assert missing == ["src/SUMMARY.md:22: 'Afterword' names after.md, which is not there [PAGE_MISSING]"]
+    assert missing == ["src/SUMMARY.md:22: 'Afterword' names after.md, which does not exist [PAGE_MISSING]"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [("src", "start/install.md"), ("src/start", "install.md")])
@@ -138,7 +138,7 @@ def test_anchors_are_those_of_mdbook(tmp_path: Path) -> None:
 def test_a_chapter_named_twice_is_read_once_under_its_first_name(tmp_path: Path) -> None:
     files = {"book.toml": "", "src/SUMMARY.md": "- [One](a.md)\n- [Two](./a.md)\n", "src/a.md": "# A\n"}
     (page,) = pages_of(open_source(write(tmp_path, files), book_id="b")).values()
-    assert (page.title, page.chapter) == ("One", 1)
+    assert (page.title, page.labels.chapter) == ("One", 1)
 
 
 def test_a_summary_with_windows_line_ends_and_tabs_nests_as_any_other() -> None:

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from commands import quoth
-from quoth.bootstrap import fingerprint_of, web_of
-from quoth.cli.ingest import default_book_id
+from quoth.bootstrap import book_id_for, fingerprint_of, web_of
 from quoth.domain import Chunk, IngestJob, IngestMode, Page
 from quoth.errors import Unreadable
 from quoth.ingest import Ingest
@@ -113,7 +112,7 @@ def test_each_page_has_its_path_its_url_its_title_and_its_own_anchors(site: Webs
     assert list(pages) == ["/docs/intro/", "/docs/topics/"]
     page = pages["/docs/intro/"]
     assert (page.url, page.title, page.trail) == (f"{site.url}/docs/intro/", "Introduction", ("docs",))
-    assert (page.language, page.markup, page.anchors) == ("en", "markdown", "html")
+    assert (page.labels.language, page.markup, page.anchors) == ("en", "markdown", "html")
     assert "## More {#more}" in page.text
     assert "Menu" not in page.text
 
@@ -668,7 +667,7 @@ def test_without_being_told_so_no_private_site_is_read(site: Website, tmp_path: 
     ],
 )
 def test_a_site_has_a_book_id_that_tells_which_it_is(path: str, book_id: str) -> None:
-    assert default_book_id(path) == book_id
+    assert book_id_for(path) == book_id
 
 
 # --- the command line ---

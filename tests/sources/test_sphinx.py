@@ -95,7 +95,7 @@ def test_the_project_is_found_and_described_without_running_conf_py(project: Pat
     }
     page = found["docs/guide/start.rst"]
     assert (page.markup, page.anchors, page.title) == ("rst", "sphinx", "Start")
-    assert (page.language, page.version) == ("en", "2.1")
+    assert (page.labels.language, page.labels.version) == ("en", "2.1")
     assert found["docs/guide/more.md"].markup == "myst"
 
 

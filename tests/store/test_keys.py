@@ -124,8 +124,8 @@ def test_an_origin_is_kept_as_browsers_send_it(written: str, sent: str) -> None:
         "http://[",
     ],
 )
-def test_what_is_no_origin_is_refused(written: str) -> None:
-    with pytest.raises(WrongUsage, match="no origin"):
+def test_what_is_not_an_origin_is_refused(written: str) -> None:
+    with pytest.raises(WrongUsage, match="not an origin"):
         keys.origin_of(written)
 
 

@@ -68,7 +68,7 @@ async def test_a_file_that_stays_locked_is_an_outage_that_can_be_tried_again(pat
     await impatient.close()
 
 
-async def test_a_full_disk_is_said_so_and_nothing_is_lost(library: SqlLibrary, path: Path) -> None:
+async def test_a_full_disk_is_named_and_nothing_is_lost(library: SqlLibrary, path: Path) -> None:
     await library.add_turn(a_turn(0))
     await library._database.write(lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1"))
     with pytest.raises(DiskFull, match="disk is full") as caught:
@@ -82,11 +82,11 @@ async def test_a_file_that_may_not_be_written_is_named_and_still_read(library: S
     await library._database.read(lambda connection: connection.exec_driver_sql("PRAGMA query_only = 1"))
     with pytest.raises(LibraryUnavailable, match="cannot be opened for writing") as caught:
         await library.add_turn(a_turn(1))
-    assert "rights" in caught.value.hint
+    assert "permissions" in caught.value.hint
     assert (await library.turns(SESSION))[1] == 1
 
 
-async def test_a_file_that_is_no_database_is_named_with_a_way_out(path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_named_with_a_way_out(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"This is a letter, not a database. " * 50)
     with pytest.raises(LibraryUnavailable, match=r"quoth\.db is damaged") as caught:
@@ -133,10 +133,10 @@ async def test_a_url_that_cannot_be_used_is_bad_configuration_and_keeps_its_pass
     assert "hunter2" not in str(caught.value)
 
 
-async def test_sqlite_runs_with_wal_and_foreign_keys(library: SqlLibrary) -> None:
+async def test_sqlite_runs_with_wal_foreign_keys_and_secure_delete(library: SqlLibrary) -> None:
     pragmas = {}
-    for name in ("journal_mode", "foreign_keys", "synchronous"):
+    for name in ("journal_mode", "foreign_keys", "synchronous", "secure_delete"):
         pragmas[name] = await library._database.read(
             lambda connection, name=name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()  # type: ignore[misc]
         )
-    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1}
+    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1, "secure_delete": 1}

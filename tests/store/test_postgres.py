@@ -71,7 +71,7 @@ async def test_the_addresses_that_people_copy_are_understood(url: str, scheme: s
         await library.ping()
 
 
-def nobody(server: PostgresServer) -> str:
+def not_listening(server: PostgresServer) -> str:
     return server.url("postgres").replace(f":{server.port}/", ":1/")
 
 
@@ -80,7 +80,7 @@ def nobody(server: PostgresServer) -> str:
     [
         (lambda server: server.url("postgres", password="hunter2"), "password authentication failed", "user, password"),
         (lambda server: server.url("nowhere"), '"nowhere" does not exist', "createdb"),
-        (nobody, "Connect call failed", "Is the server running"),
+        (not_listening, "Connect call failed", "Is the server running"),
         (lambda server: server.url("postgres") + "?sslmode=hunter2", "cannot be used", "parameters"),
         (lambda server: server.url("postgres") + "?no_such_parameter=1", "no_such_parameter", "parameters"),
         (lambda server: server.url("postgres") + "?sslmode=require", "SSL", "Is the server running"),
@@ -171,7 +171,7 @@ async def test_a_statement_that_takes_too_long_is_an_outage_and_the_store_works_
         await library.ping()
 
 
-async def test_when_no_connection_comes_free_it_is_said_so(url: str) -> None:
+async def test_when_no_connection_comes_free_the_error_says_so(url: str) -> None:
     async with store(url, pool_size=1, seconds=0.3) as library:
 
         async def ask() -> Exception | None:
@@ -197,7 +197,7 @@ async def test_what_the_server_cannot_understand_is_a_fault_of_ours(library: Sql
 # --- the server goes away and comes back ---
 
 
-async def test_connections_that_were_cut_while_nobody_used_them_cost_no_error(
+async def test_connections_that_were_cut_while_unused_cost_no_error(
     library: SqlLibrary, postgres: PostgresServer
 ) -> None:
     await asyncio.gather(*(library.add_turn(a_turn(number)) for number in range(10)))

@@ -78,7 +78,7 @@ def test_only_what_may_become_a_marker_is_held_back() -> None:
     numbering = Renumbering(KNOWN)
     pieces = ["It is", " so [", "3", "]", ". And", " `a[", "1]`", " too."]
     assert [numbering.feed(piece) for piece in pieces] == ["It is", " so ", "", "", "[1]. And", " ", "", "`a[1]` too."]
-    assert numbering.close() == ""
+    assert numbering.finish() == ""
 
 
 @given(ANSWERS, st.lists(st.integers(0, 60), max_size=6))
@@ -86,7 +86,7 @@ def test_a_text_in_pieces_is_renumbered_like_the_whole(text: str, cuts: list[int
     numbering = Renumbering(KNOWN)
     at = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     out = [numbering.feed(text[start:end]) for start, end in pairwise(at)]
-    assert "".join([*out, numbering.close()]) == renumbered(text, KNOWN)[0]
+    assert "".join([*out, numbering.finish()]) == renumbered(text, KNOWN)[0]
 
 
 @given(ANSWERS)

@@ -1,8 +1,8 @@
 """The numbers that turn raw scores into probabilities, fitted once for each embedder and shipped as plain JSON.
 
-Read by retrieval (how likely is this passage relevant?) and by confidence (how likely do these passages hold the
-answer?). benchmarks/refusal.py fits them and writes calibration.json with its provenance. An embedder that is not in
-the file has no numbers: both stages then follow a conservative rule of their own.
+Read by `find` (how likely is this passage relevant?) and by `judge` (how likely do these passages hold the answer?).
+benchmarks/refusal.py fits them and writes calibration.json with its provenance. An embedder that is not in the file has
+no numbers: both stages then follow a conservative rule of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The text of an answer → what it claims, sentence by sentence, and which markers each claim carries.
 
 In: Markdown with `[n]` markers. Out: `Claim`s that together own every character of the text: prose sentences, list
-items, table rows, code blocks, and whatever else a model may write (raw HTML, comments), for nothing may slip through
-unchecked. Headings are labels, not claims, unless they are as long as sentences. Knows nothing of sources.
+items, table rows, code blocks, and anything else a model may write (raw HTML, comments), because nothing may slip
+through unchecked. Headings are labels, not claims, unless they are as long as sentences. Knows nothing of sources.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from quoth.text.markers import markers, without_markers
 from quoth.text.sentences import Kind, Sentence, sentences
 
-LONGEST_HEADING = 8  # words
+_LONGEST_HEADING = 8  # words
 _LIST_MARK = re.compile(r"(?:^|(?<=\n))[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?\Z")
 _PARTED = re.compile(r"\n[ \t>]*\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    begin: int  # the text from here to the next claim's beginning belongs to this one: list mark, markers, space behind
+    begin: int  # the text from here to the next claim's beginning belongs to this one: list mark, markers, space
     text: str  # as written, markers included
     words: str  # without markers
     numbers: tuple[int, ...]  # of its own markers
-    leans: tuple[int, ...]  # without own ones: those of the next marked sentence of its paragraph, else the one before
+    leans: tuple[int, ...]  # if it has none: those of the next marked sentence of its paragraph, else the one before
     kind: Kind
     paragraph: int
 
@@ -62,13 +62,13 @@ def _units(text: str) -> Iterator[Sentence]:
             left = end + len(gap) - len(gap.lstrip())
             yield Sentence(left, end + len(gap.rstrip()), "prose")
         if unit.start < unit.end:
-            long = unit.kind == "heading" and len(text[unit.start : unit.end].split()) > LONGEST_HEADING
+            long = unit.kind == "heading" and len(text[unit.start : unit.end].split()) > _LONGEST_HEADING
             yield replace(unit, kind="prose") if long else unit
         end = unit.end
 
 
 def _begin(text: str, end: int, start: int) -> int:
-    """White space belongs to the sentence before it, a list mark to the one behind it."""
+    """White space belongs to the sentence before it, a list mark to the one after it."""
     gap = text[end:start]
     return end + len(gap) - len(gap.lstrip())
 

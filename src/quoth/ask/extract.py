@@ -1,10 +1,10 @@
 """Evidence → an answer in the book's own words.
 
-Comes in: the question and the passages found for it. Goes out: a `Draft` of one to four sentences, verbatim, in book
-order, each followed by its marker; the code block beside a sentence is given whole when the question asks how. A
-citation's quote is an exact slice of its chunk, and its offsets are those in the source file. No model is called:
-sentences are weighed by the rarity of the question's words in them, by what kind of answer is asked for, and by how
-well their passage was found. Whether to answer at all is decided elsewhere.
+In: the question and the passages found for it. Out: a `Draft` of one to four sentences, verbatim, in book order, each
+followed by its marker; the code block beside a sentence is given whole when the question asks how. A citation's quote
+is an exact slice of its chunk, and its offsets are those in the source file. No model is called: sentences are weighed
+by the rarity of the question's words in them, by what kind of answer is asked for, and by how well their passage was
+found. Whether to answer at all is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -22,10 +22,6 @@ from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
 @dataclass(frozen=True, slots=True)
 class ExtractiveOptions:
     most_sentences: int = 4
-    most_passages: int = 5  # later ones are read only by a language model
-    most_characters: int = 1200  # of prose; a code block is never cut for length
-    companion_ratio: float = 0.7  # a further sentence of the best one's passage must be nearly as good …
-    elsewhere_ratio: float = 0.9  # … and one of another passage, which is another thing to read, its equal
     longest_table: int = 8  # rows: a short table is clearer whole than one row of it
 
 
@@ -76,15 +72,19 @@ _LEANING = re.compile(
 _TAG = re.compile(r"</?[A-Za-z][\w.]*[\s/>]")
 _CODE_SPAN = re.compile(r"`+[^`]*`+")
 _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
+_MOST_PASSAGES = 5  # later ones are read only by a language model
+_MOST_CHARACTERS = 1200  # of prose; a code block is never cut for length
+_COMPANION_RATIO = 0.7  # a further sentence of the best one's passage must be nearly as good …
+_ELSEWHERE_RATIO = 0.9  # … and one of another passage, which is another thing to read, its equal
 _QUOTABLE = ("prose", "item", "row")
 _QUOTABLE_AS_CODE = (*_QUOTABLE, "code")
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
-_CARRIED = 1 / 2  # of what the question's own words weigh, all that the conversation adds: it says where, not what
-_HEARD = 0.3  # off a sentence that was quoted just before: who goes on asking seldom asks for it again
+_CARRIED = 1 / 2  # what the words taken over from the conversation may weigh together: they say where, not what
+_HEARD = 0.3  # off a sentence that was quoted just before: readers who go on asking seldom ask for it again
 
 
 def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
-    passages = evidence.passages[: options.most_passages]
+    passages = evidence.passages[:_MOST_PASSAGES]
     units = [
         sentences(passage.chunk.text, lead=passage.chunk.lead, markup=passage.chunk.markup) for passage in passages
     ]
@@ -142,7 +142,7 @@ def _candidates(
 
 
 def _beyond(candidates: Iterator[_Candidate], evidence: Evidence) -> Iterator[_Candidate]:
-    """What the reader has read already is weighed less, and left out where he asks for nothing but more."""
+    """What the reader has already read weighs less, and is left out where they only ask for more."""
     for candidate in candidates:
         if any(candidate.text in quote for quote in evidence.previous_quotes):
             candidate = replace(candidate, score=candidate.score - _HEARD)
@@ -151,8 +151,8 @@ def _beyond(candidates: Iterator[_Candidate], evidence: Evidence) -> Iterator[_C
 
 
 def _cover(asked: _Asked, own: frozenset[int], around: frozenset[int], text: str) -> float:
-    """The share of the question's weight that stands in the sentence; kin of a word counts for as much as they share,
-    the sentence's surroundings a third."""
+    """The share of the question's weight that is in the sentence. A relative of a word counts for as much as the two
+    share, the sentence's surroundings for a third."""
     shares = (
         (weight, 1.0 if term.found_in(own) else max(kinship(term.text, text), term.found_in(around) / 3))
         for term, weight in asked.terms
@@ -182,7 +182,7 @@ def _fit(asked: _Asked, text: str, unit: Sentence, units: Sequence[Sentence], po
 
 
 def _is_definition(asked: _Asked, text: str) -> bool:
-    """The words asked about stand before the verb, and little else does."""
+    """The words asked about come before the verb, and little else does."""
     verb = _DEFINES.search(text)
     head = text[: verb.start()] if verb else text.strip("| ").split("|")[0] if text.startswith("|") else ""
     if not head or len(head.split()) > 7:
@@ -214,12 +214,12 @@ def _chosen(
         if len(said) >= options.most_sentences:
             break
         at_home = candidate.passage == candidates[0].passage
-        if candidate.score < (options.companion_ratio if at_home else options.elsewhere_ratio) * candidates[0].score:
+        if candidate.score < (_COMPANION_RATIO if at_home else _ELSEWHERE_RATIO) * candidates[0].score:
             continue
         words = fold(candidate.text)
         if words in seen or any(_alike(candidate.ids, other) for other in said):
             continue
-        if said and length + len(words) > options.most_characters:
+        if said and length + len(words) > _MOST_CHARACTERS:
             continue
         chosen.setdefault(candidate.passage, set()).add(candidate.unit)
         said.append(candidate.ids)
@@ -241,7 +241,7 @@ def _add_antecedent(
     units: Sequence[Sequence[Sentence]],
     said: list[frozenset[int]],
 ) -> int:
-    """A sentence that opens with "It" or "This" leans on the one before: quote that too."""
+    """A sentence that opens with "It" or "This" depends on the one before: quote that too."""
     position = candidate.unit
     text = passages[candidate.passage].chunk.text
     unit = units[candidate.passage][position]

@@ -1,8 +1,8 @@
 """Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
 
-Comes in: the text to search, the book, the filters. Goes out: passages best first, each with a similarity that is a
-probability (0.5: as likely relevant as not), and what the judge needs to know of the question's words. How scores are
-put together is `quoth.ask.fuse`'s; what to make of the evidence is not decided here.
+In: the text to search, the book, the filters, the least similarity that a passage must have. Out: passages best first,
+each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
+question's words. `quoth.ask.fuse` puts the scores together; what to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.fuse import (
-    FusionOptions,
+    COMPARED,
+    READ_FOR_PAIRS,
     Scored,
     ceiling,
-    completed,
     fuse,
+    idf_of_all,
+    pair_weights,
     scale_of,
-    weighed,
     with_agreement,
     with_pairs,
 )
@@ -37,29 +38,23 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.ports import ChunkIndex, Embedder, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
-from quoth.waiting import within
 
-ATTEMPTS = 3  # where a book is published between finding and reading
-HEADS = 10  # of each rank list that a trace shows
-LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
+INDEX_SECONDS = 10.0  # how long the index is waited for
 
-
-@dataclass(frozen=True, slots=True)
-class RetrievalOptions:
-    depth: int = 50  # of each list
-    fusion: FusionOptions = FusionOptions()
-    seconds: float = 10.0  # how long the index is waited for
-
+_DEPTH = 50  # of each rank list: more than are looked at twice, so that equal texts leave enough
+_ATTEMPTS = 3  # where a book is published between finding and reading
+_HEADS = 10  # of each rank list that a trace shows
+_LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
 # For an embedder without fitted numbers. The best cosine of a list then counts as 1 however far it is, so the words
 # have to make up half of the score before a passage is as likely relevant as not.
-UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
+_UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedQuery:
     """A query, taken apart."""
 
     readable: str  # as much of it as the embedder reads
@@ -73,9 +68,9 @@ class Prepared:
         return sorted({*self.sparse.ids, *parts, *(term for pair in self.pairs for term in pair.ids)})
 
 
-def prepare(query: str, tokens: TokenCounter) -> Prepared:
-    readable = cut_to_limit(query, tokens)
-    return Prepared(readable, query_weights(query), query_terms(query), query_pairs(readable))
+def prepare(query: str, tokens: TokenCounter) -> PreparedQuery:
+    readable = _cut_to_limit(query, tokens)
+    return PreparedQuery(readable, query_weights(query), query_terms(query), query_pairs(readable))
 
 
 class _Vanished(Exception):
@@ -87,69 +82,81 @@ class Retriever:
         self,
         index: ChunkIndex,
         embedder: Embedder,
-        options: RetrievalOptions = RetrievalOptions(),
         spans: Spans = SILENT,
+        *,
+        seconds: float = INDEX_SECONDS,
     ) -> None:
         self._index = index
         self._embedder = embedder
-        self._options = options
+        self._seconds = seconds
         self._spans = spans
 
-    async def find(self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5) -> Evidence:
+    async def find(
+        self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5, threshold: float = 0.0
+    ) -> Evidence:
+        """Passages with a similarity below `threshold` are dropped; all may be."""
         with self._spans.retrieval(book_id, limit):
-            return await self._find(query, book_id=book_id, filters=filters, limit=limit)
+            return await self._find(query, book_id=book_id, filters=filters, limit=limit, threshold=threshold)
 
-    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int) -> Evidence:
-        asked = await self._prepared(query)
+    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int, threshold: float) -> Evidence:
+        asked = await self._prepare(query)
         with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
             vector = await self._embedder.embed_query(asked.readable)
         slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
-        for _ in range(ATTEMPTS):
+        for _ in range(_ATTEMPTS):
             try:
-                async with within(self._options.seconds, slow):
-                    return await self._look(query, asked, vector, book_id=book_id, filters=filters, limit=limit)
+                async with within(self._seconds, slow):
+                    return await self._look(
+                        query, asked, vector, book_id=book_id, filters=filters, limit=limit, threshold=threshold
+                    )
             except _Vanished:
                 continue  # what was found belonged to the publication before
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
 
     async def _look(
-        self, query: str, asked: Prepared, vector: Vector, *, book_id: str, filters: Filters, limit: int
+        self,
+        query: str,
+        asked: PreparedQuery,
+        vector: Vector,
+        *,
+        book_id: str,
+        filters: Filters,
+        limit: int,
+        threshold: float,
     ) -> Evidence:
-        depth = max(self._options.depth, limit)
+        depth, wanted = max(_DEPTH, limit), max(COMPARED, limit)
         hits, rarity = await asyncio.gather(
             self._index.search(IndexQuery(book_id, vector, asked.sparse, filters, depth)),
             self._index.idf(book_id, asked.term_ids),
         )
         size = hits.total_found if filters == Filters() else await self._index.count(book_id)
-        full = completed(asked.words, rarity, size)
+        full = idf_of_all(asked.words, rarity, size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
         calibration = calibration_for(self._embedder.name)
         scale = scale_of(dense, absolute=calibration is not None)
-        options = self._options.fusion
 
-        scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale, options=options)
-        chunks = await self._read(book_id, scored, max(options.compared, limit))
-        pairs = weighed(asked.pairs, full, size)
-        near = with_pairs(unique(scored, chunks), pairs, lambda key: chunks[key].shown, options)
-        near = near[: max(options.compared, limit)]
+        scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
+        chunks = await self._read(book_id, scored, wanted)
+        pairs = pair_weights(asked.pairs, full, size)
+        near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:wanted]
         vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
-        ranked = with_agreement(near, vector, vectors, scale, options)
-        best = ranked[:limit]
+        ranked = with_agreement(near, vector, vectors, scale)
+        found = (_passage(one, chunks[one.key], calibration) for one in ranked[:limit])
+        passages = tuple(passage for passage in found if passage.similarity >= threshold)
         return Evidence(
             query=query,
-            passages=tuple(_passage(one, chunks[one.key], calibration) for one in best),
+            passages=passages,
             total_found=hits.total_found,
-            terms=tuple(query_term(word, rarity, full) for word in asked.words),
-            diversity=diversity([vectors[one.key] for one in best if one.key in vectors]),
-            candidates=candidates(ranked, scored, chunks),
+            terms=tuple(_query_term(word, rarity, full) for word in asked.words),
+            diversity=diversity([vectors[one.chunk.id] for one in passages if one.chunk.id in vectors]),
+            candidates=_candidates(ranked, scored, chunks),
         )
 
     async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
         """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
         found: dict[str, Chunk] = {}
-        step = self._options.fusion.read
-        for start in range(0, len(scored), step):
-            ids = [one.key for one in scored[start : start + step]]
+        for start in range(0, len(scored), READ_FOR_PAIRS):
+            ids = [one.key for one in scored[start : start + READ_FOR_PAIRS]]
             chunks = await self._index.chunks(book_id, ids)
             if len(chunks) < len(ids):
                 raise _Vanished
@@ -158,15 +165,15 @@ class Retriever:
                 break
         return found
 
-    async def _prepared(self, query: str) -> Prepared:
+    async def _prepare(self, query: str) -> PreparedQuery:
         tokens = self._embedder.tokens
-        return await asyncio.to_thread(prepare, query, tokens) if len(query) > LONG_QUERY else prepare(query, tokens)
+        return await asyncio.to_thread(prepare, query, tokens) if len(query) > _LONG_QUERY else prepare(query, tokens)
 
 
 # --- pure --------------------------------------------------------------------------------------------------------
 
 
-def cut_to_limit(query: str, tokens: TokenCounter) -> str:
+def _cut_to_limit(query: str, tokens: TokenCounter) -> str:
     """The longest beginning of the query that the embedder reads whole, cut between words where it can be."""
     spans = tokens.spans(query)
     kept = tokens.limit
@@ -182,8 +189,8 @@ def cut_to_limit(query: str, tokens: TokenCounter) -> str:
     return query if kept > 0 else ""
 
 
-def unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored]:
-    """The best one of each text; of equally good ones that which a reader of the book meets first."""
+def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored]:
+    """The best one of each text; ties: the one that comes first in the book."""
     best: dict[str, Scored] = {}
     read = (one for one in scored if one.key in chunks)
     for one in sorted(read, key=lambda one: (-one.score, *_place(chunks[one.key]))):
@@ -195,12 +202,12 @@ def _place(chunk: Chunk) -> tuple[str, int]:
     return chunk.source_file, chunk.chunk_index
 
 
-def candidates(
+def _candidates(
     ranked: Sequence[Scored], scored: Sequence[Scored], chunks: Mapping[str, Chunk]
 ) -> tuple[Candidate, ...]:
-    """The heads of both lists: those that were looked at twice as they came out, the others behind them."""
+    """The heads of both lists: first those that were looked at twice, in their order, then the others."""
     seen = {one.key for one in ranked}
-    heads = [one for one in (*ranked, *(one for one in scored if one.key not in seen)) if _heads(one)]
+    heads = [one for one in (*ranked, *(one for one in scored if one.key not in seen)) if _is_head(one)]
     return tuple(
         Candidate(
             chunk_id=one.key,
@@ -215,12 +222,12 @@ def candidates(
     )
 
 
-def _heads(one: Scored) -> bool:
-    return min(one.dense_rank or HEADS + 1, one.sparse_rank or HEADS + 1) <= HEADS
+def _is_head(one: Scored) -> bool:
+    return min(one.dense_rank or _HEADS + 1, one.sparse_rank or _HEADS + 1) <= _HEADS
 
 
 def diversity(vectors: Sequence[Sequence[float]]) -> float:
-    """S4: one minus the mean cosine of all pairs."""
+    """One minus the mean cosine of all pairs."""
     if len(vectors) < 2:
         return 0.0
     import numpy as np
@@ -236,7 +243,7 @@ def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
 
 
 def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:
-    model = calibration.similarity if calibration else UNFITTED
+    model = calibration.similarity if calibration else _UNFITTED
     return Passage(
         chunk=chunk,
         score=scored.score,
@@ -250,5 +257,5 @@ def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> P
     )
 
 
-def query_term(word: ContentTerm, rarity: Mapping[int, float], full: Mapping[int, float]) -> QueryTerm:
+def _query_term(word: ContentTerm, rarity: Mapping[int, float], full: Mapping[int, float]) -> QueryTerm:
     return QueryTerm(word.text, word.id, full[word.id], in_book=word.found_in(rarity))

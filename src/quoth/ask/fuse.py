@@ -1,10 +1,10 @@
 """Two rank lists → one: calibrated scores first, then second looks at the best that need no model.
 
-Comes in: the raw cosine and BM25 of the candidates, the text and the vector of the few best. Goes out: candidates best
-first, each with a score from 0 to 1 and what it is made of. Cosine and BM25 are put on one absolute scale and added;
-ranks are not used, because a rank says nothing about how good the best is. Two words of the query that stand side by
-side in a passage say more than each alone; a passage that is like the best ones is likely to be right when they are.
-Pure: it must not know an index or an embedder.
+In: the raw cosine and BM25 of the candidates, the text and the vector of the few best. Out: candidates best first, each
+with a score from 0 to 1 and what it is made of. Cosine and BM25 are put on one absolute scale and added; ranks are not
+used, because a rank says nothing about how good the best is. Two words of the query that are side by side in a passage
+say more than each alone. A passage that is like the best ones is likely to be right when they are. Pure: it must not
+know an index or an embedder.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from typing import NamedTuple
 from quoth.domain import TermWeights, Vector
 from quoth.text.terms import K1, ContentTerm, Pair, names_something, side_by_side
 
-# A passage that holds every word of the query once, at average length, reaches about this share of BM25's bound.
-REACHABLE = 0.6
+# Second looks are for the best only (docs/decisions/0015): they read texts and fetch vectors.
+READ_FOR_PAIRS = 40  # candidates whose text is read for pairs
+COMPARED = 20  # candidates whose vector is compared: as many passages as a request may want
 ORDINARY = 0.5  # how much an ordinary word that is nowhere in the book weighs against a name
 LINKED = 0.5  # how much a pair of one content word and one stop word weighs against a pair of two content words
+
+# A passage that holds every word of the query once, at average length, reaches about this share of BM25's bound.
+_REACHABLE = 0.6
+_STEEPNESS = 12.0  # how fast trust in a passage falls with its distance from the first
 
 
 @dataclass(frozen=True, slots=True)
 class FusionOptions:
-    """What each part of the score weighs; together 1. The values stand on a plateau: see docs/decisions/0015."""
+    """What each part of the score weighs; together 1. The values are on a plateau: see docs/decisions/0015."""
 
     cosine: float = 0.30
     words: float = 0.37
     pairs: float = 0.13
     agreement: float = 0.20
-    read: int = 40  # candidates whose text is read for pairs
-    compared: int = 20  # candidates whose vector is looked at
-    trusted: int = 3  # the best of them that the others are compared with …
-    steepness: float = 12.0  # … each the less the farther it is behind the first
+    trusted: int = 3  # the best passages, which the others are compared with
 
 
 class Scored(NamedTuple):
@@ -55,34 +57,34 @@ class Scored(NamedTuple):
 # --- how much there is to find ----------------------------------------------------------------------------------------
 
 
-def absent_idf(size: int) -> float:
+def _absent_idf(size: int) -> float:
     """The IDF of a word that no chunk holds."""
     return math.log(1 + (size + 0.5) / 0.5)
 
 
-def completed(words: Sequence[ContentTerm], rarity: Mapping[int, float], size: int) -> dict[int, float]:
-    """The IDF of every term of the query, also of those that are nowhere in the book: a name that is missing tells
-    that the book is about something else, an ordinary word that it says the same thing otherwise."""
+def idf_of_all(words: Sequence[ContentTerm], rarity: Mapping[int, float], size: int) -> dict[int, float]:
+    """The IDF of every term of the query, also of those that are nowhere in the book. A missing name tells that the
+    book is about something else; a missing ordinary word, that it says the same thing in other words."""
     full = dict(rarity)
     for word in words:
         found = word.found_in(full)
         for part in word.parts:
-            full.setdefault(part, ORDINARY * absent_idf(size))
+            full.setdefault(part, ORDINARY * _absent_idf(size))
         if word.id not in full:
             weight = 1.0 if names_something(word.text) else ORDINARY
-            full[word.id] = max(full[part] for part in word.parts) if found else weight * absent_idf(size)
+            full[word.id] = max(full[part] for part in word.parts) if found else weight * _absent_idf(size)
     return full
 
 
 def ceiling(query: TermWeights, full: Mapping[int, float]) -> float:
     """The BM25 score of a passage that says all of the query."""
     weighted = zip(query.ids, query.weights, strict=True)
-    return sum(weight * full[term] for term, weight in weighted) * (K1 + 1) * REACHABLE
+    return sum(weight * full[term] for term, weight in weighted) * (K1 + 1) * _REACHABLE
 
 
-def weighed(pairs: Iterable[Pair], full: Mapping[int, float], size: int) -> dict[bytes, float]:
-    """What each pair of neighbours weighs: as much as its words are rare."""
-    absent = ORDINARY * absent_idf(size)
+def pair_weights(pairs: Iterable[Pair], full: Mapping[int, float], size: int) -> dict[bytes, float]:
+    """What each pair of neighbours weighs: the rarer its words, the more."""
+    absent = ORDINARY * _absent_idf(size)
     return {
         pair.text: sum(full.get(term, absent) for term in pair.ids) * (1.0 if len(pair.ids) > 1 else LINKED)
         for pair in pairs
@@ -96,7 +98,7 @@ Scale = Callable[[float], float]  # puts a cosine between 0 and 1
 
 
 def scale_of(dense: Sequence[tuple[str, float]], *, absolute: bool) -> Scale:
-    """The cosine itself, or, where nobody knows what it means (`absolute` false), its place between the last and the
+    """The cosine itself, or, where its meaning is not known (`absolute` false), its place between the last and the
     first of the list."""
     if absolute:
         return lambda cosine: max(0.0, min(1.0, cosine))
@@ -114,8 +116,8 @@ def fuse(
     scale: Scale,
     options: FusionOptions = FusionOptions(),
 ) -> list[Scored]:
-    """All candidates of both lists, best first; ties by key. A candidate that a full list of `depth` does not hold is
-    taken to score like the last one it does hold: it cannot be better."""
+    """All candidates of both lists, best first; ties by key. A candidate that is missing from a full list of `depth`
+    is taken to score like the last one of that list: it cannot be better."""
     dense_scores = dict(dense)
     sparse_scores = dict(sparse)
     dense_ranks = {key: rank for rank, (key, _) in enumerate(dense, start=1)}
@@ -142,7 +144,7 @@ def fuse(
 
 
 def _again(one: Scored, pairs: float, agreement: float, options: FusionOptions) -> Scored:
-    """The same candidate after another look. (`_replace` takes three times as long, and this is done for each.)"""
+    """The same candidate after another look. (`_replace` takes three times as long, and this runs for each.)"""
     key, dense, sparse, dense_rank, sparse_rank, cosine, words, *_ = one
     score = options.cosine * cosine + options.words * words + options.pairs * pairs + options.agreement * agreement
     return Scored(key, dense, sparse, dense_rank, sparse_rank, cosine, words, pairs, agreement, score)
@@ -161,11 +163,11 @@ def with_pairs(
     text_of: Callable[[str], str],
     options: FusionOptions = FusionOptions(),
 ) -> list[Scored]:
-    """The best few again, best first, with the share of the query's pairs that stand in their text side by side. A
-    query of one word has none; its word then counts in their place."""
-    # As if there were one pair more that nobody has: of a query of two words a chance hit would decide everything.
+    """The best few again, best first, with the share of the query's pairs that are side by side in their text too. A
+    query of one word has no pairs; its word then counts in their place."""
+    # As if there were one more pair, which no passage has: in a query of two words a chance hit would decide all.
     total = sum(pairs.values()) * (1 + 1 / max(1, len(pairs)))
-    near = scored[: options.read]
+    near = scored[:READ_FOR_PAIRS]
     if not total:
         return sorted((_again(one, one.words, one.agreement, options) for one in near), key=_best_first)
     found = []
@@ -184,8 +186,8 @@ def with_agreement(
     options: FusionOptions = FusionOptions(),
 ) -> list[Scored]:
     """The best few again, best first: with their exact cosine where only words had found them, and with how near they
-    are to the best. One without a vector has gone from the index meanwhile, and nothing is added for it."""
-    import numpy as np  # with packed vectors a fortieth of the time that Python takes
+    are to the best. A passage without a vector has gone from the index meanwhile, and gets nothing added."""
+    import numpy as np  # with packed vectors it takes a fortieth of the time of plain Python
 
     rows = {key: row for row, key in enumerate(vectors)}
     table, asked = np.array(list(vectors.values()), dtype=np.float64), np.array(query)
@@ -199,7 +201,7 @@ def with_agreement(
     best = [one for one in exact if one.key in rows][: options.trusted]
     if not best:
         return exact
-    trust = np.exp([options.steepness * (one.score - best[0].score) for one in best])
+    trust = np.exp([_STEEPNESS * (one.score - best[0].score) for one in best])
     centre = trust / trust.sum() @ table[[rows[one.key] for one in best]]
     near = np.clip(table @ centre, 0.0, 1.0).tolist()
     agreed = (_again(one, one.pairs, near[rows[one.key]] if one.key in rows else 0.0, options) for one in exact)

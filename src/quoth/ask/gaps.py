@@ -1,8 +1,8 @@
-"""What the author may learn of a question that his book does not answer. Pure.
+"""What an author may learn of a question that the book does not answer. Pure.
 
 In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None where there is
-nothing to learn: the book answered, or a selection was asked and not the book. Also puts similar ones together for
-reading. When to record, and where, is not decided here.
+nothing to learn: the book answered, or the question was about a selection and not the book. Also groups similar
+questions for reading. When to record, and where, is not decided here.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from quoth.ask.redaction import redacted
 from quoth.domain import Answer, Evidence, RecordedQuestion
 from quoth.text.terms import content_terms, term_ids
 
-LONGEST = 1_000  # characters of a question: the rest of a pasted log is nobody's business
-READ = 4_000  # of which they are made
-SIMILAR = 0.6  # share of the words of two questions that both have
+LONGEST = 1_000  # characters of a question that are kept: the rest of a pasted log is private
+_LONGEST_READ = 4_000  # characters that are redacted to get them
+_SIMILAR = 0.6  # share of the words of two questions that both have
 
 
-def recorded(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
+def gap_of(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
     verdict, asked = answer.verdict, answer.question
     if asked.selected_text is not None or (verdict.should_answer and verdict.level != "low"):
         return None
@@ -33,7 +33,7 @@ def recorded(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
         searched=searched,
         level=verdict.level,
         confidence=verdict.confidence,
-        # A key or an address is a missing term too: only what is still shown may be named.
+        # A key or an address is a missing term too: only what redaction left may be named.
         missing_terms=tuple(term for term in evidence.missing_terms if term in shown),
         nearest=nearest.breadcrumb if nearest else (),
         nearest_url=nearest.url if nearest else "",
@@ -42,7 +42,7 @@ def recorded(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
 
 def _shown(text: str) -> str:
     """Redacted before it is cut, and read up to the end of a word: half a key does not look like one."""
-    head = text if len(text) <= READ else text[:READ].rsplit(maxsplit=1)[0]
+    head = text if len(text) <= _LONGEST_READ else text[:_LONGEST_READ].rsplit(maxsplit=1)[0]
     return redacted(head)[:LONGEST]
 
 
@@ -71,4 +71,4 @@ def together(questions: Iterable[RecordedQuestion]) -> list[Similar]:
 def _alike(known: frozenset[int], words: frozenset[int], one: RecordedQuestion, other: RecordedQuestion) -> bool:
     if not known or not words:
         return one.question == other.question
-    return len(known & words) >= SIMILAR * len(known | words)
+    return len(known & words) >= _SIMILAR * len(known | words)

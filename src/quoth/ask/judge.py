@@ -1,9 +1,9 @@
 """Evidence → Verdict: may this be answered, and how sure are we?
 
-Comes in: what a search brought back. Goes out: a probability that the passages hold the answer, a level, and whether
-to answer. Two policies: `calibrated` (a small logistic model over what was found and what was not; its numbers are
-fitted on public data and shipped) and `spec` (S4's table over the similarities, exact). A refusal is decided here and
-nowhere else; an outage never reaches this module.
+In: what a search brought back. Out: a probability that the passages hold the answer, a level, and whether to answer.
+Two policies: `calibrated` (a small logistic model over what was found and what was not; its numbers are fitted on
+public data and shipped) and `spec` (a fixed table over the average similarity and the number of passages, see
+docs/contract.md). Only this module decides on a refusal before an answer is written; an outage never gets here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from quoth.text.terms import ContentTerm, is_exact, kinship, names_something, qu
 
 Policy = Literal["calibrated", "spec"]
 
-# For evidence without fitted numbers (another embedder, a selected text): only words are trusted. The passages must
-# hold most of the question's rare words; one word that is nowhere in the book outweighs a good match of the rest, and
-# so does a number asked for where there is none.
+# For evidence without fitted numbers (another embedder): only words are trusted. The passages must hold most of the
+# question's rare words. One word that is nowhere in the book outweighs a good match of the rest, and so does a number
+# that is asked for where there is none.
 UNFITTED = Calibration(
     similarity=Logistic(0.0),  # not used by the judge
     judge=Logistic(-4.5, {"top_share": 4.0, "sentence_share": 4.0, "absent_share": -4.0, "unmet": -2.0}),
@@ -31,8 +31,8 @@ UNFITTED = Calibration(
     medium=0.65,
     high=0.85,
 )
-READ = 3  # passages that are read closely
-NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
+_READ_CLOSELY = 3  # passages
+_NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
 # The features that the shipped model weighs, of those computed below.
 FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "unmet", "words")
 
@@ -41,7 +41,7 @@ FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", 
 class ConfidenceOptions:
     policy: Policy = "calibrated"
     embedder: str = ""  # whose fitted numbers apply; unknown names fall back to the conservative rule
-    own: Calibration | None = None  # fitted to the very book, by `quoth eval --calibrate`
+    own: Calibration | None = None  # fitted to this book by `quoth eval --calibrate`
 
     @property
     def fitted(self) -> bool:
@@ -49,13 +49,10 @@ class ConfidenceOptions:
         return (self.own or calibration_for(self.embedder)) is not None
 
 
-def judge(
-    evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions(), threshold: float | None = None
-) -> Verdict:
-    """`threshold` is the reader's own: refuse below it instead of below the calibrated one."""
-    metrics = measured(evidence)
+def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) -> Verdict:
+    metrics = metrics_of(evidence)
     if options.policy == "spec":
-        return _by_table(metrics, threshold)
+        return _by_table(metrics)
     if not evidence.passages:
         return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
     searched = any(passage.dense_score is not None for passage in evidence.passages)
@@ -65,16 +62,15 @@ def judge(
         features=features(evidence),
         weights=judge.weights,
         bias=judge.bias,
-        threshold=calibration.threshold if threshold is None else threshold,
+        threshold=calibration.threshold,
         fitted=calibration is not UNFITTED,
     )
     confidence = judge.probability(basis.features)
-    level = _level(confidence, calibration, basis.threshold)
+    level = _level(confidence, calibration)
     return Verdict(confidence, level, should_answer=level != "insufficient", metrics=metrics, basis=basis)
 
 
-def measured(evidence: Evidence) -> ConfidenceMetrics:
-    """S4's figures."""
+def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
     similarities = [passage.similarity for passage in evidence.passages]
     if not similarities:
         return ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
@@ -89,7 +85,7 @@ def measured(evidence: Evidence) -> ConfidenceMetrics:
     )
 
 
-def _by_table(metrics: ConfidenceMetrics, threshold: float | None) -> Verdict:
+def _by_table(metrics: ConfidenceMetrics) -> Verdict:
     average, count = metrics.average_similarity, metrics.num_chunks
     level: ConfidenceLevel = "insufficient"
     if average >= 0.85 and count >= 5:
@@ -98,13 +94,11 @@ def _by_table(metrics: ConfidenceMetrics, threshold: float | None) -> Verdict:
         level = "medium"
     elif average >= 0.60 and count >= 2:
         level = "low"
-    if threshold is not None and average < threshold:
-        level = "insufficient"
     return Verdict(average, level, level != "insufficient", metrics)
 
 
-def _level(confidence: float, calibration: Calibration, threshold: float) -> ConfidenceLevel:
-    if confidence < threshold:
+def _level(confidence: float, calibration: Calibration) -> ConfidenceLevel:
+    if confidence < calibration.threshold:
         return "insufficient"
     if confidence >= calibration.high:
         return "high"
@@ -115,16 +109,16 @@ def _level(confidence: float, calibration: Calibration, threshold: float) -> Con
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"\b(?:[A-Z][\w-]+|\d[\d.,]*)")
-Weighted = Sequence[tuple[ContentTerm, QueryTerm]]
+_Weighted = Sequence[tuple[ContentTerm, QueryTerm]]
 
 
 def features(evidence: Evidence) -> dict[str, float]:
     """Every feature is defined for one passage as well as for twenty, and for a question of one word."""
     words = {word.id: word for word in query_terms(evidence.query)}
     weighted = [(words.get(term.id, ContentTerm(term.text, term.id)), term) for term in evidence.terms]
-    top, read = evidence.passages[0], evidence.passages[:READ]
-    told = _sentences_told(read, weighted)
-    nearest = max(told, key=lambda one: one.share, default=_Told())
+    top, read = evidence.passages[0], evidence.passages[:_READ_CLOSELY]
+    near = _sentences(read, weighted)
+    nearest = max(near, key=lambda one: one.share, default=_Sentence())
     return {
         "cosine": top.dense_score or 0.0,
         "agreement": top.agreement,
@@ -132,7 +126,7 @@ def features(evidence: Evidence) -> dict[str, float]:
         "sentence_share": nearest.share,
         "another_name": float(_names_another(nearest, weighted, evidence.query)),
         "absent_share": _absent_share(weighted),
-        "unmet": float(_unmet(evidence.query, told, nearest.share)),
+        "unmet": float(_unmet(evidence.query, near, nearest.share)),
         "words": min(len(weighted), 12) / 12,
     }
 
@@ -142,8 +136,8 @@ def _readable(passage: Passage) -> str:
     return "\n".join((*chunk.breadcrumb, chunk.shown))
 
 
-def _share(weighted: Weighted, ids: frozenset[int], text: str = "") -> float:
-    """The rarity-weighted share of the question's words that stand among `ids`; one of which only a kin stands in the
+def _share(weighted: _Weighted, ids: frozenset[int], text: str = "") -> float:
+    """The rarity-weighted share of the question's words that are among `ids`. A word of which only a relative is in the
     text (discover, discovery) counts for as much as the two have in common."""
     total = sum(term.idf for _, term in weighted)
     if not total:
@@ -153,7 +147,7 @@ def _share(weighted: Weighted, ids: frozenset[int], text: str = "") -> float:
     return (found + near) / total
 
 
-def _absent_share(weighted: Weighted) -> float:
+def _absent_share(weighted: _Weighted) -> float:
     total = sum(term.idf for _, term in weighted)
     return sum(term.idf for _, term in weighted if not term.in_book) / total if total else 0.0
 
@@ -162,7 +156,7 @@ def _absent_share(weighted: Weighted) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Sentence:
     """A sentence of a passage, and how much of the question it holds."""
 
     text: str = ""
@@ -174,7 +168,7 @@ class _Told:
         return frozenset().union(*self.beside)
 
 
-def _sentences_told(passages: Sequence[Passage], weighted: Weighted) -> list[_Told]:
+def _sentences(passages: Sequence[Passage], weighted: _Weighted) -> list[_Sentence]:
     found = []
     for passage in passages:
         text = passage.chunk.text
@@ -183,19 +177,19 @@ def _sentences_told(passages: Sequence[Passage], weighted: Weighted) -> list[_To
         ids = [term_ids(one) for one in said]
         above = term_ids("\n".join(passage.chunk.breadcrumb))
         found += [
-            _Told(one, _share(weighted, ids[at], one.lower()), (above, *ids[max(0, at - 1) : at + 2]))
+            _Sentence(one, _share(weighted, ids[at], one.lower()), (above, *ids[max(0, at - 1) : at + 2]))
             for at, one in enumerate(said)
         ]
     return found
 
 
-def _unmet(query: str, told: Sequence[_Told], best: float) -> bool:
+def _unmet(query: str, near: Sequence[_Sentence], best: float) -> bool:
     """A price, a number, a date or a name is asked for, and no sentence near the question holds one."""
     holds = kind_asked(query)
-    return holds is not None and not any(holds(one.text) for one in told if one.share >= NEARLY * best)
+    return holds is not None and not any(holds(one.text) for one in near if one.share >= _NEARLY * best)
 
 
-def _names_another(nearest: _Told, weighted: Weighted, query: str) -> bool:
+def _names_another(nearest: _Sentence, weighted: _Weighted, query: str) -> bool:
     """A name, a number or an identifier asked for is not there, and others are: most likely this is about those."""
     opening = query.split(maxsplit=1)[0] if query.split() else ""
     around = nearest.around

@@ -1,9 +1,9 @@
 """A question → what kind of thing it asks for, and whether a sentence holds one: a price, a duration, a date, a name.
 
-Comes in: the question as asked. Goes out: a test for sentences, or nothing where any sentence may answer (why, what
-is, how do I). A passage can hold every word of "how many threads does it start" and no number; the judge should see
-that. English only, as the questions it was measured on: in another language nothing is asked for that could be missed.
-Pure: knows neither passages nor scores.
+In: the question as asked. Out: a test for sentences, or nothing where any sentence may answer (why, what is, how do I).
+A passage can hold every word of "how many threads does it start" and no number; the judge should see that. English
+only, like the questions it was measured on: a question in another language asks for no kind. Pure: knows neither
+passages nor scores.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-# What asks, and what an answer must hold: the first that matches. Numbers and names, which take more than a pattern,
-# come after.
+# How a question asks, and what an answer must hold; the first match counts. Numbers and names need more than a
+# pattern and come after.
 _KINDS = (
     (
         _pattern(r"\b(?:costs?|prices?|priced|fees?|salary)\b"),
@@ -65,7 +65,7 @@ _ASKS_HOW_MUCH = _pattern(
     rf"|\b(?:what|which) (?:\w+ ){{0,2}}(?:{_MEASURES})\b"
 )
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]+|\A[A-Z][\w-]+(?= [A-Z])")
-# A number that counts or measures. That of MPU-6050, ROS 2 and RTX 4080 is part of a name and only passed over.
+# A number that counts or measures. The number of MPU-6050, ROS 2 and RTX 4080 is part of a name and is skipped.
 _NUMBER = re.compile(r"[^\W\d][\w.-]*\d[\w.-]*|(?<=[\w,;:] )[A-Z][\w-]* \d[\d.]*|(0x[0-9A-Fa-f]+|\d+(?:[.,]\d+)*)")
 _WORDS = re.compile(r"\w+")
 _NUMBER_WORDS = frozenset(
@@ -77,7 +77,7 @@ _NUMBER_WORDS = frozenset(
 
 
 def kind_asked(question: str) -> Holds | None:
-    """Whether a sentence holds a thing of the kind that is asked for, one that the question does not name itself."""
+    """A test whether a sentence holds a thing of the kind that is asked for, other than those the question names."""
     for asks, answers in _KINDS:
         if asks.search(question):
             return lambda sentence: bool(answers.search(sentence))

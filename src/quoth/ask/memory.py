@@ -19,19 +19,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from quoth.ask import threads
-from quoth.ask.gaps import recorded
-from quoth.domain import Answer, Evidence, ModelText, Question, Turn
+from quoth.ask.cited import past_turn, turn_of
+from quoth.ask.follow_up import EXCHANGES
+from quoth.ask.gaps import gap_of
+from quoth.domain import Answer, Evidence, ModelText, PastTurn, Question, Turn
 from quoth.errors import LibraryUnavailable, Outage, QuothError, SessionNotFound
 from quoth.ports import ChatModel, Library
-from quoth.serve.views import remembered_view, sources_view
 
 # --- the order of a session ------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Queue:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # lets those who wait through in their order
-    inside: int = 0  # who asks and who waits
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # it is fair: first come, first served
+    inside: int = 0  # callers that ask or wait
 
 
 class SessionOrder:
@@ -40,7 +41,7 @@ class SessionOrder:
 
     @asynccontextmanager
     async def turn(self, owner: str, session_id: str) -> AsyncIterator[None]:
-        """Another key's session of the same id is another session: it is not waited for."""
+        """One question at a time. Another key's session of the same id is another session, and is not waited for."""
         key = (owner, session_id)
         queue = self._queues.setdefault(key, _Queue())
         queue.inside += 1
@@ -53,25 +54,25 @@ class SessionOrder:
                 del self._queues[key]
 
     def waiting(self, *, owner: str, session_id: str) -> int:
-        """How many wait in it behind the one who asks."""
+        """How many callers wait behind the one that asks."""
         queue = self._queues.get((owner, session_id))
         return queue.inside - 1 if queue else 0
 
     def __len__(self) -> int:
-        """Sessions in which somebody asks or waits."""
+        """Sessions in which a question is asked or waits."""
         return len(self._queues)
 
 
 # --- storing turns ---------------------------------------------------------------------------------------------------
 
 
-PATIENCE = 10.0  # seconds for turns to be stored at the end; the store itself gives up earlier
+CLOSING_SECONDS = 10.0  # for turns to be stored at the end; the store itself gives up earlier
 
 logger = logging.getLogger(__name__)
 
 
-class Remembered:
-    """One turn on its way into the store, as a context: left by a reader who is gone, what he was given is stored."""
+class TurnInProgress:
+    """One turn on its way into the store, as a context. When its reader leaves, what they were given is stored."""
 
     def __init__(self, memory: Memory, question: Question) -> None:
         self._memory = memory
@@ -91,7 +92,7 @@ class Remembered:
             self._storing = self._memory.in_background(self._memory.add(self.so_far()))
 
     async def interrupt(self) -> None:
-        """Whatever the reader has by now is all there will be. Nobody is left to tell of a fault but the operator."""
+        """What the reader has by now is all there will be. Only the operator is left to be told of a fault."""
         try:
             await self.store()
         except QuothError as error:
@@ -115,53 +116,49 @@ class Memory:
     def __init__(
         self, library: Library, *, keep_unanswered: timedelta | None = None, model: ChatModel | None = None
     ) -> None:
-        """Without `keep_unanswered` the author learns of no question; without `model` topics come from headings."""
+        """Without `keep_unanswered` no question is recorded for the author; without `model` topics come from
+        headings."""
         self._library = library
         self._keep_unanswered = keep_unanswered
         self._model = model
+        self.order = SessionOrder()
         self._tasks: set[asyncio.Task[None]] = set()
         self._topics: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self.under_way: set[Remembered] = set()
+        self.under_way: set[TurnInProgress] = set()
 
-    def turn(self, question: Question) -> Remembered:
-        return Remembered(self, question)
+    @asynccontextmanager
+    async def turn(self, question: Question) -> AsyncIterator[TurnInProgress]:
+        """Waits until its session has no other question under way."""
+        async with self.order.turn(question.owner, question.session_id), TurnInProgress(self, question) as turn:
+            yield turn
 
-    async def recall(self, question: Question, *, exchanges: int) -> list[Turn]:
+    async def recall(self, question: Question) -> list[PastTurn]:
         """The last exchanges of this session about this book; none beside a selection, which is alone. Another key's
         session is not found, also beside a selection."""
-        turns = await self._library.recent_turns(question.session_id, owner=question.owner, limit=exchanges)
+        turns = await self._library.recent_turns(question.session_id, owner=question.owner, limit=EXCHANGES)
         if question.selected_text is not None:
             return []
         if question.history is not None:  # the client keeps it itself
-            return list(question.history[-exchanges:])
-        return [turn for turn in turns if turn.metadata.get("book_id") == question.book_id]
+            return list(question.history[-EXCHANGES:])
+        return [past_turn(turn) for turn in turns if turn.book_id == question.book_id]
 
     async def add(self, answer: Answer) -> None:
-        await self._library.add_turn(
-            Turn(
-                session_id=answer.question.session_id,
-                timestamp=answer.created_at,
-                query=answer.question.query,
-                response=answer.text or "",
-                sources=tuple(sources_view(answer)),
-                metadata=remembered_view(answer),
-                owner=answer.question.owner,
-            )
-        )
+        await self._library.add_turn(turn_of(answer))
 
     async def record(self, answer: Answer, evidence: Evidence) -> None:
-        """For the author, if he wants it. The reader has the answer by now and it is stored: a note that cannot be
-        taken is told to the operator and takes nothing away from it."""
+        """For the author, if recording is on. By now the reader has the answer and it is stored, so a note that cannot
+        be taken is only told to the operator."""
         keep = self._keep_unanswered
-        if keep is None or (question := recorded(answer, evidence)) is None:
+        if keep is None or (question := gap_of(answer, evidence)) is None:
             return
         try:
-            await self._library.record_question(question, keep_since=answer.created_at - keep)
+            session_id, since = answer.question.session_id, answer.created_at - keep
+            await self._library.record_question(question, session_id=session_id, keep_since=since)
         except LibraryUnavailable as error:
             logger.warning("an unanswered question could not be recorded: %s", error)
 
     def consider_topic(self, question: Question) -> None:
-        """After an answer, while nobody waits for it. One at a time in each session."""
+        """After an answer, when nothing waits for it. One at a time in each session."""
         key = (question.owner, question.session_id)
         if self._model is None or key in self._topics:
             return
@@ -174,7 +171,7 @@ class Memory:
         concerned = [turn for turn, one in asked.items() if (one.session_id, one.owner) == (session_id, owner)]
         for turn in concerned:
             turn.forgotten = True
-            await turn.interrupt()  # what is being stored already is waited for, to be erased too
+            await turn.interrupt()  # wait for what is already being stored, to erase it too
         try:
             await self._library.delete_conversation(session_id, owner=owner)
         except SessionNotFound:
@@ -189,7 +186,7 @@ class Memory:
             turn.begin_to_store()
         if not self._tasks:
             return
-        done, hanging = await asyncio.wait(self._tasks, timeout=PATIENCE)
+        done, hanging = await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
         for task in hanging:
             task.cancel()
         lost = len(hanging) + sum(not task.cancelled() and task.exception() is not None for task in done)
@@ -205,7 +202,7 @@ class Memory:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waits for it has it too; nobody has to
+            task.exception()  # a caller that waits for the task sees it too, but there may be none
 
     async def _find_topic(self, model: ChatModel, question: Question) -> None:
         session, owner = question.session_id, question.owner

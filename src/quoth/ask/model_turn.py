@@ -1,9 +1,10 @@
-"""The model's turn: question + evidence → the words of an answer, as they are written.
+"""The model's turn: question + evidence → the words of an answer, as a model writes them.
 
-Comes in: a question, what was found for it, what was said before. Goes out: text as it comes, and at the end one
-`Written` with its citations, checked. The book has been searched before the model is asked; the model may search again,
-a few times, within the reader's book and filters. What it says is never trusted: unknown tools and wrong arguments come
-back to it as a message, and whether a sentence is supported is decided by `grounding`, not by the model.
+Decides what the model is shown, what it may do and when its turn ends; what a reader may see of its words is decided in
+`writing`, and what is said when it fails in `reply`. In: a question, what was found for it, what was said before. Out:
+text as it comes, and at the end one `Reply` with its citations, checked. The book has been searched before the model is
+asked. The model may search again, a few times, within the reader's book and filters. It is never trusted: unknown tools
+and wrong arguments come back to it as a message.
 """
 
 from __future__ import annotations
@@ -15,133 +16,128 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quoth.ask import prompts
-from quoth.ask.check import GroundingPolicy, Writing
+from quoth.ask.check import GroundingPolicy
 from quoth.ask.find import Retriever
 from quoth.ask.spans import SILENT, Spans
 from quoth.ask.tools import SearchBook
-from quoth.chunks.payload import passes
+from quoth.ask.writing import Writing
 from quoth.domain import (
     Chunk,
     Draft,
     Evidence,
-    Grounding,
     Message,
     ModelText,
     ModelTurn,
     ModelWork,
     Passage,
+    PastTurn,
     Question,
+    Reply,
     Tool,
     ToolCall,
-    Turn,
+    passes,
 )
 from quoth.errors import ModelUnavailable, WrongUsage
 from quoth.ports import ChatModel, ChunkIndex, Library
 
+# A turn has to end: a model that only searches would never answer, and each round is another call that is paid for.
+_ROUNDS = 3  # in which the model may call tools
+_CALLS = 4  # of one round that are done
+_NEIGHBOURS = 2  # before and after a passage that it wants to see more of
 
-@dataclass(frozen=True, slots=True)
-class AnsweringOptions:
-    rounds: int = 3  # in which the model may call tools
-    calls: int = 4  # of one round that are done
-    neighbours: int = 2  # before and after a passage it wants to see more of
-    grounding: GroundingPolicy = "mark"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a model wrote, its citations in order of appearance, each sentence checked."""
-
-    draft: Draft
-    grounding: Grounding
-    model: str
-    tokens: int
-    searches: tuple[str, ...] = ()  # the queries it made itself
-    complete: bool = True  # it came to an end of its own
-    work: ModelWork = ModelWork()
+_SEARCH_BOOK = Tool(SearchBook.name, SearchBook.description, SearchBook.parameters())
+TOOLS = (_SEARCH_BOOK, prompts.READ_SECTION)
 
 
-class Answering:
+class ModelWriter:
+    """Lets a language model write the answer to a question."""
+
     def __init__(
         self,
         model: ChatModel,
         retriever: Retriever,
         index: ChunkIndex,
         library: Library,
-        options: AnsweringOptions = AnsweringOptions(),
         spans: Spans = SILENT,
     ) -> None:
         self._model = model
         self._retriever = retriever
         self._index = index
         self._library = library
-        self._options = options
         self._spans = spans
 
     @property
     def model(self) -> ChatModel:
         return self._model
 
-    def begin(self, question: Question, evidence: Evidence) -> Work:
-        writing = Writing(evidence.passages, question.query, self._options.grounding)
-        return Work(question, list(evidence.passages), writing)
+    def begin(
+        self, question: Question, evidence: Evidence, policy: GroundingPolicy, *, refusal: str, whole: bool
+    ) -> AnswerInProgress:
+        """With `whole` the answer is read only at its end: its words come then, or not at all."""
+        writing = Writing(evidence.passages, question.query, policy, refusal=refusal, whole=whole)
+        work = ModelWork(model=self._model.name)
+        return AnswerInProgress(question, refusal, list(evidence.passages), writing, work)
 
-    async def write(self, work: Work, history: Sequence[Turn], *, refusal: str) -> AsyncGenerator[str | Written]:
-        """Words, then one `Written`. `ModelUnavailable` when not a single word could be had."""
-        question = work.question
-        messages = prompts.opening(question, work.shown, history, refusal=refusal)
+    async def write(self, answer: AnswerInProgress, history: Sequence[PastTurn]) -> AsyncGenerator[str | Reply]:
+        """Words, then one `Reply`. `ModelUnavailable` when the model failed before the reader saw a word."""
+        messages = prompts.opening(answer.question, answer.passages, history, refusal=answer.refusal)
         try:
-            for rounds_left in range(self._options.rounds, -1, -1):
-                tools = TOOLS if rounds_left and question.selected_text is None else ()
-                said = len(work.said)
+            for rounds_left in range(_ROUNDS, -1, -1):
+                tools = TOOLS if rounds_left and answer.question.selected_text is None else ()
+                answer.begin_round()
                 async with aclosing(self._model.reply(messages, tools)) as events:
                     async for event in events:
-                        if piece := work.take(event):
+                        if piece := answer.take(event):
                             yield piece
-                if not tools or not work.turn.tool_calls:
+                if not tools or not answer.turn.tool_calls:
                     break
-                messages.append(Message("assistant", "".join(work.said[said:]), tool_calls=work.turn.tool_calls))
-                messages += [await self._done(at, call, question, work) for at, call in enumerate(work.turn.tool_calls)]
+                messages += await self._call_tools(answer)
         except ModelUnavailable:
-            if not work.given:
+            if not answer.writing.begun:
                 raise
-            work.cut_off = True
-        if rest := work.finish():
+            answer.cut_off = True
+        rest = answer.writing.finish()
+        if not answer.complete and not answer.writing.begun and answer.refusal.startswith(rest.strip(" \n.")):
+            raise ModelUnavailable("The model was cut off by a limit before it had said anything.")
+        if rest:
             yield rest
-        yield work.written(self._model.name)
+        yield answer.reply()
 
-    async def _done(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
+    async def _call_tools(self, answer: AnswerInProgress) -> list[Message]:
+        """What the model said in this round, and what came of its calls."""
+        calls = answer.turn.tool_calls
+        said = Message("assistant", "".join(answer.said), tool_calls=calls)
+        return [said, *[await self._tool_result(at, call, answer) for at, call in enumerate(calls)]]
+
+    async def _tool_result(self, at: int, call: ToolCall, answer: AnswerInProgress) -> Message:
         with self._spans.tool(call.name, call.id):
-            return await self._called(at, call, question, work)
+            try:
+                found = await self._call(at, call, answer)
+            except WrongUsage as error:
+                return Message("tool", f"Error: {error}", tool_call_id=call.id)
+            return Message("tool", answer.show(found), tool_call_id=call.id)
 
-    async def _called(self, at: int, call: ToolCall, question: Question, work: Work) -> Message:
-        try:
-            if at >= self._options.calls:
-                raise WrongUsage(f"At most {self._options.calls} calls at once.")
-            arguments = _arguments(call)
-            if call.name == SEARCH_BOOK.name:
-                found = await self._search(arguments, question, work)
-            elif call.name == prompts.READ_SECTION.name:
-                found = await self._around(work.named(arguments.get("chunk_id")), question)
-            else:
-                raise WrongUsage(
-                    f"There is no tool {call.name!r}.", hint=f"There are {', '.join(t.name for t in TOOLS)}."
-                )
-        except WrongUsage as error:
-            return Message("tool", f"Error: {error}", tool_call_id=call.id)
-        return Message("tool", work.show(found), tool_call_id=call.id)
+    async def _call(self, at: int, call: ToolCall, answer: AnswerInProgress) -> Sequence[Passage]:
+        if at >= _CALLS:
+            raise WrongUsage(f"At most {_CALLS} calls at once.")
+        arguments = _arguments(call)
+        if call.name == _SEARCH_BOOK.name:
+            return await self._search(arguments, answer.question)
+        if call.name == prompts.READ_SECTION.name:
+            return await self._around(answer.passage(arguments.get("chunk_id")), answer.question)
+        raise WrongUsage(f"There is no tool {call.name!r}.", hint=f"There are {', '.join(t.name for t in TOOLS)}.")
 
-    async def _search(self, arguments: dict[str, Any], question: Question, work: Work) -> Sequence[Passage]:
-        search = SearchBook(self._retriever, await self._library.book(question.book_id), question.filters)
-        evidence = await search(arguments)
-        work.searches.append(evidence.query)
-        return evidence.passages
+    async def _search(self, arguments: dict[str, Any], question: Question) -> Sequence[Passage]:
+        book = await self._library.book(question.book_id)
+        search = SearchBook(self._retriever, book, question.filters, question.similarity_threshold)
+        return (await search(arguments)).passages
 
     async def _around(self, near: Passage, question: Question) -> list[Passage]:
-        """What stands before and after it, as far as the reader's filters let it."""
+        """What comes before and after it, as far as the reader's filters let it."""
         found: list[Chunk] = []
         for direction in ("prev_chunk_id", "next_chunk_id"):
             at = near.chunk
-            for _ in range(self._options.neighbours):
+            for _ in range(_NEIGHBOURS):
                 wanted = getattr(at, direction)
                 chunks = await self._index.chunks(question.book_id, [wanted]) if wanted else []
                 if not chunks or not passes(chunks[0], question.filters):
@@ -153,76 +149,65 @@ class Answering:
 
 
 @dataclass(slots=True)
-class Work:
-    """What one answer has so far."""
+class AnswerInProgress:
+    """What one answer of a model has so far."""
 
     question: Question
-    shown: list[Passage]
+    refusal: str  # the words with which it may refuse
+    passages: list[Passage]  # that the model was shown, in the order of their numbers
     writing: Writing
-    turn: ModelTurn = ModelTurn()
-    said: list[str] = field(default_factory=list)  # by the model
-    given: bool = False  # a word to the reader
-    cut_off: bool = False
-    tokens: int = 0
-    searches: list[str] = field(default_factory=list)
-    work: ModelWork = ModelWork()
+    work: ModelWork
+    turn: ModelTurn = ModelTurn()  # the end of the last call
+    said: list[str] = field(default_factory=list)  # by the model, in this round
+    cut_off: bool = False  # it failed in the middle
+
+    @property
+    def complete(self) -> bool:
+        return not (self.cut_off or self.turn.truncated)
+
+    def begin_round(self) -> None:
+        self.said = []
 
     def take(self, event: ModelText | ModelTurn) -> str:
-        if isinstance(event, ModelTurn):
-            self.turn = event
-            self.tokens += event.tokens
-            done = self.work
-            self.work = ModelWork(
-                done.rounds + 1, done.tools + event.tool_calls, done.prompt_tokens + event.prompt_tokens
-            )
-            return ""
-        self.said.append(event.text)
-        return self._give(self.writing.feed(event.text))
+        """What the reader may see of it."""
+        if isinstance(event, ModelText):
+            self.said.append(event.text)
+            return self.writing.feed(event.text)
+        done, self.turn = self.work, event
+        self.work = ModelWork(
+            model=event.model or done.model,
+            rounds=done.rounds + 1,
+            tools=done.tools + event.tool_calls,
+            tokens=done.tokens + event.tokens,
+            prompt_tokens=done.prompt_tokens + event.prompt_tokens,
+        )
+        return ""
 
-    def finish(self) -> str:
-        return self._give(self.writing.finish())
-
-    def _give(self, piece: str) -> str:
-        self.given = self.given or bool(piece)
-        return piece
-
-    def named(self, chunk_id: object) -> Passage:
-        """Only what it was shown can be looked around in; models take the number for the id, and may."""
+    def passage(self, chunk_id: object) -> Passage:
+        """Only around a passage that it was shown may a model look. Models take the number for the id, and may."""
         wanted = str(chunk_id).strip("[] ")
-        for number, passage in enumerate(self.shown, start=1):
+        for number, passage in enumerate(self.passages, start=1):
             if wanted in (str(number), passage.chunk.id):
                 return passage
-        raise WrongUsage(f"`chunk_id` must be the number of a passage you were given, 1 to {len(self.shown)}.")
+        raise WrongUsage(f"`chunk_id` must be the number of a passage you were given, 1 to {len(self.passages)}.")
 
     def show(self, found: Sequence[Passage]) -> str:
         """New passages get the next numbers; those shown before are only named."""
-        numbers = {passage.chunk.id: number for number, passage in enumerate(self.shown, start=1)}
+        numbers = {passage.chunk.id: number for number, passage in enumerate(self.passages, start=1)}
         again = [f"[{numbers[passage.chunk.id]}]" for passage in found if passage.chunk.id in numbers]
         new = [passage for passage in found if passage.chunk.id not in numbers]
-        text = prompts.numbered(new, first=len(self.shown) + 1)
-        self.shown += new
+        text = prompts.numbered(new, first=len(self.passages) + 1)
+        self.passages += new
         self.writing.add(new)
         return text + (f"\n\nFound again: {', '.join(again)}" if again else "")
 
     def draft(self) -> Draft:
-        """What was given until now, with its citations."""
-        return self.writing.settled()[0]
+        """What the reader has seen, with its citations."""
+        return self.writing.so_far()[0]
 
-    def written(self, model: str) -> Written:
-        draft, grounding = self.writing.settled()
-        return Written(
-            draft=draft,
-            grounding=grounding,
-            model=self.turn.model or model,
-            tokens=self.tokens,
-            searches=tuple(self.searches),
-            complete=not (self.cut_off or self.turn.truncated),
-            work=self.work,
-        )
-
-
-SEARCH_BOOK = Tool(SearchBook.name, SearchBook.description, SearchBook.parameters())
-TOOLS = (SEARCH_BOOK, prompts.READ_SECTION)
+    def reply(self) -> Reply:
+        draft, grounding = self.writing.so_far()
+        return Reply(draft, grounding, "full", complete=self.complete, work=self.work)
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

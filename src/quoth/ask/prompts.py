@@ -1,9 +1,9 @@
 """What a language model is shown: rules, what was said before, passages, the question. Pure.
 
-Comes in: a question, numbered passages, earlier turns. Goes out: messages and tools. The rules here only ask; whatever
-must hold is enforced by the stages around the model. Text of the book, of a selection or of earlier answers stands
-between delimiters that it cannot contain, and is called material, never instruction. `PROMPT_VERSION` changes with any
-word of this, because a trace has to tell what a model was told.
+In: a question, numbered passages, earlier turns. Out: messages and tools. The rules here only ask; what must hold is
+enforced by the stages around the model. Text of the book, of a selection or of earlier answers is put between
+delimiters that it cannot contain, and is called material, never instruction. `PROMPT_VERSION` changes with any word of
+this, because a trace has to say what a model was told.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from quoth.domain import Message, Passage, Question, Tool, Turn
+from quoth.domain import Message, Passage, PastTurn, Question, Tool
 
 PROMPT_VERSION = "2"
-EXCHANGES = 5  # earlier ones that inform an answer
 LONGEST_REMEMBERED = 2_000  # characters of an earlier answer
 
 _MARKERS = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
@@ -57,23 +56,25 @@ READ_SECTION = Tool(
 )
 
 
-def opening(question: Question, passages: Sequence[Passage], history: Sequence[Turn], *, refusal: str) -> list[Message]:
+def opening(
+    question: Question, passages: Sequence[Passage], history: Sequence[PastTurn], *, refusal: str
+) -> list[Message]:
     """The messages of the first call. A selection is alone with its question: nothing of the book may leak into it."""
     if question.selected_text is not None:
         rules, before, label = _SELECTION_RULES, [], "Selected text"
     else:
-        rules, before, label = _RULES, remembered(history), "Passages of the book"
+        rules, before, label = _RULES, _remembered(history), "Passages of the book"
     shown = numbered(passages, first=1)
     asked = f"{label}:\n\n{shown}\n\nQuestion: {question.query}"
     return [Message("system", rules.format(refusal=refusal)), *before, Message("user", asked)]
 
 
-def remembered(history: Sequence[Turn]) -> list[Message]:
-    """The last exchanges. Their markers would be mistaken for numbers of today's passages."""
+def _remembered(history: Sequence[PastTurn]) -> list[Message]:
+    """The last exchanges, without markers: those would be mistaken for numbers of today's passages."""
     messages = []
-    for turn in history[-EXCHANGES:]:
-        messages.append(Message("user", turn.query))
-        messages.append(Message("assistant", _MARKERS.sub("", turn.response)[:LONGEST_REMEMBERED] or "…"))
+    for turn in history:
+        messages.append(Message("user", turn.question))
+        messages.append(Message("assistant", _MARKERS.sub("", turn.answer)[:LONGEST_REMEMBERED] or "…"))
     return messages
 
 
@@ -89,7 +90,7 @@ def numbered(passages: Sequence[Passage], *, first: int) -> str:
 
 
 def _fence(texts: Sequence[str]) -> str:
-    """Six letters that stand in no text. They come from the texts themselves, so that a prompt can be repeated."""
+    """Six letters that no text contains. They come from the texts themselves, so that a prompt can be repeated."""
     whole = "\0".join(texts)
     salt = 0
     while True:

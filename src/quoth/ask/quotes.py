@@ -1,8 +1,8 @@
 """Chosen sentences → a draft: in book order, each verbatim with its marker.
 
-Comes in: which sentences of which passages answer. Goes out: a `Draft` whose citations are exact slices of chunks,
-with the offsets in the source file. Neighbours are one quote, a row brings its table or at least its header, a code
-block its fence. Knows nothing of the question.
+In: which sentences of which passages answer. Out: a `Draft` whose citations are exact slices of chunks, with the
+offsets in the source file. Neighbours are one quote, a row brings its table or at least its header, a code block its
+fence. Knows nothing of the question.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def composed(
         quoted = -1  # up to where
         for run in _runs(passage.chunk.text, units[rank], sorted(chosen[rank])):
             run = _with_table(run, units[rank], longest_table)
-            if run[0].start < quoted:  # another row of a table that stands there already
+            if run[0].start < quoted:  # another row of a table that is quoted already
                 continue
             quoted = run[-1].end
             citations.append(_citation(len(citations) + 1, passage, run))
@@ -37,8 +37,8 @@ def composed(
 def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
     far = float("inf")
     return (
-        far if chunk.chapter is None else chunk.chapter,
-        far if chunk.lesson is None else chunk.lesson,
+        far if chunk.labels.chapter is None else chunk.labels.chapter,
+        far if chunk.labels.lesson is None else chunk.labels.lesson,
         chunk.source_file,
         chunk.start,
     )
@@ -113,7 +113,7 @@ def _header_of(chunk: Chunk, row: Sentence, units: Sequence[Sentence]) -> list[s
 
 
 def _flush(chunk: Chunk, unit: Sentence) -> str:
-    """A code block without the indent of the list it stood in, or its closing fence would not close it."""
+    """A code block without the indent of the list it was in, or its closing fence would not close it."""
     text = chunk.text[unit.start : unit.end]
     column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
     lines = text.split("\n")
@@ -134,7 +134,7 @@ def _outdented(line: str, indent: str) -> str:
 
 
 def _joined(blocks: Sequence[str]) -> str:
-    """Sentences run on in one paragraph; a block of code or a table stands alone."""
+    """Sentences run on in one paragraph; a block of code or a table is a paragraph of its own."""
     text = ""
     previous_block = True
     for block in blocks:

@@ -1,9 +1,9 @@
-"""Text of a reader → the same text without what could tell who wrote it or open a door. Pure.
+"""Text of a reader → the same text without what could identify its writer or grant access. Pure.
 
-In: a question as it was asked. Out: e-mail addresses, telephone and other long numbers, keys, tokens, passwords, IP and
-hardware addresses and the query strings of URLs replaced by what they were, in brackets. When in doubt it takes out: a
-date with a time may go as a number, and that is the cheaper mistake. Names of people cannot be told from other words
-and stay. Every pattern is bounded, so that a question of any kind is read in linear time.
+In: a question as it was asked. Out: the same, with e-mail addresses, telephone and other long numbers, keys, tokens,
+passwords, IP and hardware addresses and the query strings of URLs replaced by what they were, in brackets. In doubt it
+removes: a date with a time may go as a number, and that is the cheaper mistake. Names of people cannot be told from
+other words and stay. Every pattern is bounded, so that any question is read in linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEY_PREFIXES = (
     r"sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|hf|npm|pypi|xox[abeoprs]|AKIA|ASIA|AIza|ya29|dop_v1|SG|shp[a-z]{2}"
 )
 
-# In this order: what is larger first, so that no half of it is left.
+# The larger things first, so that no half of one is left.
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN[ A-Z]{0,40}KEY-----.*?(?:-----END[ A-Z]{0,40}KEY-----|\Z)", re.DOTALL), "[key]"),
     (re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@]{1,400}@", re.IGNORECASE), r"\1[login]@"),
@@ -45,7 +45,7 @@ _NUMBERS = re.compile(
 
 
 def redacted(text: str) -> str:
-    """Until nothing is left to hide: what stood glued to a secret may only now be seen for one."""
+    """Repeated until nothing is left to hide: a secret glued to another may be recognised only after that is gone."""
     while (hidden := _hidden(text)) != text:
         text = hidden
     return text
@@ -60,7 +60,7 @@ def _hidden(text: str) -> str:
 
 
 def _ip(found: re.Match[str]) -> str:
-    """`std::max` and 12:30:45 look a little like addresses; only what is one goes."""
+    """`std::max` and 12:30:45 look a little like addresses; only real addresses go."""
     text = found[0]
     if not any(sign.isdigit() for sign in text):
         return text
@@ -72,7 +72,7 @@ def _ip(found: re.Match[str]) -> str:
 
 
 def _random(found: re.Match[str]) -> str:
-    """A long run without a separator is a word only while it has hardly a digit; a path has its slashes."""
+    """A long run without a separator is a word only if it has hardly a digit; a path has its slashes."""
     text = found[0]
     digits = sum(sign.isdigit() for sign in text)
     longest = max(text.rstrip("=").split("/"), key=len)

@@ -1,7 +1,7 @@
-"""Does a question stand alone, or does it point back? Pure, by rules.
+"""Does a question make sense alone, or does it point back? Pure, by rules.
 
-Comes in: the question and the exchanges before it. Goes out: the names of the rules that found something pointing back,
-and the source of the last answer that is pointed at, if one is. A rule needs a reason in the language: a pronoun whose
+In: the question and the exchanges before it. Out: the names of the rules that found something pointing back, and the
+source of the last answer that the question points at, if any. A rule needs a reason in the language: a pronoun whose
 antecedent is not in the question, a sentence without its subject, a noun that wants an "of …". A question that names
 what it is about is left alone, because joining the history to it ruins its search (docs/decisions/0014).
 """
@@ -26,7 +26,7 @@ LIGHT = term_ids(
     """
 )
 # Nouns that are of something, or name a sort of thing: with the article and nothing else, they mean one that was said.
-RELATIONAL = term_ids(
+_RELATIONAL = term_ids(
     """
     actor advantage album alternative amount argument author background band benefit cause choice class command
     component con consequence cost critic default definition difference disadvantage downside drawback effect
@@ -48,7 +48,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
 _WORDS = re.compile(r"[^\W_][\w'’.+#-]*")
 _PERSON = _any(r"\b(?:he|him|his|she|hers?|himself|herself)\b")
 _THING = _any(r"\b(?:it|its|itself|they|them|theirs?|themselves)\b")
-# It is possible to …, how long does it take to …: this it stands for nothing.
+# It is possible to …, how long does it take to …: this "it" refers to nothing.
 _EXPLETIVE = _any(
     r"\bit(?:\s+(?:is|be|was)|['’]s)?\s+(?:\w+ly\s+)?(?:possible|necessary|safe|ok|okay|better|best|worth|required|allowed"
     r"|important|recommended|mandatory|easy|hard|true|bad|good|common|useful|legal|advisable)\s+(?:\w+ing|to|that|for|if|when)\b",
@@ -57,7 +57,7 @@ _EXPLETIVE = _any(
     r"\bit\s+(?:mean|called|known)s?\s+(?:to|that|if|when|for)\b",
     r"\bit\s+(?:takes|costs|matters|seems|turns\s+out|makes\s+sense)\b.*\b(?:to|that|if|when)\b",
 )
-# What a pronoun further on in the same question may stand for, and what begins the clause in which it may do so.
+# What a pronoun further on in the same question may refer to, and what begins the clause in which it may do so.
 _INTRODUCED = _any(r"\b(?:an?|the|my|your|our|each|every|some|any|several|two)\s+((?:[\w-]+\s+){0,2}[\w-]+)")
 _CLAUSE = _any(
     r"[,;.:]|\b(?:after|although|and|as|because|before|but|if|once|or|since|so|than|that|though|unless|until|when|where"
@@ -110,13 +110,13 @@ _EXISTS = _any(
 
 
 def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
-    """What in the question points back, by name; none when it stands alone."""
+    """What in the question points back, by name; none when it makes sense alone."""
     if not history or len(question) > LONGEST_FOLLOW_UP or "\n" in question.strip():
-        return ()  # a question of several lines brings along what it is about: "this program" stands below it
+        return ()  # a question of several lines brings along what it is about: "this program" is below it
     words = query_terms(question)
     content = [word for word in words if word.id not in LIGHT]
     named = any(_is_name(word.text) for word in content)
-    said = term_ids("\n".join(f"{turn.question}\n{turn.answer}\n{turn.searched}" for turn in history))
+    said = term_ids("\n".join(f"{turn.question}\n{turn.content}\n{turn.searched}" for turn in history))
     found = {
         "pronoun": _has_pronoun(question),
         "demonstrative": bool(_DEMONSTRATIVE.search(question)),
@@ -146,13 +146,13 @@ def _has_pronoun(question: str) -> bool:
 
 
 def _named(before: str) -> bool:
-    """A name stands in this beginning of the question: a pronoun behind it has its antecedent there."""
+    """There is a name in this beginning of the question: a pronoun after it has its antecedent there."""
     return any(_is_name(word) and query_terms(word) for word in _WORDS.findall(before)[1:])
 
 
 def _introduced(before: str, pronoun: str) -> bool:
-    """So does a thing with its article: "a node … its callbacks". But it and them are never the subject of their own
-    clause: in "does the compiler inline it?" they stand for something else."""
+    """There is a thing with its article before the pronoun: "a node … its callbacks". But "it" and "them" never refer
+    to the subject of their own clause: in "does the compiler inline it?" they mean something else."""
     plural = pronoun.startswith("the")
     clause = [found.start() for found in _CLAUSE.finditer(before)]
     end = len(before) if pronoun not in ("it", "they", "them") else clause[-1] if clause else 0
@@ -174,7 +174,7 @@ def _is_fragment(question: str, *, named: bool) -> bool:
 
 def _asks_for_any(question: str, content: Sequence[ContentTerm]) -> bool:
     """Are there any exceptions? — to what was talked about."""
-    return bool(_EXISTS.match(question)) and sum(word.id not in RELATIONAL for word in content) <= 1
+    return bool(_EXISTS.match(question)) and sum(word.id not in _RELATIONAL for word in content) <= 1
 
 
 def _continues(question: str, content: Sequence[ContentTerm], said: frozenset[int]) -> bool:
@@ -187,14 +187,14 @@ def _is_definite(question: str, content: Sequence[ContentTerm], said: frozenset[
     """The question names nothing of its own: its nouns want an "of …", or were said before and have the article that
     points back to them."""
     heads = term_ids("\n".join(_DEFINITE.findall(question)))
-    known = [word for word in content if word.id in heads and (word.id in RELATIONAL or word.found_in(said))]
+    known = [word for word in content if word.id in heads and (word.id in _RELATIONAL or word.found_in(said))]
     others = [word for word in content if word not in known]
-    rest = [word for word in others if word.id not in RELATIONAL]
+    rest = [word for word in others if word.id not in _RELATIONAL]
     return bool(known) and len(content) <= 4 and len(rest) <= 1 and not _argued(question, others, said)
 
 
 def _argued(question: str, words: Sequence[ContentTerm], said: frozenset[int]) -> bool:
-    """The purpose of colcon, the limit for topics: what the noun is of is new and stands in the question itself."""
+    """The purpose of colcon, the limit for topics: what the noun is of is new and in the question itself."""
     arguments = term_ids("\n".join(_ARGUMENT.findall(question)))
     return any(word.id in arguments and not word.found_in(said) for word in words)
 

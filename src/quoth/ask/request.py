@@ -1,7 +1,7 @@
-"""What a reader may send, checked once for every door (CONTRACT section 2, S3 SearchQuery).
+"""What a reader may send, checked once for every door (docs/contract.md lists the fields).
 
 In: the fields of an HTTP body or of a command line. Out: a `Question` or a `Search`, or the one error that names what
-is wrong. Knows no transport and no store; which books exist is told by the caller.
+is wrong. Knows no transport and no store; the caller says which books exist.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from quoth.errors import (
 MAX_QUERY = 32_000
 MAX_SELECTION = 64_000
 MAX_TOP_K = 20
-NESTED = "quoth"  # where a request of a foreign shape has our own fields
+_NESTED = "quoth"  # where a request of a foreign shape has our own fields
 MAX_RUN_TOP_K = 10
 
 
@@ -44,10 +44,12 @@ def _uuid4(value: str) -> str:
     return str(parsed)
 
 
-QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
+_QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
 SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid"})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
+Threshold = Annotated[float, Field(ge=0, le=1)]
+_THRESHOLD = "Passages with a lower `similarity_score` are dropped. Default: the operator's setting, which is 0"
 
 
 class FilterFields(BaseModel):
@@ -73,12 +75,12 @@ class FilterFields(BaseModel):
     def to_filters(self, base_url: str = "") -> Filters:
         fields = {name: getattr(self, name) for name in FilterFields.model_fields}
         fields["proficiency_levels"] = tuple(self.proficiency_levels or ())
-        fields["source_url_prefix"] = on_site(self.source_url_prefix, base_url)
+        fields["source_url_prefix"] = _on_site(self.source_url_prefix, base_url)
         return Filters(**fields)
 
 
-def on_site(prefix: str | None, base_url: str) -> str | None:
-    """S0 writes prefixes as paths; the sources of a published book have whole addresses."""
+def _on_site(prefix: str | None, base_url: str) -> str | None:
+    """A prefix may be a path; the sources of a published book have whole addresses."""
     return urljoin(base_url, prefix) if prefix and prefix.startswith("/") else prefix
 
 
@@ -87,7 +89,7 @@ class ChatRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    query: QueryText = Field(
+    query: _QueryText = Field(
         validation_alias=AliasChoices("query", "message", "question"),
         description="The question; `message` and `question` are accepted too",
         examples=["What does the transient local durability policy do?"],
@@ -101,11 +103,13 @@ class ChatRequest(BaseModel):
     top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] | None = Field(
         None, description="Passages to read, 1–20"
     )
-    similarity_threshold: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="Default: the calibrated one of the index"
-    )
+    similarity_threshold: Threshold | None = Field(None, description=_THRESHOLD)
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
+    ) -> Question:
+        """`top_k` and `similarity_threshold` are the operator's, for a request without its own."""
+        own_threshold = self.similarity_threshold
         selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
         return Question(
             query=self.query,
@@ -115,22 +119,26 @@ class ChatRequest(BaseModel):
             selected_text=selection,
             filters=self.filters.to_filters(book.base_url) if self.filters else Filters(),
             top_k=self.top_k or top_k,
-            similarity_threshold=self.similarity_threshold,
+            similarity_threshold=similarity_threshold if own_threshold is None else own_threshold,
             owner=owner,
         )
 
 
 class RunRequest(ChatRequest):
-    """A question about the book, as S4 writes it."""
+    """A question about the book, for `/chat/run`."""
 
     top_k: Annotated[int, Field(ge=1, le=MAX_RUN_TOP_K, strict=True)] | None = Field(
         None, description="Passages to read, 1–10"
     )
     stream: Annotated[bool, Field(strict=True)] = Field(False, description="Answer with the events of /chat/stream")
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, owner: str = "") -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
+    ) -> Question:
         fewer = min(top_k, MAX_RUN_TOP_K)
-        return super().to_question(book=book, request_id=request_id, top_k=fewer, owner=owner)
+        return super().to_question(
+            book=book, request_id=request_id, top_k=fewer, similarity_threshold=similarity_threshold, owner=owner
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +150,15 @@ class Search:
     filters: Filters
     limit: int
     explain: bool = False
+    similarity_threshold: float = 0.0  # passages below it are dropped
 
 
 class SearchRequest(BaseModel):
-    """S3 SearchQuery, and the two filters that S0 adds."""
+    """What to find in the book, and where."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    text: QueryText = Field(
+    text: _QueryText = Field(
         validation_alias=AliasChoices("text", "query"),
         description="What to look for; `query` is accepted too",
         examples=["tf2_ros static transform"],
@@ -170,11 +179,14 @@ class SearchRequest(BaseModel):
     limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = Field(
         5, validation_alias=AliasChoices("limit", "top_k"), description="How many passages; `top_k` is accepted too"
     )
+    similarity_threshold: Threshold | None = Field(None, description=_THRESHOLD)
     explain: bool = Field(False, description="Give the raw scores and ranks of both lists")
 
-    def to_search(self, *, book: Book) -> Search:
+    def to_search(self, *, book: Book, similarity_threshold: float = 0.0) -> Search:
+        """`similarity_threshold` is the operator's, for a request without its own."""
+        own_threshold = self.similarity_threshold
         filters = Filters(
-            source_url_prefix=on_site(self.source_url_prefix, book.base_url),
+            source_url_prefix=_on_site(self.source_url_prefix, book.base_url),
             section=self.section,
             module=self.module_filter,
             chapter_min=self.chapter_min,
@@ -185,7 +197,14 @@ class SearchRequest(BaseModel):
             layer=self.layer_filter,
             parent_doc_id=self.parent_doc_id,
         )
-        return Search(text=self.text, book_id=book.book_id, filters=filters, limit=self.limit, explain=self.explain)
+        return Search(
+            text=self.text,
+            book_id=book.book_id,
+            filters=filters,
+            limit=self.limit,
+            explain=self.explain,
+            similarity_threshold=similarity_threshold if own_threshold is None else own_threshold,
+        )
 
 
 class ToolRequest(BaseModel):
@@ -193,15 +212,17 @@ class ToolRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    query: QueryText = Field(description="What to look for, in words that the book would use")
+    query: _QueryText = Field(description="What to look for, in words that the book would use")
     top_k: Annotated[int, Field(ge=1, le=10, strict=True)] = Field(5, description="How many passages")
     filters: FilterFields | None = None
 
-    def to_search(self, *, book: Book, within: Filters) -> Search | None:
-        """None when nothing can pass both the reader's filters and these."""
+    def to_search(self, *, book: Book, within: Filters, similarity_threshold: float = 0.0) -> Search | None:
+        """Within the reader's filters and threshold. None when nothing can pass both the reader's filters and these."""
         own = (self.filters or FilterFields()).to_filters(book.base_url)  # type: ignore[call-arg]
         filters = within.narrowed_by(own)
-        return None if filters is None else Search(self.query, book.book_id, filters, self.top_k)
+        if filters is None:
+            return None
+        return Search(self.query, book.book_id, filters, self.top_k, similarity_threshold=similarity_threshold)
 
 
 class IngestRequest(BaseModel):
@@ -229,16 +250,16 @@ def parse(model: type[Request], fields: Any) -> Request:
         return model.model_validate(fields)
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
-        raise usage_error(first, model) from None
+        raise _usage_error(first, model) from None
 
 
-def usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
+def _usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
     path = [str(part) for part in detail["loc"]]
     name = ".".join(path) or "body"
     details: Mapping[str, Any] = {"field": name, "reason": detail["msg"]}
-    path = path[1:] if path[:1] == [NESTED] else path
+    path = path[1:] if path[:1] == [_NESTED] else path
     if detail["type"] == "extra_forbidden":
-        known = _known_fields(path, ChatRequest if name.startswith(f"{NESTED}.") else model)
+        known = _known_fields(path, ChatRequest if name.startswith(f"{_NESTED}.") else model)
         near = difflib.get_close_matches(path[-1], known, n=1)
         hint = f"Did you mean `{near[0]}`?" if near else f"Known fields: {', '.join(known)}."
         return UnknownField(f"Unknown field `{name}`.", hint=hint if known else "Leave it out.", details=details)

@@ -13,11 +13,11 @@ from quoth.domain import Chunk, ConfidenceLevel, ConfidenceMetrics, Evidence, Pa
 from quoth.text.terms import query_terms, term_ids
 
 # Words that point at the selection instead of asking for something in it.
-POINTING = term_ids(
+_POINTING = term_ids(
     "explain summarise summarize summary paragraph passage selection text section meaning mean say tell"
 )
-ENOUGH = 0.5  # share of the question's words that must stand in the selection
-UNMET = 0.45  # what is left of it where the kind of thing that is asked for does not
+_ENOUGH = 0.5  # share of the question's words that must be in the selection
+_UNMET = 0.45  # what is left of that share where the kind of thing that is asked for is not there
 
 
 def evidence_of_selection(query: str, selection: str, *, book_id: str) -> Evidence:
@@ -25,28 +25,28 @@ def evidence_of_selection(query: str, selection: str, *, book_id: str) -> Eviden
     terms = tuple(
         QueryTerm(text=term.text, id=term.id, idf=1.0, in_book=term.found_in(held))
         for term in query_terms(query)
-        if term.id not in POINTING
+        if term.id not in _POINTING
     )
-    share = coverage(terms)
+    share = _coverage(terms)
     passage = Passage(chunk=_chunk(selection, book_id), score=share, similarity=share)
     return Evidence(query=query, passages=(passage,), total_found=1, terms=terms)
 
 
 def judge_selection(evidence: Evidence) -> Verdict:
-    """A price, a number or a name asked for that stands nowhere in the selection is too little, whatever else does."""
+    """A price, a number or a name that is asked for must be in the selection, whatever else is there."""
     holds = kind_asked(evidence.query)
-    share = coverage(evidence.terms)
+    share = _coverage(evidence.terms)
     if holds is not None and not holds(evidence.passages[0].chunk.text):
-        share *= UNMET
+        share *= _UNMET
     level: ConfidenceLevel = "insufficient"
-    if share >= ENOUGH:
+    if share >= _ENOUGH:
         level = "high" if share == 1.0 else "medium"
     metrics = ConfidenceMetrics(share, share, share, len(evidence.passages), 0.0)
-    return Verdict(confidence=share, level=level, should_answer=share >= ENOUGH, metrics=metrics)
+    return Verdict(confidence=share, level=level, should_answer=share >= _ENOUGH, metrics=metrics)
 
 
-def coverage(terms: tuple[QueryTerm, ...]) -> float:
-    """“Explain this” asks for nothing in particular: all of it is there."""
+def _coverage(terms: tuple[QueryTerm, ...]) -> float:
+    """The share of the words that are there. “Explain this” asks for nothing in particular, so all of it is."""
     return sum(term.in_book for term in terms) / len(terms) if terms else 1.0
 
 
@@ -56,22 +56,11 @@ def _chunk(selection: str, book_id: str) -> Chunk:
         id=f"selection:{digest[:16]}",
         book_id=book_id,
         text=selection,
-        start=0,
         end=len(selection),
-        line=1,
-        source_file="",
         source_file_hash=digest,
         title="Selected text",
-        url="",
-        heading_path=(),
         breadcrumb=("Selected text",),
         content_hash=digest,
-        parent_doc_id="",
-        chunk_index=0,
-        total_chunks=1,
-        prev_chunk_id=None,
-        next_chunk_id=None,
         word_count=len(selection.split()),
-        token_count=0,
         char_count=len(selection),
     )

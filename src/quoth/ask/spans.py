@@ -1,8 +1,8 @@
-"""Where the pipelines say which work begins and ends, for whoever wants to follow an answer through the system.
+"""Where the pipelines say which work begins and ends, so that an operator can follow an answer through the system.
 
-In our own words, because nothing here may know a tracing library: `adapters/telemetry.py` turns them into OpenTelemetry
-spans where the operator wants that, and `SILENT`, the default, does nothing and costs nothing. What a span is about is
-said (a book, a model, a tool), what was asked or answered never is.
+In our own words, because nothing here may know a tracing library: `insight/telemetry.py` turns them into OpenTelemetry
+spans where the operator wants that, and `SILENT`, the default, does nothing and costs nothing. A span says what it is
+about (a book, a model, a tool), never what was asked or answered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quoth.ports import ChatModel
 
 class RequestSpan(Protocol):
     def end(self, door: str, status: int) -> None:
-        """What is known when it is over: the template of its route, and how it went."""
+        """The template of its route and the status, which are known at the end."""
 
 
 class Spans(Protocol):
@@ -30,7 +30,7 @@ class Spans(Protocol):
         """The events of one answer, as they pass by."""
 
     def model(self, model: ChatModel) -> ChatModel:
-        """The same model, whose calls are told."""
+        """The same model, with a span around each call."""
 
     def retrieval(self, book_id: str, limit: int) -> AbstractContextManager[None]: ...
 
@@ -39,17 +39,17 @@ class Spans(Protocol):
     def tool(self, name: str, call_id: str) -> AbstractContextManager[None]: ...
 
     async def close(self) -> None:
-        """What is told so far is sent, if that is possible in a moment."""
+        """Send the spans so far, if that is possible in a moment."""
 
 
-class _Unseen:
+class _SilentRequest:
     def end(self, door: str, status: int) -> None:
         return
 
 
-class NoSpans:
+class _NoSpans:
     def request(self, method: str, parent: str) -> AbstractContextManager[RequestSpan]:
-        return nullcontext(_Unseen())
+        return nullcontext(_SilentRequest())
 
     def answer(self, question: Question, events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[AnswerEvent]:
         return events
@@ -71,4 +71,4 @@ class NoSpans:
 
 
 _NOTHING: AbstractContextManager[None] = nullcontext()  # it has no state, so one is enough
-SILENT = NoSpans()
+SILENT = _NoSpans()

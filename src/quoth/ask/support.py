@@ -1,8 +1,8 @@
-"""How well one sentence stands in the passages it leans on.
+"""How well the passages that a sentence rests on support it.
 
-In: a sentence without its markers, the passages read into `Source`s, the words of the question. Out: `Support`: the
+In: a sentence without its markers, the passages analysed as `Source`s, the words of the question. Out: `Support`: the
 chance that the passages say it, and the first thing in it that they do not hold. Exact things (numbers, flags,
-identifiers, names) must occur there; for the rest a small logistic model weighs how many of the words are new, whether
+identifiers, names) must occur there. For the rest a small logistic model weighs how many of the words are new, whether
 neighbouring words are neighbours there too, and whether one short stretch there holds most of them. Its numbers
 are fitted by benchmarks/grounding.py and shipped in grounding.json. No language model is asked.
 """
@@ -22,8 +22,8 @@ from quoth.domain import Chunk
 from quoth.text.sentences import fold
 from quoth.text.terms import ContentTerm, content_ids, content_terms, term_ids
 
-STRETCH, STEP = 24, 8  # content words: as many as two sentences hold, and how far apart such stretches begin
-NEAR = 4  # content words from one to the next: the two stand together
+_STRETCH, _STEP = 24, 8  # content words: as many as two sentences hold, and how far apart such stretches begin
+_NEAR = 4  # content words from one to the next: the two belong together
 FEATURES = ("new", "apart", "scattered", "numbers", "names", "no_claim")
 
 # Words with which an answer speaks of itself, of its sources or of its own order. They claim nothing.
@@ -94,7 +94,7 @@ _JOINED = re.compile(r"(?<=\d)/(?=[A-Za-z])")
 _NAME = re.compile(r"(?<=[\w,;)] )[\"'(*_“]*([A-Z][\w'’-]+)")
 _CODE = re.compile(r"`+([^`]+)`+")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^“”\n]*)”")
-LEAST_QUOTED = 4  # words; fewer are a term or a label
+_LEAST_QUOTED = 4  # words; fewer are a term or a label
 _MARKUP = re.compile(r"[*_`~]+")
 _NOT_LETTERS = re.compile(r"\W+")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
@@ -105,7 +105,7 @@ _CAPITALS = re.compile(r"\b[A-Z]{2,8}\b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A passage, read once for all sentences that lean on it."""
+    """A passage, analysed once for all sentences that rest on it."""
 
     chunk: Chunk
     windows: tuple[frozenset[int], ...]  # the words of each stretch as long as two sentences
@@ -122,7 +122,7 @@ class Support:
     verbatim: bool = False
 
     @property
-    def stands(self) -> bool:
+    def is_enough(self) -> bool:
         return self.verbatim or (not self.missing and self.score >= fitted().threshold)
 
 
@@ -139,11 +139,11 @@ def fitted() -> Fitted:
     return Fitted(model, float(shipped["threshold"]))
 
 
-# --- reading a passage -----------------------------------------------------------------------------------------------
+# --- a passage -------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=256)
-def read(chunk: Chunk) -> Source:
+def analyse(chunk: Chunk) -> Source:
     above = " / ".join((chunk.title, *chunk.heading_path))
     words, glue = content_ids(chunk.shown), _glue()
     places: dict[int, list[int]] = {}
@@ -152,19 +152,20 @@ def read(chunk: Chunk) -> Source:
         position += ids[0] not in glue
         for id_ in ids:
             places.setdefault(id_, []).append(position)
-    told = [ids for ids in words if ids[0] not in glue]
-    stretches = (told[at : at + STRETCH] for at in range(0, max(1, len(told) - STRETCH + STEP), STEP))
+    content = [ids for ids in words if ids[0] not in glue]
+    starts = range(0, max(1, len(content) - _STRETCH + _STEP), _STEP)
+    stretches = (content[start : start + _STRETCH] for start in starts)
     return Source(
         chunk=chunk,
         windows=tuple(_with_numbers({id_ for ids in stretch for id_ in ids}) for stretch in stretches),
         places=places,
         ids=_with_numbers({*places, *term_ids(above)}) | _signs(chunk.text),
         raw=f"{above}\n{chunk.shown}",
-        letters=letters(chunk.shown),
+        letters=_letters(chunk.shown),
     )
 
 
-def letters(text: str) -> str:
+def _letters(text: str) -> str:
     """Word characters only, bounded by spaces: how a text reads when markup and punctuation are forgotten."""
     return f" {_NOT_LETTERS.sub(' ', _MARKUP.sub('', text)).strip()} ".lower()
 
@@ -195,8 +196,8 @@ def _signs(text: str) -> frozenset[int]:
 
 
 def verbatim(claim: str, sources: Sequence[Source]) -> Source | None:
-    """The passage in which the sentence stands word for word; what is set as code, letter for letter."""
-    said = letters(claim)
+    """The passage that has the sentence word for word, and what is set as code letter for letter."""
+    said = _letters(claim)
     code = [fold(span) for span in _CODE.findall(claim)]
     for source in sources:
         if said.strip() and said in source.letters:
@@ -207,39 +208,38 @@ def verbatim(claim: str, sources: Sequence[Source]) -> Source | None:
 
 
 def support(claim: str, sources: Sequence[Source], asked: frozenset[int] = frozenset()) -> Support:
-    """`asked` are the words of the question: to repeat them claims nothing."""
+    """`asked` are the words of the question: repeating them claims nothing."""
     if not sources:
         return Support(0.0)
     if verbatim(claim, sources):
         return Support(1.0, verbatim=True)
-    values, missing = measured(claim, sources, asked)
+    values, missing = features(claim, sources, asked)
     return Support(1.0 - fitted().unsupported.probability(values), missing)
 
 
-def measured(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tuple[dict[str, float], str]:
+def features(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tuple[dict[str, float], str]:
     """The features of the model, each 0 where all is well, and the exact thing that is missing."""
     claim = _JOINED.sub(" / ", _ORDINAL.sub("", _COUNTED.sub(" ", claim)))
     ids = frozenset().union(*(source.ids for source in sources))
     in_order = [term for term in content_terms(claim) if term.id not in _glue()]
     terms = list({term.id: term for term in in_order}.values())
-    no_claim = _claims_nothing(claim)
     new = [term for term in terms if not term.found_in(ids) and term.id not in asked]
-    names = _missing_names(claim, new, sources)
-    numbers = [term.text for term in new if any(char.isdigit() for char in term.text)]
-    missing = "" if no_claim else _missing(claim, new, numbers, names, sources, asked)
+    claims_nothing = _claims_nothing(claim)
+    numbers = [] if claims_nothing else _numbers_among(new)
+    names = [] if claims_nothing else _missing_names(claim, new, sources)
     values = {
         "new": len(new) / len(terms) if terms else 0.0,
         "apart": _apart(in_order, sources),
         "scattered": _scattered(terms, sources),
-        "numbers": 0.0 if no_claim else float(min(len(numbers), 2)),
-        "names": 0.0 if no_claim else float(min(len(names), 2)),
-        "no_claim": float(no_claim or not terms),
+        "numbers": float(min(len(numbers), 2)),
+        "names": float(min(len(names), 2)),
+        "no_claim": float(claims_nothing or not terms),
     }
-    return values, missing
+    return values, "" if claims_nothing else _missing(claim, new, numbers, names, sources, asked)
 
 
 def _claims_nothing(claim: str) -> bool:
-    """A question, a courtesy, or a sentence that says what the passages do not tell."""
+    """A question, a courtesy, or a sentence about what the passages do not say."""
     if claim.rstrip(" *_)").endswith("?") or _ADVISES.search(claim):
         return True
     return bool(_DISCLAIMS.search(claim)) and not _TURNS.search(claim)
@@ -255,7 +255,7 @@ def _apart(terms: Sequence[ContentTerm], sources: Sequence[Source]) -> float:
 
 def _near(one: ContentTerm, other: ContentTerm, source: Source) -> bool:
     left, right = source.places.get(one.id, ()), source.places.get(other.id, ())
-    return any(abs(a - b) <= NEAR for a in left for b in right)
+    return any(abs(a - b) <= _NEAR for a in left for b in right)
 
 
 def _scattered(terms: Sequence[ContentTerm], sources: Sequence[Source]) -> float:
@@ -281,23 +281,27 @@ def _missing(
         return f"{numbers[0]} is not in the source"
     raw = "\n".join(source.raw for source in sources)
     for term in _exact_terms(claim, new):
-        if not term.found_in(asked) and not _stands_exactly(term.text, raw):
+        if not term.found_in(asked) and not _occurs_exactly(term.text, raw):
             return f"{term.text} is not in the source"
     if any(_misquotes(straight or curved, sources, asked) for straight, curved in _QUOTED.findall(claim)):
         return "the words in quotation marks are not in the source"
     return f"{names[0]} is not in the source" if names else ""
 
 
+def _numbers_among(terms: Sequence[ContentTerm]) -> list[str]:
+    return [term.text for term in terms if any(char.isdigit() for char in term.text)]
+
+
 def _misquotes(quoted: str, sources: Sequence[Source], asked: frozenset[int]) -> bool:
-    said = letters(quoted)
-    if len(said.split()) < LEAST_QUOTED or any(said in source.letters for source in sources):
+    said = _letters(quoted)
+    if len(said.split()) < _LEAST_QUOTED or any(said in source.letters for source in sources):
         return False
     terms = content_terms(quoted)
-    return 2 * sum(term.id in asked for term in terms) <= len(terms)  # else it is the question that is quoted
+    return 2 * sum(term.id in asked for term in terms) <= len(terms)  # otherwise it quotes the question
 
 
 def _exact_terms(claim: str, new: Sequence[ContentTerm]) -> list[ContentTerm]:
-    """Words in code, and new words that look like code wherever they stand."""
+    """Words in code, and new words anywhere that look like code."""
     in_code = [term for span in _CODE.findall(claim) for term in content_terms(span)]
     return in_code + [term for term in new if _looks_like_code(term.text)]
 
@@ -308,7 +312,7 @@ def _looks_like_code(text: str) -> bool:
     return inside or (text.startswith("-") and len(text) > 1)
 
 
-def _stands_exactly(text: str, raw: str) -> bool:
+def _occurs_exactly(text: str, raw: str) -> bool:
     return not text.isascii() or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", raw) is not None
 
 
@@ -329,15 +333,15 @@ def _missing_names(claim: str, new: Sequence[ContentTerm], sources: Sequence[Sou
 
 
 def _initials(text: str) -> str:
-    """Of the words with a capital: FLSA stands for Fair Labor Standards Act, here or there."""
+    """The initials of the words with a capital: FLSA is the Fair Labor Standards Act, here or there."""
     return "".join(word[0] for word in re.findall(r"\b[A-Z][\w'’-]*", text) if not word.isupper())
 
 
-# --- where it stands -------------------------------------------------------------------------------------------------
+# --- where it is -----------------------------------------------------------------------------------------------------
 
 
 def locate(words: str, text: str) -> tuple[int, int] | None:
-    """Where the words stand in the text, however lines are broken or quoted there."""
+    """Where the words are in the text, however lines are broken or quoted there."""
     parts = fold(words).split()
     if not parts:
         return None
@@ -346,7 +350,7 @@ def locate(words: str, text: str) -> tuple[int, int] | None:
 
 
 def locate_code(block: str, text: str) -> tuple[int, int] | None:
-    """Where a code block stands line by line, indented as a whole or not; its fences do not count."""
+    """Where a code block is, line by line, indented as a whole or not; its fences do not count."""
     wanted = code_lines(block)
     if not wanted:
         return None
@@ -369,7 +373,7 @@ def code_lines(block: str) -> list[tuple[int, str]]:
     if _FENCE.match(lines[0]):
         fence = lines[0].strip()[:3]
         lines = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith(fence) else lines[1:]
-    return [told for told in map(_indented, lines) if told[1]]
+    return [(indent, words) for indent, words in map(_indented, lines) if words]
 
 
 def _indented(line: str) -> tuple[int, str]:

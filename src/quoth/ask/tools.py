@@ -1,8 +1,8 @@
 """The search that a language model may call in the middle of an answer, as a tool.
 
-Comes in: what the model wrote as arguments. Goes out: Evidence, from the reader's book and within the reader's filters
-whatever the arguments say (they can narrow, never widen). Wrong arguments leave as the error that names them, for the
-model to read. Knows no model and no transport.
+In: what the model wrote as arguments. Out: Evidence, from the reader's book and within the reader's filters whatever
+the arguments say: they can narrow, never widen. The reader's threshold holds too. Wrong arguments leave as the error
+that names them, for the model to read. Knows no model and no transport.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class SearchBook:
     retriever: Retriever
     book: Book
     within: Filters = Filters()
+    threshold: float = 0.0  # the reader's: passages below it are dropped here too
 
     name: ClassVar[str] = "search_book"
     description: ClassVar[str] = (
@@ -35,15 +36,19 @@ class SearchBook:
 
     async def __call__(self, arguments: Any) -> Evidence:
         asked = parse(ToolRequest, arguments)
-        search = asked.to_search(book=self.book, within=self.within)
+        search = asked.to_search(book=self.book, within=self.within, similarity_threshold=self.threshold)
         if search is None:  # nothing can pass both the reader's filters and the model's
             return Evidence(query=asked.query, passages=(), total_found=0)
         return await self.retriever.find(
-            search.text, book_id=search.book_id, filters=search.filters, limit=search.limit
+            search.text,
+            book_id=search.book_id,
+            filters=search.filters,
+            limit=search.limit,
+            threshold=search.similarity_threshold,
         )
 
 
-# What goes to a model. Gemini refuses a request with other words of JSON Schema in it, and each costs tokens in every
+# The words of JSON Schema that go to a model. Gemini refuses a request with others, and each costs tokens in every
 # turn; what is left out here is checked when the arguments come.
 _WORDS = ("type", "description", "enum", "minimum", "maximum", "required")
 _NO_LIMIT = 2**31 - 1

@@ -1,10 +1,9 @@
-"""What stands beside the vectors in an index: a Chunk as S3's QdrantPayload, and back.
+"""What an index keeps beside the vectors: a Chunk as a dict of JSON values, and back.
 
-Pure, and shared by the embedded index and the cluster, so that both hold the same points. In comes an IndexedChunk,
-out goes a dict of JSON values (the id is that of the point, so it is not repeated); in comes such a dict, out goes
-the same Chunk. This module must not know an engine: which fields are worth an index is a table here and which
-conditions a filter means is a list of plain values; how an engine says either is the adapter's business. What every
-index refuses to take, in the same words, stands here too.
+Shared by the embedded index and the cluster, so both hold the same points. In: an IndexedChunk. Out: its payload (the
+id is that of the point and is not repeated); from a payload, the same Chunk. The fields are those of `Chunk` and
+`Labels`, by name; a new field needs no line here. Also here: which fields are worth an index, and what every index
+refuses to take. Pure; knows no engine.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
-from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, Insert, StoredChunk, TermWeights, Vector
+from quoth.domain import Chunk, Fingerprint, IndexedChunk, Insert, Labels, StoredChunk, TermWeights, Vector
 from quoth.errors import IndexMismatch, IndexUnavailable, InternalError, WrongUsage
 from quoth.text.offsets import end_in_file, start_in_file
 
-# S3's `version`. Part of the hash: a payload of another layout is rewritten by the next ingest.
+# Part of the hash: a payload of another layout is rewritten by the next ingest.
 PAYLOAD_VERSION = 1
 
 JsonValue = str | int | None | list[str] | list[list[int]]
@@ -50,7 +49,7 @@ PAYLOAD_INDEXES: tuple[PayloadIndex, ...] = (
     PayloadIndex("parent_doc_id", "keyword"),
     PayloadIndex("content_hash", "keyword"),
     PayloadIndex("source_file_hash", "keyword"),
-    # ours, over S3's
+    # beyond the specified ones
     PayloadIndex("url", "keyword", prefix=True),
     PayloadIndex("heading_path", "keyword"),
     PayloadIndex("embed_hash", "keyword"),
@@ -59,84 +58,6 @@ PAYLOAD_INDEXES: tuple[PayloadIndex, ...] = (
 # All that an ingest reads of every chunk, and all that ordering a book takes.
 STORED_FIELDS: tuple[str, ...] = ("source_file", "payload_hash", "embed_hash", "created_at")
 ORDER_FIELDS: tuple[str, ...] = ("source_file", "chunk_index")
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What must hold of one field: it equals, is one of, begins with, or lies between (both ends included)."""
-
-    field: str
-    equals: str | int | None = None
-    any_of: tuple[str, ...] = ()
-    prefix: str | None = None
-    least: int | None = None
-    most: int | None = None
-
-
-def conditions(filters: Filters) -> Iterator[Condition]:
-    """All of them must hold. None at all for filters that let everything pass."""
-    if filters.source_url_prefix:
-        yield Condition("url", prefix=filters.source_url_prefix)
-    if filters.section is not None:
-        yield Condition("heading_path", equals=filters.section)
-    if filters.module is not None:
-        yield Condition("module", equals=filters.module)
-    if filters.chapter_min is not None or filters.chapter_max is not None:
-        yield Condition("chapter", least=filters.chapter_min, most=filters.chapter_max)
-    if filters.lesson is not None:
-        yield Condition("lesson", equals=filters.lesson)
-    if filters.hardware_tier is not None:
-        yield Condition("hardware_tier", most=filters.hardware_tier)
-    if filters.proficiency_levels:
-        yield Condition("proficiency_level", any_of=filters.proficiency_levels)
-    if filters.layer is not None:
-        yield Condition("layer", equals=filters.layer)
-    if filters.parent_doc_id is not None:
-        yield Condition("parent_doc_id", equals=filters.parent_doc_id)
-
-
-def holds(wanted: Condition, payload: Mapping[str, Any]) -> bool:
-    """Of a payload at hand; a list holds what one of its values does."""
-    found = payload[wanted.field]
-    return any(_meets(wanted, value) for value in (found if isinstance(found, list) else [found]))
-
-
-def _meets(wanted: Condition, value: Any) -> bool:
-    if value is None:
-        return False
-    if wanted.prefix is not None:
-        return str(value).startswith(wanted.prefix)
-    if wanted.any_of or wanted.equals is not None:
-        return value in (wanted.any_of or (wanted.equals,))
-    return (wanted.least is None or value >= wanted.least) and (wanted.most is None or value <= wanted.most)
-
-
-def passes(chunk: Chunk, filters: Filters) -> bool:
-    """What the index does with filters, for a chunk that is at hand already."""
-    return all(_each(chunk, filters))
-
-
-def _each(chunk: Chunk, filters: Filters) -> Iterator[bool]:
-    if filters.source_url_prefix is not None:
-        yield chunk.url.startswith(filters.source_url_prefix)
-    if filters.section is not None:
-        yield filters.section in chunk.heading_path
-    if filters.module is not None:
-        yield chunk.module == filters.module
-    if filters.chapter_min is not None:
-        yield chunk.chapter is not None and chunk.chapter >= filters.chapter_min
-    if filters.chapter_max is not None:
-        yield chunk.chapter is not None and chunk.chapter <= filters.chapter_max
-    if filters.lesson is not None:
-        yield chunk.lesson == filters.lesson
-    if filters.hardware_tier is not None:
-        yield chunk.hardware_tier <= filters.hardware_tier
-    if filters.proficiency_levels:
-        yield chunk.proficiency_level in filters.proficiency_levels
-    if filters.layer is not None:
-        yield chunk.layer == filters.layer
-    if filters.parent_doc_id is not None:
-        yield chunk.parent_doc_id == filters.parent_doc_id
 
 
 # A book id names a folder and a tenant, so it is the same thing on every file system and needs no quoting.
@@ -207,42 +128,10 @@ def payload_hash(chunk: Chunk) -> str:
 
 def to_chunk(chunk_id: str, payload: Mapping[str, Any]) -> Chunk:
     try:
-        return Chunk(
-            id=chunk_id,
-            book_id=payload["book_id"],
-            text=payload["text"],
-            start=payload["shown_start"],
-            end=payload["shown_end"],
-            line=payload["line"],
-            source_file=payload["source_file"],
-            source_file_hash=payload["source_file_hash"],
-            title=payload["title"],
-            url=payload["url"],
-            heading_path=tuple(payload["heading_path"]),
-            breadcrumb=tuple(payload["breadcrumb"]),
-            content_hash=payload["content_hash"],
-            parent_doc_id=payload["parent_doc_id"],
-            chunk_index=payload["chunk_index"],
-            total_chunks=payload["total_chunks"],
-            prev_chunk_id=payload["prev_chunk_id"],
-            next_chunk_id=payload["next_chunk_id"],
-            word_count=payload["word_count"],
-            token_count=payload["token_count"],
-            char_count=payload["char_count"],
-            markup=payload["markup"],
-            lead=payload["lead"],
-            shift=payload["shift"],
-            line_shift=payload["line_shift"],
-            inserts=tuple(Insert(*insert) for insert in payload["inserts"]),
-            module=payload["module"],
-            chapter=payload["chapter"],
-            lesson=payload["lesson"],
-            hardware_tier=payload["hardware_tier"],
-            proficiency_level=payload["proficiency_level"],
-            layer=payload["layer"],
-            language=payload["language"],
-            version=payload["doc_version"],
-        )
+        values = {
+            name: _FROM_JSON[name](payload[key]) if name in _FROM_JSON else payload[key] for name, key in _CHUNK_FIELDS
+        }
+        return Chunk(id=chunk_id, labels=Labels(**{name: payload[key] for name, key in _LABEL_FIELDS}), **values)
     except KeyError as missing:
         raise _incomplete(chunk_id, missing) from missing
 
@@ -276,47 +165,37 @@ def to_indexed(chunk_id: str, payload: Mapping[str, Any], dense: Vector, sparse:
         raise _incomplete(chunk_id, missing) from missing
 
 
+# --- the one map of a chunk's fields ----------------------------------------------------------------------------------
+
+
+# `start` and `end` of a payload are places in the file, and its `version` is that of the layout.
+_KEYS = {"start": "shown_start", "end": "shown_end", "version": "doc_version"}
+_CHUNK_FIELDS = tuple((f.name, _KEYS.get(f.name, f.name)) for f in fields(Chunk) if f.name not in ("id", "labels"))
+_LABEL_FIELDS = tuple((f.name, _KEYS.get(f.name, f.name)) for f in fields(Labels))
+_TO_JSON: Mapping[str, Callable[[Any], JsonValue]] = {
+    "heading_path": list,
+    "breadcrumb": list,
+    "inserts": lambda inserts: [list(astuple(insert)) for insert in inserts],
+}
+_FROM_JSON: Mapping[str, Callable[[Any], Any]] = {
+    "heading_path": tuple,
+    "breadcrumb": tuple,
+    "inserts": lambda inserts: tuple(Insert(*insert) for insert in inserts),
+}
+
+
 def _chunk_fields(chunk: Chunk) -> Payload:
     return {
+        **{
+            key: _TO_JSON[name](getattr(chunk, name)) if name in _TO_JSON else getattr(chunk, name)
+            for name, key in _CHUNK_FIELDS
+        },
+        **{key: getattr(chunk.labels, name) for name, key in _LABEL_FIELDS},
         "version": PAYLOAD_VERSION,
-        "book_id": chunk.book_id,
-        "module": chunk.module,
-        "chapter": chunk.chapter,
-        "lesson": chunk.lesson,
-        "hardware_tier": chunk.hardware_tier,
-        "proficiency_level": chunk.proficiency_level,
-        "layer": chunk.layer,
-        "parent_doc_id": chunk.parent_doc_id,
-        "content_hash": chunk.content_hash,
-        "source_file_hash": chunk.source_file_hash,
-        "text": chunk.text,
         "section_title": chunk.section_title,
-        "source_file": chunk.source_file,
-        "chunk_index": chunk.chunk_index,
-        "total_chunks": chunk.total_chunks,
-        "prev_chunk_id": chunk.prev_chunk_id,
-        "next_chunk_id": chunk.next_chunk_id,
-        "word_count": chunk.word_count,
-        "token_count": chunk.token_count,
-        "char_count": chunk.char_count,
-        # ours, over S3's
-        "start": start_in_file(chunk, chunk.start),  # in the file: the slice, unless text is included
+        "start": start_in_file(chunk, chunk.start),
         "end": end_in_file(chunk, chunk.end),
         "included": chunk.included,
-        "shown_start": chunk.start,  # in the text with its includes: always the slice
-        "shown_end": chunk.end,
-        "shift": chunk.shift,
-        "line_shift": chunk.line_shift,
-        "inserts": [list(astuple(insert)) for insert in chunk.inserts],
-        "line": chunk.line,
-        "title": chunk.title,
-        "url": chunk.url,
-        "heading_path": list(chunk.heading_path),
-        "breadcrumb": list(chunk.breadcrumb),
-        "markup": chunk.markup,
-        "lead": chunk.lead,
-        "language": chunk.language,
-        "doc_version": chunk.version,
     }
 
 

@@ -286,8 +286,9 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
 def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
     drafts = [(draft, size) for draft, size in drafts if draft.end > draft.start]
     place = page.source_file
-    if page.module is not None and page.chapter is not None and page.lesson is not None:
-        place = f"{page.module}:{page.chapter}:{page.lesson}"
+    labels = page.labels
+    if labels.module is not None and labels.chapter is not None and labels.lesson is not None:
+        place = f"{labels.module}:{labels.chapter}:{labels.lesson}"
     hashes = [sha256(page.text[draft.start : draft.end].encode()).hexdigest() for draft, _ in drafts]
     ids = _ids(f"{page.book_id}:{place}", hashes)
     parent = _uuid5(f"{page.book_id}:{place}:parent")
@@ -325,14 +326,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 shift=shift,
                 line_shift=line - file_line,
                 inserts=inserts,
-                module=page.module,
-                chapter=page.chapter,
-                lesson=page.lesson,
-                hardware_tier=page.hardware_tier,
-                proficiency_level=page.proficiency_level,
-                layer=page.layer,
-                language=page.language,
-                version=page.version,
+                labels=labels,
             )
         )
     return chunks

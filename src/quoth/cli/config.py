@@ -1,4 +1,4 @@
-"""`quoth config`: every setting, its value, and where it came from. Secrets are never printed."""
+"""`quoth config`: every setting, its value and where the value comes from. Secrets are never printed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from quoth.ask.model_turn import TOOLS
 from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.settings import Settings
 
-Check = Annotated[bool, typer.Option("--check", help="Ask the configured language model one word.")]
+Check = Annotated[bool, typer.Option("--check", help="Ask the language model for one word.")]
 
 
 @app.command(epilog="Example: OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_MODEL=llama3.2 quoth config --check")
@@ -34,7 +35,7 @@ def _check(settings: Settings, *, json: bool) -> None:
     async def work(quoth: Quoth) -> str:
         if quoth.model is None:
             return "No language model is configured: the book answers in its own sentences."
-        return await quoth.model.check()
+        return await quoth.model.check(TOOLS)
 
     said = run(settings, work)
     if json:

@@ -12,7 +12,6 @@ import asyncio
 import json
 import logging
 import math
-import random
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -27,7 +26,8 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
-from quoth.errors import BadConfiguration, IndexUnavailable, InternalError, QuothError
+from quoth.errors import BadConfiguration, IndexUnavailable, QuothError
+from quoth.retrying import PASSING_STATUSES, Passing, Retries
 
 T = TypeVar("T")
 Call = Callable[[AsyncQdrantClient], Awaitable[T]]
@@ -36,8 +36,7 @@ Call = Callable[[AsyncQdrantClient], Awaitable[T]]
 OLDEST = (1, 19)
 # All that the client raises; an answer without a result is an AssertionError.
 FOREIGN = (ApiException, QdrantException, AioRpcError, ValidationError, json.JSONDecodeError, AssertionError)
-_MOST_WAIT = 5.0
-_RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+_LONGEST_WAIT = 5.0  # seconds that a server may ask for
 _LIKE_HTTP = {
     StatusCode.UNAUTHENTICATED: 401,
     StatusCode.PERMISSION_DENIED: 403,
@@ -66,8 +65,7 @@ class QdrantOptions:
     grpc_port: int = 6334
     batch: int = 128  # points in one write
     timeout: float = 10.0  # seconds, for one attempt
-    attempts: int = 3
-    backoff: float = 0.2  # seconds before the second attempt, doubled for each one after it
+    backoff: float = 0.2  # seconds before the second attempt; see `retrying`
     lease: float = 60.0  # seconds after which a writer that is silent has died
 
 
@@ -79,13 +77,6 @@ class CollectionMissing(IndexUnavailable):
 
 class AlreadyThere(IndexUnavailable):
     """Somebody else has just created it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    error: QuothError
-    again: bool = False  # another attempt may help
-    wait: float = 0.0  # as long as the server asks for
 
 
 class Server:
@@ -116,50 +107,45 @@ class Server:
 
     async def _attempts(self, call: Call[T], patience: float) -> T:
         limit = self.options.timeout * patience
-        for attempt in range(1, self.options.attempts + 1):
+
+        async def attempt(number: int) -> T:
             try:
                 async with asyncio.timeout(limit):
                     return await call(self._client)
-            except TimeoutError:
-                fault = _Fault(self._unavailable(f"no answer within {limit:g} s"), again=True)
+            except TimeoutError as error:
+                raise Passing(self._unavailable(f"no answer within {limit:g} s")) from error
             except FOREIGN as error:
-                fault = self._fault(error)
-                fault.error.__cause__ = error
-            if not fault.again or attempt == self.options.attempts:
-                raise fault.error
-            log.info("trying again", extra={"attempt": attempt, "fault": fault.error.message})
-            backoff = self.options.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)
-            await asyncio.sleep(max(backoff, min(fault.wait, _MOST_WAIT)))
-        raise InternalError("A call to Qdrant was allowed no attempt.")
+                raise self._fault(error) from error
 
-    def _fault(self, error: Exception) -> _Fault:
+        return await Retries(attempts=3, backoff=self.options.backoff, longest_wait=_LONGEST_WAIT).run(attempt)
+
+    def _fault(self, error: Exception) -> QuothError | Passing:
         match error:
             case ResponseHandlingException(source=httpx.TransportError() as source):
-                return _Fault(self._unavailable(str(source) or type(source).__name__), again=True)
+                return Passing(self._unavailable(str(source) or type(source).__name__))
             case ResourceExhaustedResponse():
-                return _Fault(self._unavailable(f"{error} (429)"), again=True, wait=error.retry_after_s)
+                return Passing(self._unavailable(f"{error} (429)"), error.retry_after_s)
             case UnexpectedResponse():
                 return self._status(error.status_code or 0, *_said(error))
             case AioRpcError():
                 return self._status(_LIKE_HTTP.get(error.code(), 400), error.details() or error.code().name, True)
             case _:
-                return _Fault(self._stranger())
+                return self._stranger()
 
-    def _status(self, status: int, said: str, from_qdrant: bool) -> _Fault:
+    def _status(self, status: int, said: str, from_qdrant: bool) -> QuothError | Passing:
         if status in (401, 403):
-            return _Fault(
-                BadConfiguration(
-                    f"Qdrant at {self.name} refuses the key ({status}: {said}).",
-                    hint="Set QDRANT_API_KEY to a key of that server that may read and write its collections.",
-                )
+            return BadConfiguration(
+                f"Qdrant at {self.name} refuses the key ({status}: {said}).",
+                hint="Set QDRANT_API_KEY to a key of that server that may read and write its collections.",
             )
-        if not from_qdrant and status not in _RETRYABLE:
-            return _Fault(self._stranger())
+        if not from_qdrant and status not in PASSING_STATUSES:
+            return self._stranger()
         if status == 404:
-            return _Fault(CollectionMissing(f"Qdrant at {self.name} does not have it: {said}.", hint=REBUILD))
+            return CollectionMissing(f"Qdrant at {self.name} does not have it: {said}.", hint=REBUILD)
         if status == 409:
-            return _Fault(AlreadyThere(f"Qdrant at {self.name}: {said}."))
-        return _Fault(self._unavailable(f"{said} ({status})"), again=status in _RETRYABLE)
+            return AlreadyThere(f"Qdrant at {self.name}: {said}.")
+        error = self._unavailable(f"{said} ({status})")
+        return Passing(error) if status in PASSING_STATUSES else error
 
     def _check_version(self, info: models.VersionInfo) -> None:
         parts = info.version.split(".")[:2]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from qdrant_client import models
 
-from quoth.chunks.payload import PAYLOAD_INDEXES, Condition, PayloadIndex
+from quoth.chunks.payload import PAYLOAD_INDEXES, PayloadIndex
+from quoth.domain import Condition
 
 CHUNK_ID, BORN, GONE = "chunk_id", "born", "gone"
 INDEXES = (

@@ -20,7 +20,7 @@ from typing import cast
 
 from qdrant_client import models
 
-from quoth.chunks.payload import ORDER_FIELDS, STORED_FIELDS, conditions, to_chunk, to_indexed, to_payload, to_stored
+from quoth.chunks.payload import ORDER_FIELDS, STORED_FIELDS, to_chunk, to_indexed, to_payload, to_stored
 from quoth.domain import (
     Chunk,
     Filters,
@@ -31,6 +31,7 @@ from quoth.domain import (
     StoredChunk,
     TermWeights,
     Vector,
+    conditions,
 )
 from quoth.errors import BadConfiguration, IndexUnavailable
 from quoth.index.qdrant_client import AlreadyThere, CollectionMissing, Server

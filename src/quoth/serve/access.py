@@ -18,12 +18,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth import domain, keys
-from quoth.bootstrap import Quoth, login_tokens
+from quoth.bootstrap import Quoth
 from quoth.domain import Key
-from quoth.errors import Forbidden, QuothError, Unauthorized
-from quoth.ports import RateLimiter, Tokens
+from quoth.errors import BadConfiguration, Forbidden, QuothError, Unauthorized
+from quoth.ports import Clock, RateLimiter, Tokens
 from quoth.serve import limits
 from quoth.serve.problems import log_fault, path_of, problem_response
+from quoth.settings import Settings
 
 # --- the address of the caller, also behind proxies ------------------------------------------------------------------
 
@@ -201,6 +202,21 @@ def owner_of_token(subject: str) -> str:
     if len(subject) > LONGEST_SUBJECT:
         subject = hashlib.sha256(subject.encode("utf-8", "replace")).hexdigest()
     return f"jwt:{subject}"
+
+
+def login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
+    """The checker of tokens where a site has its own login; None where it has none."""
+    url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
+    if not (url or issuer or audience):
+        return None
+    if not (url and issuer and audience):
+        raise BadConfiguration(
+            "The login of a site is half configured.",
+            hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
+        )
+    from quoth.serve.tokens import JwtTokens, TokenOptions
+
+    return JwtTokens(TokenOptions(url, issuer, audience, settings.jwt_algorithms, settings.jwt_leeway), clock)
 
 
 @asynccontextmanager

@@ -67,7 +67,7 @@ class JobLocks:
 
     def _lock(self, name: str, how: int) -> TextIO | None:
         try:
-            self._data_dir.mkdir(parents=True, exist_ok=True)
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = (self._data_dir / name).open("a", encoding="utf-8")
         except OSError as fault:
             raise LibraryUnavailable(

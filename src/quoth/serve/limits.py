@@ -1,73 +1,24 @@
 """How much anyone may ask: requests in the last minute, and answers under way at once.
 
 In: who asks. Out: an `Allowance`, or `RateLimited`. Each process counts in its own memory. With a Redis URL, Redis
-counts for all workers on all machines (the moving window of the library `limits`: one script counts and decides, so
-no two workers take the last place); while Redis is down each process counts alone again, because a broken counter is
-no reason to answer nobody. The library also counts in memory, but starts a task with a thread for every request: 370 µs
-with one caller and 1,850 µs with a hundred, against two to five here.
+counts for all workers on all machines (`redis_limiter.py`); while Redis is down each process counts alone again: a
+broken counter is no reason to answer nobody. The library `limits` also counts in memory, but starts a task with a
+thread for every request: 370 µs with one caller and 1,850 µs with a hundred, against two to five here.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
-import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import cast
+from importlib.util import find_spec
 
-from limits import RateLimitItemPerSecond
-from limits.aio.storage import RedisStorage
-from limits.aio.storage.redis.redispy import RedispyBridge
-from limits.aio.strategies import MovingWindowRateLimiter
-from limits.errors import StorageError
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-
-from quoth.bootstrap import shared_limiter
 from quoth.domain import Allowance
-from quoth.errors import LimiterUnavailable, RateLimited
+from quoth.errors import BadConfiguration, LimiterUnavailable, RateLimited
 from quoth.ports import Clock, RateLimiter
 from quoth.settings import Settings
-
-# --- in Redis --------------------------------------------------------------------------------------------------------
-
-
-PATIENCE = 0.5  # seconds: nobody should wait for being counted
-
-
-class RedisLimiter:
-    def __init__(self, url: str, limit: int, window: int) -> None:
-        self._storage = RedisStorage(
-            f"async+{'redis+' if url.startswith('unix') else ''}{url}",
-            wrap_exceptions=True,
-            implementation="redispy",
-            key_prefix="quoth",
-            # A connection that went stale is opened again, once; the client's own default tries for seconds.
-            retry=Retry(NoBackoff(), 1),  # type: ignore[arg-type]  # handed on to the client as it is
-        )
-        self._limiter = MovingWindowRateLimiter(self._storage)
-        self._item = RateLimitItemPerSecond(limit, window)
-
-    async def hit(self, who: str) -> Allowance:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                allowed = await self._limiter.hit(self._item, who)
-                stats = await self._limiter.get_window_stats(self._item, who)
-        except (StorageError, TimeoutError) as error:
-            reason = str(error) or f"nothing within {PATIENCE:g} s"
-            raise LimiterUnavailable(f"Redis does not answer ({reason}).", hint="See QUOTH_REDIS_URL.") from error
-        reset = max(0.0, stats.reset_time - time.time())
-        return Allowance(allowed, self._item.amount, max(0, stats.remaining), reset)
-
-    async def close(self) -> None:
-        await cast(RedispyBridge, self._storage.bridge).storage.aclose()
-
-
-# --- in memory -------------------------------------------------------------------------------------------------------
-
 
 logger = logging.getLogger(__name__)
 
@@ -153,12 +104,23 @@ class Answers:
             self._free += 1
 
 
+def redis_limiter(settings: Settings, limit: int) -> RateLimiter:
+    if find_spec("redis") is None:
+        raise BadConfiguration(
+            "QUOTH_REDIS_URL is set, but the Redis client is not installed.",
+            hint="Install it: pip install 'quoth[redis]'.",
+        )
+    from quoth.serve.redis_limiter import RedisLimiter
+
+    return RedisLimiter(settings.redis_url or "", limit, WINDOW)
+
+
 @asynccontextmanager
 async def open_limiter(settings: Settings, limit: int, clock: Clock) -> AsyncIterator[RateLimiter]:
     alone = MemoryLimiter(limit, clock)
     limiter: RateLimiter = alone
     if settings.redis_url is not None:
-        limiter = FallbackLimiter(shared_limiter(settings, limit, WINDOW), alone, clock)
+        limiter = FallbackLimiter(redis_limiter(settings, limit), alone, clock)
     try:
         yield limiter
     finally:

@@ -23,7 +23,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.ask.spans import SILENT, Spans
-from quoth.ask.support import read
+from quoth.ask.support import analyse
 from quoth.bootstrap import Quoth
 from quoth.domain import IndexStatus, IngestJob
 from quoth.errors import (
@@ -54,7 +54,7 @@ MOST_BOOKS = 200  # told by name: beyond that, labels would be many
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 
-CACHES = {"passages": read, "sentences": sentences, "terms": term_ids}  # what was understood of a text, kept
+CACHES = {"passages": analyse, "sentences": sentences, "terms": term_ids}  # what was understood of a text, kept
 
 PARTS: tuple[tuple[type[QuothError], str], ...] = (
     (IndexUnavailable, "index"),

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, parse
-from quoth.domain import Answer, Book, Question, Turn
+from quoth.domain import Answer, Book, PastTurn, Question
 from quoth.errors import EmptyQuery, Unsupported, WrongUsage
 from quoth.serve.views import View, answer_view
 
@@ -156,16 +156,19 @@ class CompletionRequest(BaseModel):
                     details={"field": name},
                 )
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, now: datetime, refusal: str) -> Question:
-        """`now` and `refusal` are the server's: messages carry no time, and do not tell a refusal from an answer."""
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float, refusal: str
+    ) -> Question:
         self.check_supported()
         asked, before = _parted(self.messages)
         own = self.quoth.model_dump(exclude_unset=True) if self.quoth else {}
         request = parse(ChatRequest, {"query": asked, **own})
-        question = request.to_question(book=book, request_id=request_id, top_k=top_k)
+        question = request.to_question(
+            book=book, request_id=request_id, top_k=top_k, similarity_threshold=similarity_threshold
+        )
         if request.session_id is not None:
             return question
-        return replace(question, history=tuple(_turns(before, question, now, refusal)))
+        return replace(question, history=tuple(_turns(before, refusal)))
 
 
 # By field: what may stand there although we do not do what it is for.
@@ -206,16 +209,14 @@ def _parted(messages: Sequence[CompletionMessage]) -> tuple[str, Sequence[Comple
     return spoken[-1].words(), spoken[:-1]
 
 
-def _turns(said: Sequence[CompletionMessage], question: Question, now: datetime, refusal: str) -> Iterator[Turn]:
-    """Each question with what was answered, as the store would give them."""
+def _turns(said: Sequence[CompletionMessage], refusal: str) -> Iterator[PastTurn]:
+    """Each question with its answer. Messages do not tell a refusal from an answer, so its words do."""
     asked: str | None = None
     answered = ""
     for message in (*said, None):
         if message is None or message.role == "user":
             if asked is not None:
-                mode = "no_results" if answered.strip().rstrip(".") == refusal.rstrip(".") else "full"
-                metadata = {"book_id": question.book_id, "mode": mode}
-                yield Turn(question.session_id, now, asked, answered, metadata=metadata)
+                yield PastTurn(asked, answered, refused=answered.strip().rstrip(".") == refusal.rstrip("."))
             asked, answered = (message.words() if message else None), ""
         elif message.role == "assistant":
             answered = "\n".join(filter(None, (answered, message.words())))

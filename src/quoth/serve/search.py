@@ -33,7 +33,7 @@ async def search(request: Request, explain: Explain = False) -> JSONResponse:
     quoth = quoth_of(request)
     wanted = await read_body(request, SearchRequest)
     book = await quoth.choose_book(wanted.book_id)
-    query = wanted.to_search(book=book)
+    query = wanted.to_search(book=book, similarity_threshold=quoth.settings.similarity_threshold or 0.0)
     query = replace(query, explain=query.explain or explain)
     evidence, verdict = await quoth.conversations.search(query)
     return JSONResponse(search_view(query.text, book.book_id, query.filters, evidence, verdict, explain=query.explain))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from quoth.ask.threads import archived_messages, state_of, topic_of
 from quoth.domain import Conversation, Turn
-from quoth.serve.views import View, timestamp
+from quoth.serve.views import View, source_view, timestamp
 
 
 def turn_view(turn: Turn) -> View:
@@ -16,10 +16,10 @@ def turn_view(turn: Turn) -> View:
         "timestamp": timestamp(turn.timestamp),
         "query": turn.query,
         "response": turn.response,
-        "sources": [dict(source) for source in turn.sources],
-        "unsupported": turn.metadata.get("unsupported", []),
-        "interrupted": turn.metadata.get("interrupted", False),
-        "disclaimer": turn.metadata.get("disclaimer"),
+        "sources": [source_view(source) for source in turn.sources],
+        "unsupported": [{"text": doubt.text, "reason": doubt.reason} for doubt in turn.doubts],
+        "interrupted": turn.interrupted,
+        "disclaimer": turn.disclaimer,
     }
 
 
@@ -32,16 +32,16 @@ def messages_view(turns: Sequence[Turn]) -> list[View]:
     """S4 Message: each turn is a question and its answer. Both bear the time at which the turn was over."""
     messages: list[View] = []
     for turn in turns:
-        when, known = timestamp(turn.timestamp), turn.metadata
-        said = turn.response or known.get("fallback_message") or ""
+        when = timestamp(turn.timestamp)
+        said = turn.response or turn.fallback_message or ""
         messages.append({"role": "user", "content": turn.query, "timestamp": when})
         messages.append(
             {
                 "role": "assistant",
                 "content": said,
                 "timestamp": when,
-                "confidence": known.get("confidence"),
-                "interrupted": known.get("interrupted", False),
+                "confidence": None if turn.confidence is None else round(turn.confidence, 4),
+                "interrupted": turn.interrupted,
             }
         )
     return messages
@@ -59,7 +59,7 @@ def thread_view(conversation: Conversation, turns: Sequence[Turn], now: datetime
             "state": state_of(conversation, now),
             "total_messages": 2 * conversation.turns,
             "archived_messages": archived_messages(conversation),
-            "book_ids": sorted({str(book) for turn in turns if (book := turn.metadata.get("book_id"))}),
+            "book_ids": sorted({turn.book_id for turn in turns if turn.book_id}),
             "user_id": conversation.owner or None,
         },
     }

@@ -15,6 +15,7 @@ from quoth.domain import (
     Book,
     Chunk,
     Citation,
+    CitedSource,
     ConfidenceMetrics,
     Delta,
     Done,
@@ -33,13 +34,12 @@ from quoth.domain import (
     Status,
     Verdict,
 )
-from quoth.text.offsets import end_in_file, line_in_file, start_in_file
+from quoth.text.offsets import end_in_file, start_in_file
 
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
 
 View = dict[str, Any]
-SNIPPET = 200
 CHUNK_TEXT = 500
 
 
@@ -47,53 +47,36 @@ def timestamp(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def snippet(text: str) -> str:
-    folded = " ".join(text.split())
-    return folded if len(folded) <= SNIPPET else folded[: SNIPPET - 1].rstrip() + "…"
-
-
-def citation_view(citation: Citation) -> View:
-    chunk = citation.chunk
+def source_view(source: CitedSource) -> View:
+    """A source of an answer, fresh or remembered: a passage of the book, or a part of the selected text."""
+    quoted = {"quote": source.quote, "start": source.start, "end": source.end}
+    if source.selection_length is not None:
+        return {
+            "source_type": "selected_text",
+            "index": source.index,
+            "selection_length": source.selection_length,
+            "snippet": source.snippet,
+            "relevance_note": "The answer quotes this part of the selection.",
+            **quoted,
+        }
     return {
-        "index": citation.index,
-        "source_url": chunk.url,
-        "title": chunk.title,
-        "section": chunk.section_title or chunk.title,
-        "chunk_position": chunk.chunk_index,
-        "similarity_score": round(citation.similarity, 4),
-        "snippet": snippet(chunk.shown),
-        "chunk_id": chunk.id,
-        "breadcrumb": list(chunk.breadcrumb),
-        "quote": citation.quote,
-        "start": start_in_file(chunk, citation.start),
-        "end": end_in_file(chunk, citation.end),
-        "source_file": chunk.source_file,
-        "line": line_in_file(chunk, citation.start),
+        "index": source.index,
+        "source_url": source.url,
+        "title": source.title,
+        "section": source.section,
+        "chunk_position": source.position,
+        "similarity_score": round(source.similarity, 4),
+        "snippet": source.snippet,
+        "chunk_id": source.chunk_id,
+        "breadcrumb": list(source.breadcrumb),
+        **quoted,
+        "source_file": source.source_file,
+        "line": source.line,
     }
 
 
-def selection_view(answer: Answer) -> list[View]:
-    """S0 SelectedTextCitation, with the quote, so that the page can mark it."""
-    selection = answer.question.selected_text or ""
-    return [
-        {
-            "source_type": "selected_text",
-            "index": citation.index,
-            "selection_length": len(selection),
-            "snippet": snippet(selection),
-            "relevance_note": "The answer quotes this part of the selection.",
-            "quote": citation.quote,
-            "start": citation.start,
-            "end": citation.end,
-        }
-        for citation in answer.citations
-    ]
-
-
 def sources_view(answer: Answer) -> list[View]:
-    if answer.question.selected_text is not None:
-        return selection_view(answer)
-    return [citation_view(citation) for citation in answer.citations]
+    return [source_view(source) for source in answer.sources]
 
 
 def grounding_view(grounding: Grounding) -> View:
@@ -117,13 +100,6 @@ def grounding_view(grounding: Grounding) -> View:
     }
 
 
-def unsupported_view(grounding: Grounding) -> list[View]:
-    """What a stored turn keeps of its grounding, so that a doubtful sentence is still marked when it is read again."""
-    return [
-        {"text": sentence.text, "reason": sentence.reason} for sentence in grounding.sentences if not sentence.supported
-    ]
-
-
 def metadata_view(answer: Answer) -> View:
     return {
         "query_time_ms": round(answer.query_time_ms, 2),
@@ -141,16 +117,6 @@ def metadata_view(answer: Answer) -> View:
         ],
         "missing_terms": list(answer.missing_terms),
         "stage_ms": {stage: round(spent, 2) for stage, spent in answer.stage_ms.items()},
-    }
-
-
-def remembered_view(answer: Answer) -> View:
-    """The metadata of a stored turn: what history and follow-ups need to know beside its words and sources."""
-    return {
-        **metadata_view(answer),
-        "confidence": round(answer.verdict.confidence, 4),
-        "fallback_message": answer.fallback_message,
-        "unsupported": unsupported_view(answer.grounding),
     }
 
 
@@ -229,12 +195,12 @@ def chunk_view(chunk: Chunk) -> View:
         "title": chunk.title,
         "section_title": chunk.section_title,
         "breadcrumb": list(chunk.breadcrumb),
-        "module": chunk.module,
-        "chapter": chunk.chapter,
-        "lesson": chunk.lesson,
-        "hardware_tier": chunk.hardware_tier,
-        "proficiency_level": chunk.proficiency_level,
-        "layer": chunk.layer,
+        "module": chunk.labels.module,
+        "chapter": chunk.labels.chapter,
+        "lesson": chunk.labels.lesson,
+        "hardware_tier": chunk.labels.hardware_tier,
+        "proficiency_level": chunk.labels.proficiency_level,
+        "layer": chunk.labels.layer,
         "chunk_index": chunk.chunk_index,
         "total_chunks": chunk.total_chunks,
         "parent_doc_id": chunk.parent_doc_id,

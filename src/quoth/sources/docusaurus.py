@@ -65,7 +65,7 @@ def find_site(path: Path) -> Site | None:
         named = any(is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
         if config is None and not named:
             continue
-        site = _asked_for(_read_config(folder, _config_text(config) if config else ""), path)
+        site = _asked_for(read_config(folder, _config_text(config) if config else ""), path)
         docs = (folder / site.docs).resolve()
         if docs.is_dir() and (path == folder or path.is_relative_to(docs)):
             return site
@@ -99,7 +99,7 @@ def _config_text(path: Path) -> str:
         return ""
 
 
-def _read_config(root: Path, text: str) -> Site:
+def read_config(root: Path, text: str) -> Site:
     """A value that is computed counts as not given."""
     text = _LINE_COMMENT.sub("", _without_block_comments(text))
     docs = _object_after(text, r"\bdocs\s*:\s*\{") or _object_after(text, r"plugin-content-docs['\"]\s*,\s*\{") or ""
@@ -169,7 +169,7 @@ def _object_after(text: str, pattern: str) -> str | None:
     return text[match.end() :]
 
 
-def _without_prefix(name: str) -> str:
+def without_prefix(name: str) -> str:
     """`01-intro` is `intro`; dates and versions such as `2021-11-foo` and `7.0-foo` stay whole."""
     match = None if _DATE_OR_VERSION.match(name) else _PREFIX.match(name)
     return match[2] if match else name
@@ -201,7 +201,7 @@ class DocusaurusRules:
         path = PurePosixPath(name)
         folders = path.parts[:-1]
         strip = front.values.get("parse_number_prefixes") is not False
-        own = front.text("id") or (_without_prefix(path.stem) if strip else path.stem)
+        own = front.text("id") or (without_prefix(path.stem) if strip else path.stem)
         slug = self._slug(path, folders, own, front.text("slug"), strip)
         trail = tuple(self._label(folders[: depth + 1]) for depth in range(len(folders)))
         language = self._site.language if self._site else None
@@ -230,7 +230,7 @@ class DocusaurusRules:
     def _slug(self, path: PurePosixPath, folders: Sequence[str], name: str, slug: str, strip: bool) -> str:
         if slug.startswith("/"):
             return slug
-        folder = "/" + "".join(f"{_without_prefix(part) if strip else part}/" for part in folders)
+        folder = "/" + "".join(f"{without_prefix(part) if strip else part}/" for part in folders)
         if not slug:
             stem = path.stem.lower()
             if stem in ("index", "readme") or (folders and stem == folders[-1].lower()):
@@ -248,7 +248,7 @@ class DocusaurusRules:
 
     def _label(self, folders: Sequence[str]) -> str:
         label = self._category("/".join(folders)).get("label")
-        return label.strip() if isinstance(label, str) and label.strip() else _without_prefix(folders[-1])
+        return label.strip() if isinstance(label, str) and label.strip() else without_prefix(folders[-1])
 
     def _category(self, folder: str) -> dict[str, object]:
         if folder not in self._categories:

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from quoth.domain import AnchorRule, Book, Markup, Notice, Page, SourceFile
+from quoth.domain import AnchorRule, Book, Labels, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.files import FrontMatter, decode, front_matter, read_bytes
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
@@ -173,14 +173,16 @@ class FolderSource:
             anchors=self._anchors(converted, markup),
             body_start=front.body_start,
             trail=route.trail,
-            module=where.module,
-            chapter=where.chapter,
-            lesson=where.lesson,
-            hardware_tier=grades.hardware_tier,
-            proficiency_level=grades.proficiency_level,
-            layer=grades.layer,
-            language=front.text("lang", "language") or (converted and converted.language) or route.language,
-            version=front.text("version") or route.version,
+            labels=Labels(
+                module=where.module,
+                chapter=where.chapter,
+                lesson=where.lesson,
+                hardware_tier=grades.hardware_tier,
+                proficiency_level=grades.proficiency_level,
+                layer=grades.layer,
+                language=front.text("lang", "language") or (converted and converted.language) or route.language,
+                version=front.text("version") or route.version,
+            ),
             notices=(*front.notices(file.source_file), *place_notices, *grades.notices, *shown.notices),
             inserts=shown.inserts,
         )

@@ -59,7 +59,7 @@ def place(
     front: FrontMatter, source_file: str, name: str, listed: Place | None = None
 ) -> tuple[Place, tuple[Notice, ...]]:
     """From the front matter; where it is silent, from the table of contents, or else from the path below the docs."""
-    by_path = _place_by_path(name) if listed is None else listed
+    by_path = place_by_path(name) if listed is None else listed
     notices: list[Notice] = []
     module = front.text("module") or by_path.module
     numbers: dict[str, int | None] = {"chapter": by_path.chapter, "lesson": by_path.lesson}
@@ -77,7 +77,7 @@ def place(
     return Place(module, numbers["chapter"], numbers["lesson"]), tuple(notices)
 
 
-def _place_by_path(name: str) -> Place:
+def place_by_path(name: str) -> Place:
     """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter.
     Only if the path has that shape: three levels, each with a number."""
     *folders, file = name.split("/")

@@ -50,9 +50,13 @@ class SummaryItem:
 def read_summary(path: Path) -> list[SummaryItem]:
     """Empty if the file does not exist or cannot be read."""
     try:
-        return list(_SummaryReader().items(config_text(path, "replace")))
+        return list(parse_summary(config_text(path, "replace")))
     except (OSError, Damaged):
         return []
+
+
+def parse_summary(text: str) -> Iterator[SummaryItem]:
+    return _SummaryReader().items(text)
 
 
 class _SummaryReader:

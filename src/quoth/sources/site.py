@@ -19,7 +19,7 @@ from hashlib import sha256
 from threading import Lock
 from urllib.parse import unquote
 
-from quoth.domain import Book, Fetched, Notice, Page, SourceFile
+from quoth.domain import Book, Fetched, Labels, Notice, Page, SourceFile
 from quoth.errors import DiskFull, QuothError, Unreadable
 from quoth.sources.html import WebPage, decode_html, page_from_html
 from quoth.sources.plain import label_of
@@ -143,7 +143,7 @@ class SitemapSource:
             markup="markdown",
             anchors="html",
             trail=self._trail(entry.address),
-            language=entry.language,
+            labels=Labels(language=entry.language),
             notices=() if text.strip() else (empty,),
         )
 

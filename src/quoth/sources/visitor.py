@@ -15,11 +15,10 @@ from protego import Protego
 
 from quoth.domain import Fetched, Notice
 from quoth.errors import Unreadable
-from quoth.ports import Fetcher, OpenFetcher
+from quoth.ports import Fetcher, OpenFetcher, TellSteps
 from quoth.sources.urls import Address, Site
 
 Sleep = Callable[[float], Awaitable[None]]
-Tell = Callable[[int, int], None]  # pages downloaded, pages in all
 
 AGENT = "quoth"  # our name in a robots.txt
 # RFC 9309, 2.5: a crawler reads at least the first 500 KiB of a robots.txt and may ignore the rest.
@@ -49,7 +48,7 @@ class Web:
 
     open: OpenFetcher
     options: CrawlOptions = CrawlOptions()
-    tell: Tell = lambda done, total: None
+    tell: TellSteps = lambda done, total: None
     sleep: Sleep = asyncio.sleep
 
 

@@ -1,23 +1,31 @@
-"""The conversations of the relational store: sessions, their turns, whose they are.
+"""The conversations of the relational store: sessions, their turns, and who owns them.
 
-The part of the `Library` port that `sql.py` takes over from here. Whose a session is stands in every statement, so that
-no caller can forget to ask: another key's session is not found, whatever is done with it.
+A part of the `Library` port. The owner of a session is in every statement, so no caller can forget to check: another
+key's session is never found.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, String, and_, bindparam, case, func, select, update
+from sqlalchemy import Connection, Integer, String, and_, bindparam, case, func, select, update
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.sql.dml import ReturningInsert
 
 from quoth.domain import Conversation, Turn
 from quoth.errors import SessionNotFound
+from quoth.store import turns
 from quoth.store.database import Database, delete_from, storable, upsert
-from quoth.store.tables import conversations, sessions
+from quoth.store.tables import conversations, recorded_questions, sessions
+
+
+def session_mark(session_id: str) -> str:
+    """Leads from a session to the questions that were recorded in it, and never back: session ids are random, so they
+    cannot be guessed from their marks."""
+    return hmac.new(session_id.encode(), b"recorded question", hashlib.sha256).hexdigest()
 
 
 class SqlConversations:
@@ -35,7 +43,7 @@ class SqlConversations:
         def work(connection: Connection) -> int:
             if connection.execute(_touch_session(connection.dialect.name), session).first() is None:
                 raise _no_session(turn.session_id)
-            turn_id: int = connection.execute(_ADD_TURN, _turn_row(turn)).scalar_one()
+            turn_id: int = connection.execute(_ADD_TURN, turns.to_row(turn)).scalar_one()
             return turn_id
 
         return replace(turn, turn_id=await self._database.write(work, order=turn.session_id))
@@ -45,7 +53,7 @@ class SqlConversations:
         rows = await self._database.read(lambda connection: connection.execute(_RECENT, asked).all())
         if rows and rows[0].session_owner != owner:
             raise _no_session(session_id)
-        return [_turn(row, owner) for row in reversed(rows[:limit]) if row.id is not None]
+        return [turns.from_row(row, owner) for row in reversed(rows[:limit]) if row.id is not None]
 
     async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
         counted = _COUNTED.where(conversations.c.session_id == session_id).scalar_subquery().label("turns")
@@ -58,7 +66,7 @@ class SqlConversations:
     async def turns(
         self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
     ) -> tuple[list[Turn], int]:
-        # One statement, so that the count and the turns are of the same moment on every database.
+        # One statement, so the count and the turns are of the same moment on every database.
         total = _COUNTED.where(conversations.c.session_id == session_id).scalar_subquery().label("total")
         query = (
             select(conversations, total)
@@ -71,7 +79,7 @@ class SqlConversations:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         if not rows:  # nothing that far back, or no such session
             return [], (await self.conversation(session_id, owner=owner)).turns
-        return [_turn(row, owner) for row in reversed(rows[:limit])], rows[0].total
+        return [turns.from_row(row, owner) for row in reversed(rows[:limit])], rows[0].total
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
@@ -80,17 +88,22 @@ class SqlConversations:
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
-        # The turns go with it: ON DELETE CASCADE.
-        if not await self._database.write(lambda connection: delete_from(connection, sessions, mine)):
-            raise _no_session(session_id)
+
+        def work(connection: Connection) -> None:
+            if not delete_from(connection, sessions, mine):  # turns and traces go with it: ON DELETE CASCADE
+                raise _no_session(session_id)
+            marked = recorded_questions.c.session_mark == session_mark(session_id)
+            delete_from(connection, recorded_questions, marked)
+
+        await self._database.write(work, erases=True)
 
 
-# --- statements; built once, because building one costs more than running it ---
+# --- statements, built once: building one costs more than running it ---
 
 _ADD_TURN = conversations.insert().returning(conversations.c.id)
 _COUNTED = select(func.count()).select_from(conversations)
 
-# The session whoever has it, its turns only for who does: one look tells a new session from another key's.
+# The session for every caller, its turns only for its owner: one look tells a new session from another key's.
 _RECENT = (
     select(sessions.c.owner.label("session_owner"), conversations)
     .select_from(
@@ -111,8 +124,8 @@ _RECENT = (
 
 @cache
 def _touch_session(dialect: str) -> ReturningInsert[tuple[str]]:
-    """Open the session, or note that it was active, and say so; nothing happens to another key's. Clocks of two
-    processes may differ, so it never goes back."""
+    """Open the session or note that it was active, and return its id; another key's session is left alone and nothing
+    is returned. Clocks of two processes may differ, so `last_active` never goes back."""
     statement: Insert = upsert(dialect, sessions)
     later = case(
         (statement.excluded.last_active > sessions.c.last_active, statement.excluded.last_active),
@@ -123,33 +136,6 @@ def _touch_session(dialect: str) -> ReturningInsert[tuple[str]]:
         set_={"last_active": later},
         where=sessions.c.owner == statement.excluded.owner,
     ).returning(sessions.c.session_id)
-
-
-# --- rows ---
-
-
-def _turn_row(turn: Turn) -> dict[str, Any]:
-    return {
-        "session_id": turn.session_id,
-        "timestamp": turn.timestamp,
-        "query": storable(turn.query),
-        "response": storable(turn.response),
-        "sources": [dict(source) for source in turn.sources],
-        "metadata": dict(turn.metadata),
-    }
-
-
-def _turn(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
-    return Turn(
-        session_id=row.session_id,
-        timestamp=row.timestamp,
-        query=row.query,
-        response=row.response,
-        sources=tuple(row.sources),
-        metadata=row._mapping["metadata"],
-        turn_id=row.id,
-        owner=owner,
-    )
 
 
 def _no_session(session_id: str) -> SessionNotFound:

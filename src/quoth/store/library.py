@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL, make_url
 
 from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
-from quoth.store.conversations import SqlConversations
+from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
 from quoth.store.keys import SqlKeys
 from quoth.store.sqlite import SqliteDatabase
@@ -32,8 +32,8 @@ from quoth.store.tables import ACTIVE, books, ingestion_jobs, page_records, reco
 # --- traces: stored many at once, pruned as they are stored ----------------------------------------------------------
 
 
-# Built once, because building one costs more than running it. The conversations are held until the end of the
-# transaction, so that one which is deleted meanwhile takes its traces along.
+# Built once, because building one costs more than running it. The sessions stay locked until the end of the
+# transaction, so a session that is deleted meanwhile takes along what is being stored of it.
 _ALIVE = (
     select(sessions.c.session_id)
     .where(sessions.c.session_id.in_(bindparam("named", expanding=True)))
@@ -41,11 +41,11 @@ _ALIVE = (
 )
 _ADD = traces.insert()
 _TOO_OLD = delete(traces).where(traces.c.created_at < bindparam("since", type_=traces.c.created_at.type))
-# By number, and not by counting them, which takes longer the more there are.
+# By number: counting them would take longer the more there are.
 _TOO_MANY = delete(traces).where(traces.c.id <= select(func.max(traces.c.id)).scalar_subquery() - bindparam("most"))
 
 
-def store_traces(connection: Connection, new: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
+def _store_traces(connection: Connection, new: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
     alive = set(connection.scalars(_ALIVE, {"named": list({trace.session_id for trace in new})}))
     rows = [
         {
@@ -64,29 +64,28 @@ def store_traces(connection: Connection, new: Sequence[Trace], *, keep_since: da
     connection.execute(_TOO_MANY, {"most": most})
 
 
-def newest_trace(connection: Connection, request_id: str | None) -> Trace:
+def _newest_trace(connection: Connection, request_id: str | None) -> Trace:
     query = select(traces).order_by(traces.c.id.desc()).limit(1)
     if request_id is not None:
         query = query.where(traces.c.request_id == request_id)
     row = connection.execute(query).first()
     if row is None:
-        raise no_trace(request_id)
+        raise _no_trace(request_id)
     return Trace(row.request_id, row.session_id, row.book_id, row.created_at, row.record)
 
 
-def no_trace(request_id: str | None) -> NotFound:
+def _no_trace(request_id: str | None) -> NotFound:
     what = "There is no trace yet." if request_id is None else f"There is no trace of {request_id}."
     return NotFound(
         what,
-        hint="It is in the metadata of each answer; traces are kept for QUOTH_TRACE_DAYS, unless QUOTH_TRACES=false.",
+        hint="The id is in the metadata of each answer. Traces are kept QUOTH_TRACE_DAYS days, if QUOTH_TRACES is on.",
     )
 
 
 # --- the library -----------------------------------------------------------------------------------------------------
 
 
-# How long a caller waits for the database.
-SECONDS = 5.0
+_SECONDS = 5.0  # how long a caller waits for the database
 
 # Databases limit the number of values in one statement (SQLite 32,766, PostgreSQL 32,767).
 _VALUES_AT_ONCE = 10_000
@@ -98,7 +97,7 @@ async def open_library(
     url: str,
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    seconds: float = SECONDS,
+    seconds: float = _SECONDS,
     pool_size: int = 5,
 ) -> SqlLibrary:
     """Connect, bring the tables up to date if they are not, and hand out the store."""
@@ -111,12 +110,12 @@ async def open_library(
     return SqlLibrary(database, now)
 
 
-def database_at(url: str, *, pool_size: int = 5, seconds: float = SECONDS) -> Database:
-    """The two numbers are for a server: connections at most, and seconds for one statement."""
+def database_at(url: str, *, pool_size: int = 5, seconds: float = _SECONDS) -> Database:
+    """`pool_size` (connections at most) and `seconds` (for one statement) are for a server."""
     try:
         parsed = make_url(url)
     except (sa.ArgumentError, ValueError) as fault:
-        # The text itself may hold a password, so it is not repeated.
+        # The text may hold a password, so it is not repeated.
         raise BadConfiguration("The database URL cannot be read.", hint=_URLS) from fault
     if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
         return _postgres(parsed, pool_size, seconds)
@@ -133,7 +132,7 @@ _URLS = "Use sqlite:///path/to/quoth.db or postgresql+asyncpg://user:password@ho
 def _postgres(url: URL, pool_size: int, seconds: float) -> Database:
     if find_spec("asyncpg") is None or find_spec("greenlet") is None:
         raise BadConfiguration(
-            "DATABASE_URL names a PostgreSQL server, but what talks to it is not installed.",
+            "DATABASE_URL names a PostgreSQL server, but its driver is not installed.",
             hint="Install it: pip install 'quoth[postgres]'. Without DATABASE_URL a file is used.",
         )
     from quoth.store.postgres import PostgresDatabase
@@ -167,7 +166,7 @@ class SqlLibrary(SqlConversations):
 
     async def books(self) -> list[Book]:
         rows = await self._database.read(lambda connection: connection.execute(select(books)).all())
-        # Sorted here, since databases sort by the language they were made for.
+        # Sorted here, because databases sort by the language they were made for.
         return sorted((Book(**row._mapping) for row in rows), key=lambda book: book.book_id)
 
     async def delete_book(self, book_id: str) -> None:
@@ -176,7 +175,7 @@ class SqlLibrary(SqlConversations):
             if not sum(delete_from(connection, table, table.c.book_id == book_id) for table in tables):
                 raise _no_book(book_id)
 
-        await self._database.write(work)
+        await self._database.write(work, erases=True)
 
     async def page_records(self, book_id: str) -> dict[str, PageRecord]:
         query = select(page_records).where(page_records.c.book_id == book_id)
@@ -215,7 +214,7 @@ class SqlLibrary(SqlConversations):
                 raise _no_job(job.job_id)
 
     async def job(self, job_id: int) -> IngestJob:
-        if job_id > _LARGEST_ID:  # a reader may ask for any number
+        if job_id > _LARGEST_ID:  # a caller may ask for any number
             raise _no_job(job_id)
         query = select(ingestion_jobs).where(ingestion_jobs.c.job_id == job_id)
         row = await self._database.read(lambda connection: connection.execute(query).first())
@@ -243,7 +242,7 @@ class SqlLibrary(SqlConversations):
 
     @asynccontextmanager
     async def _conflicts(self, book_id: str) -> AsyncIterator[None]:
-        """The index `one_active_job_per_book` says no to a second job; say which job was first."""
+        """The index `one_active_job_per_book` refuses a second job; name the first."""
         try:
             yield
         except sa.IntegrityError as fault:
@@ -256,9 +255,12 @@ class SqlLibrary(SqlConversations):
 
     # --- questions for the author ---
 
-    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
+    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
+        row = {**_question_row(question), "session_mark": session_mark(session_id)}
+
         def work(connection: Connection) -> None:
-            connection.execute(recorded_questions.insert(), _question_row(question))
+            if connection.scalars(_ALIVE, {"named": [session_id]}).first() is not None:
+                connection.execute(recorded_questions.insert(), row)
             delete_from(connection, recorded_questions, recorded_questions.c.asked_at < keep_since)
 
         await self._database.write(work)
@@ -275,18 +277,19 @@ class SqlLibrary(SqlConversations):
 
     async def forget_questions(self, *, before: datetime) -> int:
         return await self._database.write(
-            lambda connection: delete_from(connection, recorded_questions, recorded_questions.c.asked_at < before)
+            lambda connection: delete_from(connection, recorded_questions, recorded_questions.c.asked_at < before),
+            erases=True,
         )
 
     # --- traces ---
 
     async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
         await self._database.write(
-            lambda connection: store_traces(connection, traces, keep_since=keep_since, most=most)
+            lambda connection: _store_traces(connection, traces, keep_since=keep_since, most=most)
         )
 
     async def trace(self, request_id: str | None = None) -> Trace:
-        return await self._database.read(lambda connection: newest_trace(connection, request_id))
+        return await self._database.read(lambda connection: _newest_trace(connection, request_id))
 
     # --- the store itself ---
 
@@ -297,7 +300,7 @@ class SqlLibrary(SqlConversations):
         await self._database.close()
 
 
-# --- statements; built once, because building one costs more than running it ---
+# --- statements, built once: building one costs more than running it ---
 
 
 @cache
@@ -346,7 +349,7 @@ def _question_row(question: RecordedQuestion) -> dict[str, Any]:
 
 
 def _question(row: Row[*tuple[Any, ...]]) -> RecordedQuestion:
-    values = {name: value for name, value in row._mapping.items() if name != "id"}
+    values = {name: value for name, value in row._mapping.items() if name not in ("id", "session_mark")}
     return RecordedQuestion(**{**values, "missing_terms": tuple(row.missing_terms), "nearest": tuple(row.nearest)})
 
 

@@ -1,9 +1,9 @@
 """A PostgreSQL server as the place of the relational store: the same verbs as `sqlite.py`, on asyncpg.
 
-`sql.py` hands in functions that run statements on a connection; here each gets a connection of a small pool and a
-transaction, on the event loop, without a thread. What this file settles: writes that belong together keep the order of
-their calls, a connection that died while it lay in the pool costs nobody an error, migrations run once however many
-workers start together, and the server's faults in our words, none of which holds a password.
+`library.py` hands in functions that run statements on a connection; here each gets a connection of a small pool and a
+transaction, on the event loop, without a thread. This file sees to it that writes that belong together keep the order
+of their calls, that a connection that died in the pool costs no caller an error, that migrations run once however many
+workers start together, and that the server's faults become our errors, without a password in them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
 from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
-from quoth.store.database import storable, translated
+from quoth.store.database import storable, stored_version, translated
 from quoth.store.tables import SCHEMA_VERSION
 
 T = TypeVar("T")
 
-# Any number that is always the same: whoever migrates holds the server's lock of that name.
+# Any number that is always the same: the process that migrates holds the server's lock of this number.
 _MIGRATION_LOCK = 7_174_685_084
-# What libpq has and asyncpg has not; hosted servers put it into the addresses that people copy.
+# Parameters of libpq that asyncpg does not have; hosted servers put them into the addresses that people copy.
 _NOT_FOR_ASYNCPG = ("channel_binding",)
 
 logger = logging.getLogger(__name__)
@@ -41,19 +41,19 @@ class PostgresDatabase:
     """One database on a server. Nothing is touched before `open`; `close` waits for the writes that were asked for."""
 
     def __init__(self, url: URL, *, pool_size: int, seconds: float) -> None:
-        """`seconds`: seconds for a connection, for one statement, and for a place in the pool."""
+        """`seconds` is the limit for a connection, for one statement, and for a place in the pool."""
         self._name = f"The database {url.database or url.username} at {url.host or url.query.get('host', 'localhost')}"
         self._dsn = _dsn(url)
         self._seconds = seconds
         self._engine = self._connected_by(seconds, pool_size=pool_size, max_overflow=0, pool_timeout=seconds)
-        # A reader makes one statement, which sees one moment without a transaction around it: one round trip.
+        # A reader makes one statement, which sees one moment without a transaction: one round trip.
         self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writes: set[asyncio.Task[Any]] = set()
         self._last: dict[str, asyncio.Task[Any]] = {}  # the newest write of each order
 
     async def open(self) -> None:
         """Bring the tables to the version of this code."""
-        if await self.read(_stored_version) == SCHEMA_VERSION:
+        if await self.read(stored_version) == SCHEMA_VERSION:
             return
         # A migration of a large table, and waiting for another worker's, may take longer than any question.
         patient = self._connected_by(None, poolclass=NullPool)
@@ -69,9 +69,10 @@ class PostgresDatabase:
         with self._translated():
             return await self._run(self._reading, work)
 
-    async def write(self, work: Callable[[Connection], T], *, order: str = "") -> T:
+    async def write(self, work: Callable[[Connection], T], *, order: str = "", erases: bool = False) -> T:
         """Run `work` in a transaction: all of it or, on any error, nothing. Writes of the same `order` come one after
-        the other. A caller who is cancelled while it runs does not stop it half-way."""
+        the other. A caller who is cancelled while it runs does not stop it half-way. What is erased leaves the server's
+        files with its next VACUUM, which autovacuum does by itself."""
         task = asyncio.create_task(self._write(work, self._last.get(order)))
         self._writes.add(task)
         if order:
@@ -93,7 +94,7 @@ class PostgresDatabase:
             "postgresql+asyncpg://",
             async_creator=connect,  # asyncpg reads the address itself: sslmode, sslrootcert, several hosts …
             json_serializer=_to_json,
-            hide_parameters=True,  # what readers asked does not belong into an error
+            hide_parameters=True,  # what readers asked does not belong in an error
             **{"poolclass": AsyncAdaptedQueuePool, **pool},
         )
         event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)
@@ -110,11 +111,11 @@ class PostgresDatabase:
         if self._last.get(order) is task:
             del self._last[order]
         if not task.cancelled() and (fault := task.exception()) is not None:
-            logger.debug("a write failed: %s", fault)  # its caller may be gone
+            logger.debug("a write failed: %s", fault)  # the caller may have gone
 
     async def _run(self, engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
-        """A connection that the server closed while it lay in the pool is found out by using it (asking first would
-        triple the round trips). Whatever was not yet being committed has not happened, and is done again, once."""
+        """Only use shows that the server closed a connection in the pool (asking first would triple the round trips).
+        What was not yet being committed has not happened, and is done again, once."""
         for last in (False, True):
             committing = False
             try:
@@ -129,9 +130,9 @@ class PostgresDatabase:
         raise AssertionError("the last attempt returns or raises")
 
     def _migrate(self, connection: Connection) -> None:
-        # The lock is the transaction's, and so is the migration: nobody sees half of it, nobody makes it twice.
+        # Lock and migration belong to one transaction: no process sees half of it or runs it twice.
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        version = _stored_version(connection)
+        version = stored_version(connection)
         if version == SCHEMA_VERSION:
             return
         from quoth.store import migrations  # Alembic is heavy, and needed once in the life of a database
@@ -157,7 +158,7 @@ class PostgresDatabase:
         state = str(getattr(fault, "sqlstate", None) or "")
         if state == "53100":
             return DiskFull(f"{self._name} could not be written: the server's disk is full.")
-        if state.startswith(("22", "42")) and state not in _HINTS:  # no data like that, no statement like that
+        if state.startswith(("22", "42")) and state not in _HINTS:  # wrong data, or a wrong statement
             return InternalError(f"{self._name} was asked something impossible: {fault}")
         if isinstance(fault.__cause__, asyncpg.ClientConfigurationError):  # its words may repeat the address
             return LibraryUnavailable(f"{self._name} has an address that cannot be used.", hint=_HINTS["28"])
@@ -165,13 +166,13 @@ class PostgresDatabase:
         return LibraryUnavailable(f"{self._name} failed: {str(fault) or type(fault).__name__}.", hint=hint)
 
 
-# By the beginning of the server's code for what went wrong; the last one is for all others.
+# By the beginning of the server's error code; the last one is for all others.
 _HINTS = {
     "28": "Check user, password and parameters in DATABASE_URL.",
-    "3D": "Make it: `createdb NAME`, or name another in DATABASE_URL.",
+    "3D": "Create it: `createdb NAME`, or name another in DATABASE_URL.",
     "42704": "Check the parameters in DATABASE_URL.",
-    "42501": "Give the user of DATABASE_URL the right to make and write tables there.",
-    "25006": "DATABASE_URL names a server that only reads; name the one that writes.",
+    "42501": "Give the user of DATABASE_URL the right to create and write tables there.",
+    "25006": "DATABASE_URL names a read-only server; name the primary.",
     "53300": "Allow more connections (max_connections), or lower QUOTH_DATABASE_POOL_SIZE or QUOTH_WORKERS.",
     "57P": "The server is starting or stopping; try again in a moment.",
     "": "Is the server running, and does DATABASE_URL name it? Try again in a moment.",
@@ -184,14 +185,6 @@ def _dsn(url: URL) -> str:
         query["sslmode"] = query.pop("ssl")
     plain = url.set(drivername="postgresql", query=query)
     return plain.render_as_string(hide_password=False)
-
-
-def _stored_version(connection: Connection) -> str | None:
-    """What Alembic wrote, read without Alembic."""
-    if connection.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar() is None:
-        return None
-    version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return version
 
 
 def _storable(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> tuple[str, Any]:
@@ -207,5 +200,5 @@ def _cleaned(row: Any) -> Any:
 
 def _to_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # JSONB holds no NUL. A backslash that is itself escaped is none of it.
+    # JSONB cannot hold NUL. An escaped backslash before u0000 is not one.
     return re.sub(r"\\(\\|u0000)", lambda found: "\ufffd" if found[1] == "u0000" else found[0], text)

@@ -1,8 +1,8 @@
 """The tables of the relational store, as SQLAlchemy metadata.
 
-`sql.py` and `sql_conversations.py` write their statements against these; the migrations create them. A migration never
-imports this module: it is frozen history, this is the present, and a test proves that the two agree. Names are S0's
-where S0 names them (`sessions`, `conversations`) and S3's for what was ingested.
+`library.py`, `conversations.py` and `keys.py` write their statements against these; the migrations create them. A
+migration never imports this module: it is frozen history, this is the present, and a test proves that the two agree.
+Tables have the names that the doors use: `sessions` and `conversations`, `ingestion_jobs`, `recorded_questions`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0005"
+SCHEMA_VERSION = "0006"
 
 metadata = MetaData()
 
 
-class UtcTime(TypeDecorator[datetime]):
-    """Aware in, aware UTC out. SQLite has no time zones, so there the UTC clock time is what is stored."""
+class _UtcTime(TypeDecorator[datetime]):
+    """Aware in, aware UTC out. SQLite has no time zones, so it stores the UTC clock time."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -93,7 +93,7 @@ page_records = Table(
     Column("digest", String(128), nullable=False),
     Column("file_hash", String(128), nullable=False),
     Column("chunk_ids", Json, nullable=False),
-    Column("ingested_at", UtcTime, nullable=False),
+    Column("ingested_at", _UtcTime, nullable=False),
     Column("title", Text, nullable=False),
     Column("url", Text, nullable=False),
     Column("module", Text),
@@ -120,16 +120,16 @@ ingestion_jobs = Table(
     Column("chunks_deleted", Integer, nullable=False),
     Column("chunks_embedded", Integer, nullable=False),
     Column("dry_run", Boolean, nullable=False),
-    Column("started_at", UtcTime),
-    Column("completed_at", UtcTime),
+    Column("started_at", _UtcTime),
+    Column("completed_at", _UtcTime),
     Column("duration_seconds", Float),
     Column("error_message", Text),
     Column("notices", Json, nullable=False),
-    # One job at a time for each book, whichever process starts it: the database itself says no to the second. (On
-    # PostgreSQL the migration makes it just so; saying it here would import that dialect at every start.)
+    # One job at a time for each book, whichever process starts it: the database itself refuses the second. (The
+    # migration makes the same index on PostgreSQL; declaring it here would import that dialect at every start.)
     Index("one_active_job_per_book", "book_id", unique=True, sqlite_where=text("status IN ('queued', 'running')")),
     Index("idx_ingestion_jobs_book", "book_id", "job_id"),
-    # A number once given is never given again, so an old job_id can never mean another job.
+    # A number is never given twice, so an old job_id can never mean another job.
     sqlite_autoincrement=True,
 )
 
@@ -137,8 +137,8 @@ sessions = Table(
     "sessions",
     metadata,
     Column("session_id", String(36), primary_key=True),
-    Column("created_at", UtcTime, nullable=False),
-    Column("last_active", UtcTime, nullable=False),
+    Column("created_at", _UtcTime, nullable=False),
+    Column("last_active", _UtcTime, nullable=False),
     Column("owner", String(200), nullable=False, server_default=text("''")),  # the key that opened it
     Column(
         "topic_summary", Text, nullable=False, server_default=text("''")
@@ -150,12 +150,12 @@ conversations = Table(
     metadata,
     Column("id", _RowId, primary_key=True, autoincrement=True),
     Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
-    Column("timestamp", UtcTime, nullable=False),
+    Column("timestamp", _UtcTime, nullable=False),
     Column("query", Text, nullable=False),
     Column("response", Text, nullable=False),
     Column("sources", Json, nullable=False),
     Column("metadata", Json, nullable=False),
-    Column("created_at", UtcTime, nullable=False, server_default=func.now()),
+    Column("created_at", _UtcTime, nullable=False, server_default=func.now()),
     Index("idx_conversations_session", "session_id", "id"),
     Index("idx_conversations_timestamp", "timestamp"),
     sqlite_autoincrement=True,
@@ -166,7 +166,7 @@ recorded_questions = Table(
     metadata,
     Column("id", _RowId, primary_key=True, autoincrement=True),
     Column("book_id", String(200), nullable=False),
-    Column("asked_at", UtcTime, nullable=False),
+    Column("asked_at", _UtcTime, nullable=False),
     Column("question", Text, nullable=False),
     Column("searched", Text, nullable=False),
     Column("level", String(20), nullable=False),
@@ -174,8 +174,11 @@ recorded_questions = Table(
     Column("missing_terms", Json, nullable=False),
     Column("nearest", Json, nullable=False),
     Column("nearest_url", Text, nullable=False),
+    # A keyed hash of the session's id: erasing the session finds the question, but nothing leads back to the session.
+    Column("session_mark", String(64), nullable=False, server_default=text("''")),  # empty: recorded before 0006
     Index("idx_recorded_questions_book", "book_id", "asked_at"),
     Index("idx_recorded_questions_asked", "asked_at"),
+    Index("idx_recorded_questions_session", "session_mark"),
     sqlite_autoincrement=True,
 )
 
@@ -186,12 +189,12 @@ access_keys = Table(
     Column("name", Text, nullable=False),
     Column("scope", String(20), nullable=False),
     Column("digest", String(64), nullable=False),
-    Column("created_at", UtcTime, nullable=False),
+    Column("created_at", _UtcTime, nullable=False),
     Column("book_id", String(200), nullable=False),
     Column("origins", Json, nullable=False),
     Column("daily", Integer),
-    Column("expires_at", UtcTime),
-    Column("revoked_at", UtcTime),
+    Column("expires_at", _UtcTime),
+    Column("revoked_at", _UtcTime),
 )
 
 # How many answers a language model wrote for a key on one day.
@@ -203,7 +206,7 @@ key_spending = Table(
     Column("answers", Integer, nullable=False),
 )
 
-# An id may come twice, from a client that sends its own: the newest counts.
+# A request id may come twice, from a client that sends its own: the newest counts.
 traces = Table(
     "traces",
     metadata,
@@ -211,7 +214,7 @@ traces = Table(
     Column("request_id", String(36), nullable=False),
     Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
     Column("book_id", String(200), nullable=False),
-    Column("created_at", UtcTime, nullable=False),
+    Column("created_at", _UtcTime, nullable=False),
     Column("record", Json, nullable=False),
     Index("idx_traces_request", "request_id"),
     Index("idx_traces_session", "session_id"),

@@ -75,6 +75,6 @@ def _hashed(text: str, dimensions: int) -> Vector:
         vector[(digest >> 1) % dimensions] += sign * min(len(word), 8)
     length = math.hypot(*vector)
     if length == 0.0:
-        # No word, or words that cancel each other: some direction there must be.
+        # No word, or words that cancel each other: a unit vector needs some direction.
         return (1.0, *vector[1:])
     return tuple(number / length for number in vector)

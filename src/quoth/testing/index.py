@@ -1,8 +1,8 @@
 """MemoryIndex: the ChunkIndex port in a few dicts, for tests that need a real index but no engine.
 
 Brute force, float64, the same filters, IDF, ties and publications as the real ones; it passes the same contract suite
-(tests/contracts/index_contract.py). Two MemoryIndex over one MemoryStorage stand for two processes over one data
-directory. Set `outage` to an error and every call raises it.
+(tests/contracts/index_contract.py). Two MemoryIndex over one MemoryStorage play two processes over one data directory.
+Set `outage` to an error and every call raises it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, passes, payload_hash
+from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, payload_hash
 from quoth.domain import (
     Chunk,
     Filters,
@@ -26,14 +26,15 @@ from quoth.domain import (
     StoredChunk,
     TermWeights,
     Vector,
+    passes,
 )
 from quoth.errors import Conflict, QuothError, UnknownBook
 
-TEST_FINGERPRINT = Fingerprint(embedder="test", dimensions=4, chunker="test-1", terms="test-1")
+_FINGERPRINT = Fingerprint(embedder="test", dimensions=4, chunker="test-1", terms="test-1")
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class _Generation:
     """One publication of a book. Never changed: a reader that holds it sees nothing of the next."""
 
     number: int
@@ -44,14 +45,14 @@ class Generation:
 
 @dataclass(slots=True)
 class MemoryStorage:
-    """What would be the data directory."""
+    """In the place of the data directory."""
 
-    books: dict[str, Generation] = field(default_factory=dict)
+    books: dict[str, _Generation] = field(default_factory=dict)
     writing: str | None = None
 
 
 class MemoryIndex:
-    def __init__(self, fingerprint: Fingerprint = TEST_FINGERPRINT, storage: MemoryStorage | None = None) -> None:
+    def __init__(self, fingerprint: Fingerprint = _FINGERPRINT, storage: MemoryStorage | None = None) -> None:
         self._fingerprint = fingerprint
         self._storage = storage if storage is not None else MemoryStorage()
         self.outage: QuothError | None = None
@@ -65,9 +66,9 @@ class MemoryIndex:
         check_dimensions(self._fingerprint, [query.dense])
         found = [point for point in points.values() if passes(point.chunk, query.filters)]
         rarity = _idf(points.values(), query.sparse.ids)
-        dense = [(cosine(query.dense, point.dense), point.chunk) for point in found]
+        dense = [(_cosine(query.dense, point.dense), point.chunk) for point in found]
         sparse = [
-            (bm25(query.sparse, point.sparse, rarity), point.chunk)
+            (_bm25(query.sparse, point.sparse, rarity), point.chunk)
             for point in found
             if not set(query.sparse.ids).isdisjoint(point.sparse.ids)
         ]
@@ -114,7 +115,7 @@ class MemoryIndex:
         )
 
     @asynccontextmanager
-    async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[MemoryWriter]:
+    async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[_MemoryWriter]:
         self._check_outage()
         check_book_id(book_id)
         if self._storage.writing is not None:
@@ -123,7 +124,7 @@ class MemoryIndex:
         try:
             known = book_id in self._storage.books
             points = {} if recreate or not known else dict(self._current(book_id).points)
-            yield MemoryWriter(book_id, self._fingerprint, self._storage, points, recreate=recreate)
+            yield _MemoryWriter(book_id, self._fingerprint, self._storage, points, recreate=recreate)
         finally:
             self._storage.writing = None
 
@@ -140,14 +141,14 @@ class MemoryIndex:
         if self.outage is not None:
             raise self.outage
 
-    def _published(self, book_id: str) -> Generation:
+    def _published(self, book_id: str) -> _Generation:
         self._check_outage()
         try:
             return self._storage.books[book_id]
         except KeyError:
             raise UnknownBook(f"There is no book {book_id!r} in the index.") from None
 
-    def _current(self, book_id: str) -> Generation:
+    def _current(self, book_id: str) -> _Generation:
         generation = self._published(book_id)
         check_fingerprint(book_id, generation.fingerprint, self._fingerprint)
         return generation
@@ -157,7 +158,7 @@ class MemoryIndex:
         return sorted(points, key=lambda point: (point.chunk.source_file, point.chunk.chunk_index, point.chunk.id))
 
 
-class MemoryWriter:
+class _MemoryWriter:
     def __init__(
         self,
         book_id: str,
@@ -203,18 +204,18 @@ class MemoryWriter:
             return
         before = self._storage.books.get(self._book_id)
         number = before.number + 1 if before else 1
-        self._storage.books[self._book_id] = Generation(
+        self._storage.books[self._book_id] = _Generation(
             number, self._fingerprint, datetime.now(UTC), dict(self._points)
         )
         self._changed = False
 
 
-def cosine(one: Vector, other: Vector) -> float:
+def _cosine(one: Vector, other: Vector) -> float:
     lengths = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
 
 
-def bm25(query: TermWeights, stored: TermWeights, rarity: Mapping[int, float]) -> float:
+def _bm25(query: TermWeights, stored: TermWeights, rarity: Mapping[int, float]) -> float:
     weights = dict(zip(stored.ids, stored.weights, strict=True))
     terms = zip(query.ids, query.weights, strict=True)
     return sum(weight * rarity[term] * weights[term] for term, weight in terms if term in weights)

@@ -1,8 +1,4 @@
-"""A library in memory, with its keys, for tests. It passes the same contract suite as the real one.
-
-Like the real one it hands back what JSON makes of sources and metadata, so a test cannot pass here and fail on a
-database.
-"""
+"""A library in memory, with its keys, for tests. It passes the same contract suite as the real one."""
 
 from __future__ import annotations
 
@@ -65,7 +61,7 @@ class MemoryLibrary:
         self._jobs: dict[int, IngestJob] = {}
         self._conversations: dict[str, Conversation] = {}
         self._turns: dict[str, list[Turn]] = {}
-        self._questions: list[RecordedQuestion] = []
+        self._questions: list[tuple[str, RecordedQuestion]] = []  # with the sessions they were asked in
         self._traces: list[Trace] = []
         self._numbered_jobs = 0
         self._numbered_turns = 0
@@ -89,7 +85,7 @@ class MemoryLibrary:
     async def delete_book(self, book_id: str) -> None:
         pages = [key for key in self._pages if key[0] == book_id]
         jobs = [job.job_id for job in self._jobs.values() if job.book_id == book_id]
-        others = [question for question in self._questions if question.book_id != book_id]
+        others = [(session, one) for session, one in self._questions if one.book_id != book_id]
         if book_id not in self._books and not pages and not jobs and len(others) == len(self._questions):
             raise UnknownBook(f"There is no book {book_id!r}.")
         self._questions = others
@@ -146,12 +142,7 @@ class MemoryLibrary:
             raise _no_session(turn.session_id)
         self._numbered_turns += 1
         turn = replace(turn, turn_id=self._numbered_turns)
-        as_stored = replace(
-            turn,
-            sources=tuple(json.loads(json.dumps([dict(source) for source in turn.sources]))),
-            metadata=json.loads(json.dumps(dict(turn.metadata))),
-        )
-        self._turns.setdefault(turn.session_id, []).append(as_stored)
+        self._turns.setdefault(turn.session_id, []).append(turn)
         self._conversations[turn.session_id] = replace(
             known, last_active=max(known.last_active, turn.timestamp), turns=len(self._turns[turn.session_id])
         )
@@ -185,19 +176,21 @@ class MemoryLibrary:
         await self.conversation(session_id, owner=owner)
         del self._conversations[session_id], self._turns[session_id]
         self._traces = [trace for trace in self._traces if trace.session_id != session_id]
+        self._questions = [(session, one) for session, one in self._questions if session != session_id]
 
-    async def record_question(self, question: RecordedQuestion, *, keep_since: datetime) -> None:
-        self._questions.append(question)
+    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
+        if session_id in self._conversations:
+            self._questions.append((session_id, question))
         await self.forget_questions(before=keep_since)
 
     async def recorded_questions(
         self, book_id: str | None = None, *, since: datetime, limit: int = 1000
     ) -> list[RecordedQuestion]:
-        found = [one for one in self._questions if book_id in (None, one.book_id) and one.asked_at >= since]
+        found = [one for _, one in self._questions if book_id in (None, one.book_id) and one.asked_at >= since]
         return sorted(found, key=lambda one: one.asked_at)[::-1][:limit]
 
     async def forget_questions(self, *, before: datetime) -> int:
-        kept = [question for question in self._questions if question.asked_at >= before]
+        kept = [(session, one) for session, one in self._questions if one.asked_at >= before]
         gone = len(self._questions) - len(kept)
         self._questions = kept
         return gone

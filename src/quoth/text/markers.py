@@ -147,7 +147,7 @@ class Renumbering:
             self._forget()
         return ready
 
-    def close(self) -> str:
+    def finish(self) -> str:
         return self._passed_on(len(self._text))
 
     def _forget(self) -> None:
@@ -173,7 +173,7 @@ class Renumbering:
 
 def renumbered(text: str, known: Collection[int]) -> tuple[str, dict[int, int]]:
     numbering = Renumbering(known)
-    return numbering.feed(text) + numbering.close(), numbering.order
+    return numbering.feed(text) + numbering.finish(), numbering.order
 
 
 def _settled(text: str, code: Stretches) -> int:

@@ -1,7 +1,7 @@
 """How a database grows from one version of Quoth to the next: readable, ordered, shipped in the package.
 
-`sqlite.py` and `postgres.py` call it inside one transaction that they have opened and that shuts everyone else out, so
-a migration is applied once and whole, or not at all, however many processes start together. There is no alembic.ini.
+`sqlite.py` and `postgres.py` call it inside a transaction of theirs that shuts out all other processes, so a migration
+is applied once and whole, or not at all, however many processes start together. There is no alembic.ini.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def known_versions() -> list[str]:
 
 
 def bring_up_to_date(connection: Connection, version: str | None, *, name: str) -> None:
-    """From `version`, None for an empty database, to the newest; `name` is what an error calls the database."""
+    """From `version` (None: an empty database) to the newest; an error calls the database by `name`."""
     known = known_versions()
     if version is not None and version not in known:
         raise BadConfiguration(

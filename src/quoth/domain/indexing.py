@@ -1,0 +1,125 @@
+"""What goes into an index and what an ingest keeps of its work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from quoth.domain.books import Chunk, Notice
+
+IngestMode = Literal["incremental", "full", "recreate"]
+JobStatus = Literal["queued", "running", "completed", "failed"]
+
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TermWeights:
+    """A sparse vector: one weight for each term id. Ids are ascending and unique."""
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """What goes into the index: the chunk, both its vectors, and the hash of the text that was embedded."""
+
+    chunk: Chunk
+    dense: Vector
+    sparse: TermWeights
+    embed_hash: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """What an ingest needs to know of a chunk that is already in the index."""
+
+    id: str
+    source_file: str
+    payload_hash: str  # of everything but vectors and timestamps: equal means nothing to write
+    embed_hash: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """How an index was built. A search with another embedder or another chunker would be silently wrong."""
+
+    embedder: str
+    dimensions: int
+    chunker: str
+    terms: str
+
+    def as_dict(self) -> dict[str, str | int]:
+        return {
+            "embedder": self.embedder,
+            "dimensions": self.dimensions,
+            "chunker": self.chunker,
+            "terms": self.terms,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    book_id: str
+    chunks: int
+    generation: int
+    fingerprint: Fingerprint
+    bytes_on_disk: int  # 0 where the index does not know
+    published_at: datetime
+    outdated: bool = False  # written by another version of Quoth, in a format that this one does not read
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """What has to change so that the index holds exactly the wanted chunks of one page."""
+
+    put: tuple[str, ...]  # ids that are new, or whose text, neighbours or metadata changed
+    keep: tuple[str, ...]  # ids already right
+    drop: tuple[str, ...]  # ids to delete once the others are in
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """What the library remembers of a page that is in the index (IngestionRecord at the doors)."""
+
+    book_id: str
+    source_file: str
+    digest: str
+    file_hash: str
+    chunk_ids: tuple[str, ...]
+    ingested_at: datetime
+    title: str = ""
+    url: str = ""
+    module: str | None = None
+    chapter: int | None = None
+    lesson: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IngestJob:
+    """One run of ingestion over a book (IngestionJob at the doors). `job_id` is 0 until the library has numbered it."""
+
+    book_id: str
+    mode: IngestMode
+    job_id: int = 0
+    status: JobStatus = "queued"
+    files_discovered: int = 0
+    files_processed: int = 0
+    files_skipped: int = 0
+    files_failed: int = 0  # counted in files_processed too: they were looked at
+    files_deleted: int = 0
+    chunks_created: int = 0
+    chunks_kept: int = 0
+    chunks_deleted: int = 0
+    chunks_embedded: int = 0
+    dry_run: bool = False
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    duration_seconds: float | None = None
+    error_message: str | None = None
+    notices: tuple[Notice, ...] = ()

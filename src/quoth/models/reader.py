@@ -1,0 +1,215 @@
+"""The reader: an encoder of our own that reads question and passage together. The port `Reader`, on onnxruntime.
+
+In: questions (or claims) and passages. Out: for each passage how likely it answers, where, how relevant it is, and
+whether it supports the claim. The weights are in the data wheel quoth-reader, used only when their SHA-256 is the known
+one; word embeddings are the embedder's. Long passages are read in overlapping windows, and the best window counts. A
+window runs alone on one core, so nothing else can change what it says; several at a time fill the cores.
+
+    [CLS] question [SEP] heading [SEP] passage [SEP]
+
+Knows nothing of chunks, scores or verdicts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from quoth.batching import usable_cores
+from quoth.domain import Reading, ReadingTask
+from quoth.errors import InternalError, ModelFilesUnavailable
+from quoth.models.minilm import WEIGHTS as EMBEDDER_WEIGHTS
+from quoth.models.minilm import WordPieces, find_model_dir, map_weights
+from quoth.models.reader_graph import Heads, ReaderModel, ReaderWeights, Window
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+T = TypeVar("T")
+
+PACKAGE = "quoth_reader"
+WEIGHTS = "reader.safetensors"
+WEIGHTS_SHA256 = ""
+RANGES = "ranges."  # tensors of the file that say how large activations become
+
+CLS, SEP = 101, 102
+MOST_QUESTION, MOST_HEADING = 64, 20  # tokens; of a heading the end counts, which is nearest to the text
+WINDOW, STEP = 160, 110  # tokens of a passage read at once, and from one window to the next
+LONGEST_ANSWER = 60  # tokens
+
+
+def find_reader_dir() -> Path | None:
+    """The folder of the installed data wheel, which is located and never imported; None where it is not installed."""
+    spec = find_spec(PACKAGE)
+    places = (spec and spec.submodule_search_locations) or ()
+    return next((Path(place) for place in places if (Path(place) / WEIGHTS).is_file()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One window of one passage."""
+
+    task: int
+    window: Window
+    places: Sequence[tuple[int, int]]
+
+
+class PassageReader:
+    """Making one costs nothing; the files are read with the first use, or by `load`."""
+
+    def __init__(self, folder: Path, model_dir: Path | None = None, *, threads: int | None = None) -> None:
+        self._folder = folder
+        self._model_dir = model_dir
+        self._lock = threading.Lock()
+        self._tokens: WordPieces | None = None
+        self._model: ReaderModel | None = None
+        self._closed = False
+        self._pool = ThreadPoolExecutor(threads or usable_cores(), thread_name_prefix="quoth-reader")
+
+    @property
+    def name(self) -> str:
+        return f"quoth-reader/{WEIGHTS_SHA256[:8]}"
+
+    async def load(self) -> None:
+        await self._beside(self._loaded)
+
+    async def read(self, tasks: Sequence[ReadingTask]) -> list[Reading]:
+        if not tasks:
+            return []
+        parts = await self._beside(self._parts, list(tasks))
+        heads = await asyncio.gather(*(self._beside(self._read, part.window) for part in parts))
+        found: list[list[tuple[_Part, Heads]]] = [[] for _ in tasks]
+        for part, head in zip(parts, heads, strict=True):
+            found[part.task].append((part, head))
+        return [_reading(windows) for windows in found]
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+        self._model = None
+
+    async def _beside(self, work: Callable[..., T], *arguments: object) -> T:
+        if self._closed:
+            raise InternalError("The reader was used after it was closed.")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+
+    def _read(self, window: Window) -> Heads:
+        return self._loaded().read(window)
+
+    def _loaded(self) -> ReaderModel:
+        with self._lock:
+            if self._model is None:
+                self._model = ReaderModel(_weights(self._folder, find_model_dir(self._model_dir)))
+            return self._model
+
+    def _parts(self, tasks: Sequence[ReadingTask]) -> list[_Part]:
+        with self._lock:
+            if self._tokens is None:
+                self._tokens = WordPieces.load(find_model_dir(self._model_dir))
+        encode = self._tokens.encode
+        questions = {task.question: encode(task.question)[0][:MOST_QUESTION] for task in tasks}
+        parts: list[_Part] = []
+        for number, task in enumerate(tasks):
+            heading = encode(task.heading)[0][-MOST_HEADING:] if task.heading else []
+            before = [CLS, *questions[task.question], SEP, *heading, SEP]
+            ids, places = encode(task.passage)
+            for start, end in windows(len(ids)):
+                window = Window([*before, *ids[start:end], SEP], len(before))
+                parts.append(_Part(number, window, places[start:end]))
+        return parts
+
+
+def windows(length: int) -> list[tuple[int, int]]:
+    """Token ranges that cover a passage. The last ends where the passage does and is as long as the others."""
+    if length <= WINDOW:
+        return [(0, length)]
+    return [(start, start + WINDOW) for start in (*range(0, length - WINDOW, STEP), length - WINDOW)]
+
+
+def _weights(folder: Path, model_dir: Path) -> ReaderWeights:
+    from quoth.models.minilm_graph import read_tensors
+
+    path = folder / WEIGHTS
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelFilesUnavailable(f"The reader's file {path} cannot be read ({error.strerror or error}).") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != WEIGHTS_SHA256:
+        raise ModelFilesUnavailable(
+            f"The reader's file {path} is damaged or of another version: "
+            f"its SHA-256 begins {digest[:12]}, expected {WEIGHTS_SHA256[:12]}.",
+            hint="Install quoth-reader again, in the version that this Quoth names.",
+        )
+    tensors = read_tensors(content)
+    ranges = {name.removeprefix(RANGES): tensor for name, tensor in tensors.items() if name.startswith(RANGES)}
+    layers = {name: tensor for name, tensor in tensors.items() if not name.startswith(RANGES)}
+    return ReaderWeights(layers, read_tensors(map_weights(model_dir / EMBEDDER_WEIGHTS)), ranges)
+
+
+# --- what the heads say ----------------------------------------------------------------------------------------------
+
+
+def _reading(windows: Sequence[tuple[_Part, Heads]]) -> Reading:
+    import numpy as np
+
+    best = (-np.inf, 0, 0)
+    weights: dict[tuple[int, int], float] = {}
+    for part, heads in windows:
+        size = len(part.places)
+        inside = slice(part.window.passage, part.window.passage + size)
+        best = max(best, _best_span(heads.span, inside, part.places))
+        shares = _shares(heads.span, inside)
+        for place, share in zip(part.places, shares.tolist(), strict=True):
+            weights[place] = max(share, weights.get(place, 0.0))
+    return Reading(
+        answerable=max(heads.answerable for _, heads in windows),
+        relevance=max(heads.relevance for _, heads in windows),
+        supported=max(_odds(heads.support) for _, heads in windows),
+        margin=float(best[0]),
+        start=best[1],
+        end=best[2],
+        places=tuple(weights),
+        weights=tuple(weights.values()),
+    )
+
+
+def _best_span(span: Floats, inside: slice, places: Sequence[tuple[int, int]]) -> tuple[float, int, int]:
+    """The best pair of a start and an end that is not too long, over "not here"."""
+    import numpy as np
+
+    starts, ends = span[inside, 0], span[inside, 1]
+    if not len(starts):
+        return (-np.inf, 0, 0)
+    pairs = starts[:, np.newaxis] + ends
+    after = np.arange(len(starts)) - np.arange(len(starts))[:, np.newaxis]
+    pairs = np.where((after >= 0) & (after < LONGEST_ANSWER), pairs, -np.inf)
+    first, last = np.unravel_index(int(pairs.argmax()), pairs.shape)
+    return float(pairs[first, last] - span[0, 0] - span[0, 1]), places[int(first)][0], places[int(last)][1]
+
+
+def _shares(span: Floats, inside: slice) -> Floats:
+    """How likely the answer begins or ends at each token of the passage, "not here" included in the count."""
+    import numpy as np
+
+    allowed = np.concatenate((span[:1], span[inside]))
+    raised = np.exp(allowed - allowed.max(axis=0))
+    shares: Floats = (raised / raised.sum(axis=0)).mean(axis=1)[1:]
+    return shares
+
+
+def _odds(support: Sequence[float]) -> float:
+    import numpy as np
+
+    supported, neutral, contradicted = support
+    return float(supported - np.logaddexp(neutral, contradicted))

@@ -1,0 +1,199 @@
+"""The reader on onnxruntime: its forward pass against one written out in numpy, windows, damage, and independence."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from quoth.domain import ReadingTask
+from quoth.errors import InternalError, ModelFilesUnavailable
+from quoth.models import reader, reader_graph
+from quoth.models.reader import STEP, WINDOW, PassageReader, find_reader_dir, windows
+from quoth.models.reader_graph import PRODUCTS, ReaderModel, ReaderWeights, Window
+from reader_files import embedder_tensors, made_layers, write_reader
+
+ROOT = Path(__file__).parents[2]
+QUESTION = "Which durability keeps the last message?"
+PASSAGE = "A topic carries messages. Transient local durability keeps the last message for late subscribers."
+Array = NDArray[np.float64]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    return write_reader(tmp_path_factory.mktemp("reader"))
+
+
+@pytest.fixture
+def folder(made: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(reader, "WEIGHTS_SHA256", made[1])
+    return made[0]
+
+
+def norm(state: Array, weight: Array, bias: Array) -> Array:
+    centred = state - state.mean(-1, keepdims=True)
+    normed: Array = centred / np.sqrt(state.var(-1, keepdims=True) + 1e-12) * weight + bias
+    return normed
+
+
+def forward(window: Window, ranges: dict[str, Array] | None = None) -> dict[str, Array]:
+    """The whole network in double precision, straight from the paper. Notes how large each channel becomes."""
+    taken_by = {linear: source for source, linears in PRODUCTS.items() for linear in linears}
+    w = {name: tensor.astype(np.float64) for name, tensor in {**embedder_tensors(), **made_layers()}.items()}
+    ids, length = np.array(window.ids), len(window.ids)
+    types = (np.arange(length) >= window.passage).astype(int)
+    state = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:length]
+    state = state + w["embeddings.token_type_embeddings.weight"][types]
+    state = norm(state, w["embeddings.LayerNorm.weight"], w["embeddings.LayerNorm.bias"])
+    erf = np.vectorize(math.erf)
+
+    def linear(source: Array, name: str) -> Array:
+        if ranges is not None and name in taken_by:
+            ranges[taken_by[name]] = np.abs(source).max(axis=0)
+        product: Array = source @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+        return product
+
+    for number in range(6):
+        layer = f"encoder.layer.{number}"
+        parts = [linear(state, f"{layer}.attention.self.{part}") for part in ("query", "key", "value")]
+        query, key, value = (part.reshape(length, 12, 32).transpose(1, 0, 2) for part in parts)
+        scores = query @ key.transpose(0, 2, 1) / math.sqrt(32)
+        shares = np.exp(scores - scores.max(-1, keepdims=True))
+        context = (shares / shares.sum(-1, keepdims=True)) @ value
+        mixed = linear(context.transpose(1, 0, 2).reshape(length, 384), f"{layer}.attention.output.dense")
+        near = f"{layer}.attention.output.LayerNorm"
+        state = norm(mixed + state, w[f"{near}.weight"], w[f"{near}.bias"])
+        inner = linear(state, f"{layer}.intermediate.dense")
+        inner = inner * 0.5 * (1 + erf(inner / math.sqrt(2)))
+        far = f"{layer}.output.LayerNorm"
+        state = norm(linear(inner, f"{layer}.output.dense") + state, w[f"{far}.weight"], w[f"{far}.bias"])
+    pooled = np.tanh(linear(state[0], "heads.pool"))
+    heads = {name: linear(pooled, f"heads.{name}") for name in ("answerable", "relevance", "support")}
+    return {"span": linear(state, "heads.span"), **heads}
+
+
+def a_window() -> Window:
+    dice = np.random.default_rng(3)
+    return Window(
+        [101, *dice.integers(1000, 20000, 9).tolist(), 102, 102, *dice.integers(1000, 20000, 40).tolist(), 102], 12
+    )
+
+
+def test_the_forward_pass_is_that_of_the_network() -> None:
+    window = a_window()
+    wanted = forward(window)
+    heads = ReaderModel(ReaderWeights(made_layers(), embedder_tensors(), {})).read(window)
+    assert np.abs(heads.span - wanted["span"]).max() < 1e-4
+    assert heads.answerable == pytest.approx(float(wanted["answerable"][0]), abs=1e-4)
+    assert heads.relevance == pytest.approx(float(wanted["relevance"][0]), abs=1e-4)
+    assert heads.support == pytest.approx(wanted["support"].tolist(), abs=1e-4)
+
+
+def test_eight_bits_say_nearly_the_same() -> None:
+    window = a_window()
+    seen: dict[str, Array] = {}
+    forward(window, seen)
+    ranges = {name: largest.astype(np.float32) for name, largest in seen.items()}
+    assert set(ranges) == set(PRODUCTS)
+    single = ReaderModel(ReaderWeights(made_layers(), embedder_tensors(), {})).read(window)
+    rounded = ReaderModel(ReaderWeights(made_layers(), embedder_tensors(), ranges)).read(window)
+    assert rounded.answerable == pytest.approx(single.answerable, abs=0.1)
+    assert np.corrcoef(single.span.ravel(), rounded.span.ravel())[0, 1] > 0.98
+    assert rounded.answerable != single.answerable
+
+
+def test_the_committed_graphs_are_those_of_the_script() -> None:
+    spec = importlib.util.spec_from_file_location("graphs", ROOT / "scripts" / "build_graphs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    for path in (reader_graph.GRAPH, reader_graph.GRAPH8):
+        assert path.read_bytes() == script.GRAPHS[path.name]().SerializeToString(deterministic=True)
+        assert path.stat().st_size < 64_000
+
+
+async def test_a_reading_does_not_depend_on_what_is_read_beside_it(folder: Path) -> None:
+    tasks = [ReadingTask(QUESTION, PASSAGE, "Durability"), ReadingTask(QUESTION, "Nothing of this.", "Timing")]
+    tasks += [ReadingTask(f"Question {number}?", f"{PASSAGE} " * number) for number in range(1, 12)]
+    several = PassageReader(folder)
+    together = await several.read(tasks)
+    alone = [(await several.read([task]))[0] for task in tasks]
+    at_once = await asyncio.gather(*(several.read([task]) for task in tasks))
+    await several.close()
+    assert together == alone == [readings[0] for readings in at_once]
+
+
+async def test_places_are_those_of_the_passage(folder: Path) -> None:
+    one = PassageReader(folder)
+    (reading,) = await one.read([ReadingTask(QUESTION, PASSAGE)])
+    await one.close()
+    assert [PASSAGE[a:b] for a, b in reading.places[:4]] == ["A", "topic", "carries", "messages"]
+    assert 0 <= reading.start < reading.end <= len(PASSAGE)
+    assert reading.share(0, len(PASSAGE)) == pytest.approx(sum(reading.weights))
+    assert 0 < reading.share(0, len(PASSAGE)) <= 1.01
+    assert reading.share(0, 0) == 0
+
+
+async def test_a_long_passage_is_read_to_its_end(folder: Path) -> None:
+    long = " ".join(f"word{number}" for number in range(400))
+    one = PassageReader(folder)
+    (reading,) = await one.read([ReadingTask(QUESTION, long)])
+    await one.close()
+    assert reading.places[-1][1] == len(long)
+    assert list(reading.places) == sorted(set(reading.places))
+
+
+async def test_odd_texts_are_read_too(folder: Path) -> None:
+    one = PassageReader(folder)
+    readings = await one.read(
+        [ReadingTask("", ""), ReadingTask("?" * 5_000, "\ud83d 🤖 多久 ۔"), ReadingTask("a", " \n")]
+    )
+    assert await one.read([]) == []
+    await one.close()
+    assert all(math.isfinite(reading.answerable) for reading in readings)
+    assert (readings[0].places, readings[0].share(0, 10)) == ((), 0)
+
+
+async def test_files_that_are_missing_or_damaged_are_named(folder: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    content = bytearray((folder / reader.WEIGHTS).read_bytes())
+    content[-7] ^= 1
+    (damaged / reader.WEIGHTS).write_bytes(content)
+    for place, says in ((damaged, "damaged or of another version"), (tmp_path / "nowhere", "cannot be read")):
+        one = PassageReader(place)
+        with pytest.raises(ModelFilesUnavailable, match=says):
+            await one.load()
+        await one.close()
+
+
+async def test_a_closed_reader_says_so(folder: Path) -> None:
+    one = PassageReader(folder)
+    await one.close()
+    with pytest.raises(InternalError, match="closed"):
+        await one.read([ReadingTask(QUESTION, PASSAGE)])
+
+
+def test_without_the_wheel_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "find_spec", lambda name: None)
+    assert find_reader_dir() is None
+
+
+@given(st.integers(0, 5_000))
+def test_windows_cover_a_passage_and_overlap(length: int) -> None:
+    cut = windows(length)
+    assert cut[0][0] == 0
+    assert cut[-1][1] == length
+    assert all(end - start == min(WINDOW, length) for start, end in cut)
+    assert all(0 < later[0] - earlier[0] <= STEP for earlier, later in pairwise(cut))

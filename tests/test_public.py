@@ -1,0 +1,137 @@
+"""The Python API: three lines are enough, nothing internal is needed, and docs/python.md does what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import quoth
+from doors import ASKED, PAGE, SESSION, UNKNOWN
+from quoth import public
+from quoth.testing.embedder import FakeEmbedder
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+PROGRAMS = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one page; the embedder is the quick one of the tests."""
+    monkeypatch.setattr("quoth.bootstrap._embedder", lambda settings: FakeEmbedder())
+    folder = tmp_path / "My Topics"
+    folder.mkdir()
+    (folder / "topics.md").write_text(PAGE, encoding="utf-8")
+    return folder
+
+
+async def test_a_book_goes_in_and_answers_with_its_sources(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        job = await q.ingest(book)
+        answer = await q.ask(ASKED)
+        (known,) = await q.books()
+    assert (job.status, job.book_id, known.book_id) == ("completed", "my-topics", "my-topics")
+    assert answer.text is not None
+    assert answer.text.startswith("Transient local durability keeps the last message")
+    assert answer.sources[0].quote in PAGE
+    assert (answer.sources[0].section, answer.sources[0].line) == ("Durability", 7)
+
+
+async def test_a_stream_gives_the_same_answer(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        await q.ingest(book)
+        whole = await q.ask(ASKED)
+        events = [event async for event in q.stream(ASKED)]
+    assert "".join(event.text for event in events if isinstance(event, quoth.Delta)) == whole.text
+    done = events[-1]
+    assert isinstance(done, quoth.Done)
+    assert done.answer.sources == whole.sources
+    assert [type(event) for event in events][:2] == [quoth.Status, quoth.Retrieved]
+
+
+async def test_a_stream_that_is_left_stops_the_answer_and_keeps_what_was_read(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        await q.ingest(book)
+        stream = q.stream(ASKED, session_id=SESSION)
+        async for event in stream:
+            if isinstance(event, quoth.Delta):
+                break
+        await stream.aclose()
+        (turn,) = await q.history(SESSION)
+    assert turn.query == ASKED
+    assert turn.response
+
+
+async def test_conversations_are_kept_and_can_be_erased(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        await q.ingest(book)
+        first = await q.ask(UNKNOWN)
+        session = first.question.session_id
+        await q.ask(ASKED, session_id=session)
+        assert [turn.refused for turn in await q.history(session)] == [True, False]
+        await q.forget(session)
+        with pytest.raises(quoth.NotFound):
+            await q.history(session)
+
+
+async def test_a_search_finds_passages_within_filters(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        await q.ingest(book)
+        found = await q.search("late subscribers", limit=2, filters={"section": "Durability"})
+        await q.delete_book("my-topics")
+        assert await q.books() == []
+    assert [passage.chunk.section_title for passage in found.passages] == ["Durability"]
+    assert found.verdict.metrics.num_chunks == 1
+
+
+async def test_wrong_values_are_the_typed_errors_of_the_doors(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        with pytest.raises(quoth.UnknownBook, match="no book yet"):
+            await q.ask(ASKED)
+        await q.ingest(book)
+        for wrong in ({"top_k": 0}, {"filters": {"layer": "L9"}}, {"colour": "red"}, {"session_id": "me"}):
+            with pytest.raises(quoth.WrongUsage):
+                await q.ask(ASKED, **wrong)
+        with pytest.raises(quoth.Unreadable):
+            await q.ingest(tmp_path / "nowhere")
+    with pytest.raises(quoth.BadConfiguration):
+        async with quoth.open(tmp_path / "data", colour="red"):
+            pass
+
+
+def test_every_class_and_method_is_documented() -> None:
+    exported = {name: getattr(quoth, name) for name in quoth.__all__}
+    classes = {name: value for name, value in exported.items() if isinstance(value, type)}
+    undocumented = [
+        name
+        for name, value in classes.items()
+        if f"`{name}" not in DOCUMENT and not issubclass(value, quoth.QuothError)
+    ]
+    assert undocumented == []
+    methods = {name for name in vars(public.Quoth) if not name.startswith("_")}
+    assert {name for name in methods if f"`{name}`" not in DOCUMENT and f"`Quoth.{name}`" not in DOCUMENT} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_the_programs_of_the_document_run(program: str, sample_data: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_data, tmp_path / ".quoth")
+    shutil.copytree(ROOT / "examples" / "robotics-book", tmp_path / "examples" / "robotics-book")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH", "OPENAI"))}
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip()
+
+
+def test_the_programs_use_nothing_internal() -> None:
+    assert len(PROGRAMS) >= 5
+    for program in PROGRAMS:
+        assert set(re.findall(r"^(?:from|import) (\S+)", program, re.MULTILINE)) == {"asyncio", "quoth"}
