@@ -11,6 +11,7 @@ import pytest
 from quoth.domain import Page
 from quoth.errors import Unreadable
 from quoth.sources import BookSource, open_source
+from quoth.sources.bounds import bounds_of
 from quoth.sources.docusaurus import read_config, without_prefix
 
 
@@ -53,7 +54,7 @@ export default config;
 
 
 def test_the_configuration_is_read_without_running_it(tmp_path: Path) -> None:
-    site = read_config(tmp_path, CONFIG)
+    site = read_config(tmp_path, CONFIG, bounds_of(tmp_path))
     assert (site.title, site.url, site.base_path, site.route, site.docs, site.trailing_slash, site.language) == (
         "My Site",
         "https://site.example",

@@ -13,6 +13,7 @@ from book_files import digests_of, pages_of, write
 from quoth.chunks.split import split
 from quoth.domain import Page
 from quoth.sources import open_source
+from quoth.sources.bounds import bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.includes import Dialect, Expanded, Includes
 from quoth.sources.rst_includes import sphinx_includes
@@ -42,7 +43,7 @@ three
 
 
 def expand(root: Path, dialect: Dialect, text: str, name: str = "src/page.md") -> Expanded:
-    return Includes(root, dialect).expand(text, root / name, name)
+    return Includes(bounds_of(root), dialect).expand(text, root / name, name)
 
 
 def shown(root: Path, dialect: Dialect, text: str, name: str = "src/page.md") -> str:
@@ -307,7 +308,7 @@ def test_what_no_include_has_brought_is_the_file_itself(pieces: list[tuple[str, 
             assert directive.target is not None
             yield type(directive)(directive.start, directive.end, files[directive.target.name])
 
-    expanded = Includes(Path("/"), dialect).expand(text, Path("/page.md"), "page.md")
+    expanded = Includes(bounds_of(Path("/")), dialect).expand(text, Path("/page.md"), "page.md")
     ends = [*(insert.start for insert in expanded.inserts), len(expanded.text)]
     own = [expanded.text[: ends[0]]]
     for insert, end in zip(expanded.inserts, ends[1:], strict=True):

@@ -17,9 +17,10 @@ from posixpath import normpath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.sources.files import FrontMatter, is_file, walk
+from quoth.sources.bounds import Bounds
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.loading import Damaged, config_text, load_json, load_yaml
+from quoth.sources.loading import Damaged, load_json, load_yaml
 
 _SUFFIXES = frozenset((".md", ".mdx"))
 _CONFIGS = tuple(f"docusaurus.config.{ending}" for ending in ("ts", "js", "mjs", "cjs", "mts", "cts"))
@@ -38,11 +39,13 @@ class Site:
     """The values of the configuration, as far as they can be read without running it."""
 
     root: Path
+    bounds: Bounds
     title: str = ""
     url: str = ""
     base_path: str = "/"
     route: str = "docs"
-    docs: str = "docs"
+    docs: str = "docs"  # as the configuration names it
+    pages: Path = Path()  # the real folder of the docs
     markdown_format: str = "mdx"
     trailing_slash: bool | None = None
     language: str | None = None
@@ -58,17 +61,18 @@ class Site:
         return tuple(part.strip("/") for part in (self.locale, self.route, path) if part.strip("/"))
 
 
-def find_site(path: Path) -> Site | None:
+def find_site(path: Path, bounds: Bounds) -> Site | None:
     """The site that publishes this folder: in the folder itself, or in one above whose docs it is part of."""
-    for folder in (path, *path.parents):
-        config = next((folder / name for name in _CONFIGS if is_file(folder / name)), None)
-        named = any(is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
+        named = any(own.is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
         if config is None and not named:
             continue
-        site = _asked_for(read_config(folder, _config_text(config) if config else ""), path)
-        docs = (folder / site.docs).resolve()
-        if docs.is_dir() and (path == folder or path.is_relative_to(docs)):
-            return site
+        site = _asked_for(read_config(folder, _config_text(config, own) if config else "", own), path)
+        pages = own.published(folder, site.docs, path)
+        if pages is not None:
+            return replace(site, pages=pages)
         if config is not None:
             return None
     return None
@@ -88,27 +92,30 @@ def _asked_for(site: Site, path: Path) -> Site:
     return site
 
 
-def has_categories(path: Path) -> bool:
-    return any(is_file(path / name) or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
+def has_categories(path: Path, bounds: Bounds) -> bool:
+    if not bounds.holds(path):
+        return False
+    return any(bounds.is_file(path / name) or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
 
 
-def _config_text(path: Path) -> str:
+def _config_text(path: Path, bounds: Bounds) -> str:
     try:
-        return config_text(path, "replace")
+        return bounds.config_text(path, "replace")
     except (OSError, Damaged):
         return ""
 
 
-def read_config(root: Path, text: str) -> Site:
+def read_config(root: Path, text: str, bounds: Bounds) -> Site:
     """A value that is computed counts as not given."""
     text = _LINE_COMMENT.sub("", _without_block_comments(text))
     docs = _object_after(text, r"\bdocs\s*:\s*\{") or _object_after(text, r"plugin-content-docs['\"]\s*,\s*\{") or ""
     slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", text)
     said = _object_after(docs, r"(?<!\w)versions['\"]?\s*:\s*\{") or ""
     docs = docs.replace(said, "") if said else docs  # a path in it is not that of the docs
-    last, versions = _versions(root, docs, said)
+    last, versions = _versions(root, docs, said, bounds)
     return Site(
         root=root,
+        bounds=bounds,
         title=_string(text, "title"),
         url=_string(text, "url"),
         base_path=_string(text, "baseUrl") or "/",
@@ -131,10 +138,10 @@ def _without_block_comments(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _versions(root: Path, docs: str, said: str) -> tuple[str, dict[str, str]]:
+def _versions(root: Path, docs: str, said: str, bounds: Bounds) -> tuple[str, dict[str, str]]:
     """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
     try:
-        listed = load_json(config_text(root / "versions.json"))
+        listed = load_json(bounds.config_text(root / "versions.json"))
     except (OSError, Damaged):
         listed = []
     names = [name for name in listed if isinstance(name, str)][:_MOST_VERSIONS] if isinstance(listed, list) else []
@@ -179,8 +186,9 @@ class DocusaurusRules:
     toolchain = "docusaurus"
     anchors: AnchorRule = "docusaurus"
 
-    def __init__(self, docs: Path, read: Path, site: Site | None, base_url: str) -> None:
+    def __init__(self, docs: Path, read: Path, site: Site | None, bounds: Bounds, base_url: str) -> None:
         self._docs = docs
+        self._bounds = bounds
         self._read = read
         self._site = site
         self._base = _docs_url(site, base_url)
@@ -214,9 +222,6 @@ class DocusaurusRules:
         if wanted == "detect":
             return "mdx" if name.lower().endswith(".mdx") else "markdown"
         return "markdown" if wanted == "md" else "mdx"
-
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
 
     def contents(self) -> Iterator[Notice]:
         site = self._site
@@ -252,7 +257,7 @@ class DocusaurusRules:
 
     def _category(self, folder: str) -> dict[str, object]:
         if folder not in self._categories:
-            self._categories[folder] = _read_category(self._docs / folder)
+            self._categories[folder] = _read_category(self._docs / folder, self._bounds)
         return self._categories[folder]
 
 
@@ -266,11 +271,11 @@ def _docs_url(site: Site | None, base_url: str) -> str:
     return "/".join((base, *parts[had:]))
 
 
-def _read_category(folder: Path) -> dict[str, object]:
+def _read_category(folder: Path, bounds: Bounds) -> dict[str, object]:
     """Empty if it cannot be read: then the folder's name is its label."""
     for name in _CATEGORIES:
         try:
-            text = config_text(folder / name)
+            text = bounds.config_text(folder / name)
             found = load_json(text) if name.endswith("json") else load_yaml(text)
         except OSError:
             continue

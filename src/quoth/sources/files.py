@@ -17,7 +17,6 @@ from pathlib import Path
 from quoth.domain import Notice
 from quoth.errors import Unreadable
 from quoth.sources.loading import Damaged, load_yaml
-from quoth.text.limits import MAX_FILE_BYTES
 
 # --- walking a folder ------------------------------------------------------------------------------------------------
 
@@ -40,14 +39,6 @@ def existing_folder(path: Path) -> Path:
     return resolved
 
 
-def is_file(path: Path) -> bool:
-    """Also for a path that cannot exist, such as one that is too long: books name any."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
 def folders(root: Path) -> list[Path]:
     """The folders in `root` that may hold pages."""
     found = [path for path in root.iterdir() if path.is_dir() and not path.is_symlink()]
@@ -57,7 +48,8 @@ def folders(root: Path) -> list[Path]:
 def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
     """Every file below `root` with one of the suffixes, folder by folder in the order of names."""
     # The folders on the way to the present place, each with its entries and the real paths of those above it.
-    way = [(iter(_entries(root, root)), frozenset((os.path.realpath(root),)))]
+    top = Path(os.path.realpath(root))
+    way = [(iter(_entries(root, top)), frozenset((str(top),)))]
     while way:
         entries, above = way[-1]
         entry = next(entries, None)
@@ -66,13 +58,13 @@ def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
         elif entry.is_dir():
             real = os.path.realpath(entry.path)
             if entry.name not in IGNORED and real not in above:
-                way.append((iter(_entries(Path(entry.path), root)), above | {real}))
+                way.append((iter(_entries(Path(entry.path), top)), above | {real}))
         elif Path(entry.name).suffix.lower() in suffixes and entry.is_file():
             yield Path(entry.path)
 
 
-def _entries(folder: Path, root: Path) -> list[os.DirEntry[str]]:
-    """By name, without hidden ones and links that leave `root`."""
+def _entries(folder: Path, top: Path) -> list[os.DirEntry[str]]:
+    """By name, without hidden ones and links that leave `top`."""
     try:
         found = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -81,7 +73,7 @@ def _entries(folder: Path, root: Path) -> list[os.DirEntry[str]]:
         entry
         for entry in found
         if not entry.name.startswith(".")
-        and not (entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(root))
+        and not (entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(top))
     ]
 
 
@@ -117,25 +109,6 @@ class FrontMatter:
         if not self.damage:
             return ()
         return (Notice("FRONT_MATTER_UNREADABLE", self.damage, source_file, self.damage_line),)
-
-
-def read_bytes(path: Path, source_file: str) -> bytes:
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= MAX_FILE_BYTES else b""
-    except OSError as error:
-        raise Unreadable(
-            f"{source_file} cannot be read: {error.strerror or error}.",
-            hint="Check that it exists and that you have permission to read it.",
-            details={"source_file": source_file},
-        ) from error
-    if size > MAX_FILE_BYTES:
-        raise Unreadable(
-            f"{source_file} is {size / 1e6:.0f} MB, and {MAX_FILE_BYTES / 1e6:g} MB are the most that is read.",
-            hint="Split it, or move it out of the book.",
-            details={"source_file": source_file},
-        )
-    return data
 
 
 def decode(data: bytes, source_file: str) -> str:

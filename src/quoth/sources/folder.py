@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import Protocol
 
 from quoth.domain import AnchorRule, Book, Labels, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.sources.files import FrontMatter, decode, front_matter, read_bytes
+from quoth.sources.bounds import Bounds
+from quoth.sources.files import FrontMatter, decode, front_matter
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
 from quoth.sources.front_matter import Field, Place, grading, place, used_fields
 from quoth.sources.includes import Expanded, Includes
@@ -62,9 +63,6 @@ class Rules(Protocol):
 
     def markup(self, name: str) -> Markup: ...
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        """Other files that change how the page is read, apart from those that `Includes` puts into its text."""
-
 
 @dataclass(frozen=True, slots=True)
 class _SurveyedFile:
@@ -96,11 +94,12 @@ class _Survey:
 
 class FolderSource:
     """A `BookSource` over a folder. Source files are named by their path from `root`, the folder that the user gave;
-    pages are published from `docs`, which is the same folder or one inside of it."""
+    pages are published from `docs`, which is the same folder, one inside of it or one around it."""
 
     def __init__(
         self,
         root: Path,
+        bounds: Bounds,
         book: Book,
         rules: Rules,
         docs: Path | None = None,
@@ -108,8 +107,9 @@ class FolderSource:
         contents: Callable[[], Iterable[Notice]] = tuple,  # notices on the table of contents; with whole paths
         documents: Documents | None = None,
     ) -> None:
+        self._root = root
         self._docs = docs or root
-        self._root = root if self._docs.is_relative_to(root) or root.is_relative_to(self._docs) else self._docs
+        self._bounds = bounds
         self._book = book
         self._rules = rules
         self._includes = includes
@@ -153,7 +153,7 @@ class FolderSource:
             raise Unreadable(f"{file.source_file} is not a page of this book.", hint="Run the ingest again.")
         if known.error is not None:
             raise known.error
-        data = read_bytes(known.path, file.source_file)
+        data = self._bounds.page_bytes(known.path, file.source_file)
         markup = self._rules.markup(known.name)
         written = self._written(known, data, file.source_file, markup)
         front, converted = written.front, written.converted
@@ -250,7 +250,7 @@ class FolderSource:
 
     def _surveyed(self, path: Path, name: str, source_file: str, survey: _Survey) -> _SurveyedFile | None:
         """One file; None, and a notice in the survey, if it is not published."""
-        data = read_bytes(path, source_file)
+        data = self._bounds.page_bytes(path, source_file)
         text = "" if is_converted(path) else decode(data, source_file)
         front = front_matter(text)
         reason = self._rules.skips(name, front)
@@ -263,18 +263,7 @@ class FolderSource:
         where, _ = place(front, source_file, name, route.place)
         survey.used |= used_fields(front)
         shown = self._expanded(text, path, source_file, front.body_start)
-        return _SurveyedFile(path, name, self._content_digest(path, data, text, shown), where, route)
-
-    def _content_digest(self, path: Path, data: bytes, text: str, shown: Expanded) -> str:
-        digest = sha256(data)
-        if shown.inserts:
-            digest.update(sha256(shown.text.encode()).digest())
-        for other in self._rules.depends_on(path, text):
-            try:
-                digest.update(sha256(other.read_bytes()).digest())
-            except OSError:
-                digest.update(b"missing")
-        return digest.hexdigest()
+        return _SurveyedFile(path, name, _content_digest(data, shown), where, route)
 
     def _digest(self, file: _SurveyedFile) -> str:
         """Covers everything the chunks of a page depend on, apart from the chunker itself."""
@@ -287,6 +276,13 @@ class FolderSource:
             *(place.module, place.chapter, place.lesson),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _content_digest(data: bytes, shown: Expanded) -> str:
+    digest = sha256(data)
+    if shown.inserts:
+        digest.update(sha256(shown.text.encode()).digest())
+    return digest.hexdigest()
 
 
 def _check_name(source_file: str) -> None:

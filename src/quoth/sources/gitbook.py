@@ -6,16 +6,17 @@ gitbook.com publishes a page at its path without `.md` and a README as its folde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.sources.files import FrontMatter, is_file, walk
+from quoth.sources.bounds import Bounds
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.sources.loading import Damaged, config_text, load_json, load_yaml
+from quoth.sources.loading import Damaged, load_json, load_yaml
 from quoth.sources.mdbook import SummaryItem, by_target, read_summary, unwritten
 from quoth.sources.plain import label_of
 
@@ -26,7 +27,9 @@ _CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
 @dataclass(frozen=True, slots=True)
 class _GitBook:
     root: Path
-    docs: Path
+    bounds: Bounds
+    said: str = "."  # the folder of the pages, as written
+    docs: Path = Path()  # where that really is
     readme: str = "README.md"
     summary: str = "SUMMARY.md"
     title: str = ""
@@ -36,32 +39,34 @@ class _GitBook:
     config: str = ""
 
 
-def find_gitbook(path: Path) -> _GitBook | None:
+def find_gitbook(path: Path, bounds: Bounds) -> _GitBook | None:
     """The book in this folder, or in one above whose pages it is part of."""
-    for folder in (path, *path.parents):
-        config = next((name for name in _CONFIGS if is_file(folder / name)), "")
-        if config == "book.json" and not _has_summary(folder):
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        config = next((name for name in _CONFIGS if own.is_file(folder / name)), "")
+        if config == "book.json" and not _has_summary(folder, own):
             config = ""
-        if config or is_file(folder / "SUMMARY.md"):
-            book = _read_gitbook(folder, config)
-            return book if book.docs.is_dir() and (folder == path or path.is_relative_to(book.docs)) else None
+        if config or own.is_file(folder / "SUMMARY.md"):
+            book = _read_gitbook(folder, config, own)
+            docs = own.published(folder, book.said, path)
+            return replace(book, docs=docs) if docs is not None else None
         if (folder / ".git").exists():
             break  # a summary above the repository belongs to another book
     return None
 
 
-def _has_summary(folder: Path) -> bool:
-    book = _read_gitbook(folder, "book.json")
-    return is_file(book.docs / book.summary)
+def _has_summary(folder: Path, bounds: Bounds) -> bool:
+    book = _read_gitbook(folder, "book.json", bounds)
+    return bounds.is_file(folder / book.said / book.summary)
 
 
-def _read_gitbook(root: Path, config: str) -> _GitBook:
+def _read_gitbook(root: Path, config: str, bounds: Bounds) -> _GitBook:
     """A configuration that cannot be read counts as empty, with a notice."""
     loaded: object = {}
     damage = ""
     if config:
         try:
-            text = config_text(root / config)
+            text = bounds.config_text(root / config)
             loaded = load_json(text) if config.endswith("json") else load_yaml(text)
         except (OSError, Damaged) as error:
             damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
@@ -70,7 +75,8 @@ def _read_gitbook(root: Path, config: str) -> _GitBook:
     named: Mapping[str, object] = structure if isinstance(structure, dict) else {}
     return _GitBook(
         root=root,
-        docs=(root / (_text(values, "root") or ".")).resolve(),
+        bounds=bounds,
+        said=_text(values, "root") or ".",
         readme=_text(named, "readme").removeprefix("./") or "README.md",
         summary=_text(named, "summary").removeprefix("./") or "SUMMARY.md",
         title=_text(values, "title"),
@@ -96,7 +102,7 @@ class GitBookRules:
         return "honkit" if self._book.html else "github"
 
     def paths(self) -> Iterable[Path]:
-        self._summary = read_summary(self._book.docs / self._book.summary)
+        self._summary = read_summary(self._book.docs / self._book.summary, self._book.bounds)
         self._items = by_target(self._summary)
         summary = self._book.docs / self._book.summary
         return (path for path in walk(self._read, _SUFFIXES) if path != summary)
@@ -128,9 +134,6 @@ class GitBookRules:
 
     def markup(self, name: str) -> Markup:
         return "markdown"
-
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
 
     def contents(self) -> Iterator[Notice]:
         if self._book.damage:

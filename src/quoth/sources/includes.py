@@ -15,7 +15,8 @@ from pathlib import Path
 
 from quoth.domain import Insert, Notice
 from quoth.errors import Unreadable
-from quoth.sources.files import decode, is_file
+from quoth.sources.bounds import Bounds, is_file
+from quoth.sources.files import decode
 from quoth.text.limits import MAX_INCLUDE_DEPTH, MAX_INCLUDED_CHARACTERS
 
 _EFFORT = 100  # characters that each include counts in addition, so that a million empty ones are too many
@@ -70,8 +71,8 @@ class _Page:
 class Includes:
     """Expands the pages of one project."""
 
-    def __init__(self, root: Path, dialect: Dialect) -> None:
-        self._root = Path(os.path.realpath(root))
+    def __init__(self, bounds: Bounds, dialect: Dialect) -> None:
+        self._bounds = bounds
         self._dialect = dialect
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
@@ -129,7 +130,7 @@ class Includes:
         return shown.replace("\n", f"\n{directive.indent}") if directive.indent else shown
 
     def _read(self, real: Path, said: str, page: _Page) -> str | None:
-        if not real.is_relative_to(self._root):
+        if not self._bounds.holds(real):
             page.tell("INCLUDE_OUTSIDE", f"{said} is outside of the book's project; it is left out")
             return None
         try:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from pathlib import Path
 
 import yaml
 
-from quoth.text.limits import MAX_CONFIG_BYTES, MAX_YAML_DEPTH, MAX_YAML_NODES
+from quoth.text.limits import MAX_YAML_DEPTH, MAX_YAML_NODES
 
 _LONGEST_NUMBER = 100  # digits; a longer one stays text
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -26,16 +25,6 @@ class Damaged(ValueError):
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
         self.line = line  # from 1
-
-
-def config_text(path: Path, errors: str = "strict") -> str:
-    """The text of a project's own file. `OSError` when it cannot be opened."""
-    if path.stat().st_size > MAX_CONFIG_BYTES:
-        raise Damaged(f"it is larger than {MAX_CONFIG_BYTES / 1e6:g} MB")
-    try:
-        return path.read_bytes().decode("utf-8-sig", errors)
-    except UnicodeDecodeError as error:
-        raise Damaged(f"it is not valid UTF-8 at offset {error.start}") from None
 
 
 # --- YAML ------------------------------------------------------------------------------------------------------------

@@ -8,17 +8,18 @@ the URL of the book. The reader of SUMMARY.md serves GitBook too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from posixpath import normpath
 from urllib.parse import quote, unquote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.sources.files import FrontMatter, is_file, walk
+from quoth.sources.bounds import Bounds, is_file
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.sources.loading import Damaged, config_text, load_toml
+from quoth.sources.loading import Damaged, load_toml
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.plain import comments, inline_text
 
@@ -47,10 +48,10 @@ class SummaryItem:
         return self.target.startswith(("../", "/")) or "://" in self.target
 
 
-def read_summary(path: Path) -> list[SummaryItem]:
+def read_summary(path: Path, bounds: Bounds) -> list[SummaryItem]:
     """Empty if the file does not exist or cannot be read."""
     try:
-        return list(parse_summary(config_text(path, "replace")))
+        return list(parse_summary(bounds.config_text(path, "replace")))
     except (OSError, Damaged):
         return []
 
@@ -136,29 +137,33 @@ class _MdBook:
     """The values of `book.toml`."""
 
     root: Path
-    src: Path
+    bounds: Bounds
+    said: str = ""  # the folder of the sources, as written
+    src: Path = Path()  # where that really is
     title: str = ""
     language: str | None = None
     site_url: str = ""
     damage: str = ""
 
 
-def find_mdbook(path: Path) -> _MdBook | None:
+def find_mdbook(path: Path, bounds: Bounds) -> _MdBook | None:
     """The book in this folder, or in one above whose sources it is part of."""
-    for folder in (path, *path.parents):
-        if not is_file(folder / _CONFIG) and not (folder == path and is_file(folder / "src" / _SUMMARY)):
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        if not own.is_file(folder / _CONFIG) and not (folder == path and own.is_file(folder / "src" / _SUMMARY)):
             continue
-        book = _read_book(folder)
-        return book if folder == path or path.is_relative_to(book.src) else None
+        book = _read_book(folder, own)
+        src = own.published(folder, book.said, path)
+        return replace(book, src=src) if src is not None else None
     return None
 
 
-def _read_book(root: Path) -> _MdBook:
+def _read_book(root: Path, bounds: Bounds) -> _MdBook:
     """A file that cannot be read counts as empty, with a notice."""
     damage = ""
     loaded: Mapping[str, object] = {}
     try:
-        loaded = load_toml(config_text(root / _CONFIG))
+        loaded = load_toml(bounds.config_text(root / _CONFIG))
     except FileNotFoundError:
         pass
     except (OSError, Damaged) as error:
@@ -166,7 +171,8 @@ def _read_book(root: Path) -> _MdBook:
     book, html = _table(loaded, "book"), _table(_table(loaded, "output"), "html")
     return _MdBook(
         root=root,
-        src=(root / (_text(book, "src") or "src")).resolve(),
+        bounds=bounds,
+        said=_text(book, "src") or "src",
         title=_text(book, "title"),
         language=_text(book, "language") or None,
         site_url=_text(html, "site-url"),
@@ -186,7 +192,7 @@ class MdBookRules:
         self._summary: list[SummaryItem] = []
 
     def paths(self) -> Iterable[Path]:
-        self._summary = read_summary(self._book.src / _SUMMARY)
+        self._summary = read_summary(self._book.src / _SUMMARY, self._book.bounds)
         self._items = by_target(self._summary)
         summary = self._book.src / _SUMMARY
         return (path for path in walk(self._read, _SUFFIXES) if path != summary)
@@ -204,9 +210,6 @@ class MdBookRules:
 
     def markup(self, name: str) -> Markup:
         return "markdown"
-
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
 
     def contents(self) -> Iterator[Notice]:
         """Chapters without a page, and a configuration that cannot be read."""

@@ -7,8 +7,8 @@ MkDocs can follow (`!!python/name:…`, `!ENV`, `!relative`); their text is read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 from urllib.parse import quote
@@ -16,13 +16,15 @@ from urllib.parse import quote
 import yaml
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.sources.files import FrontMatter, is_file, walk
+from quoth.sources.bounds import Bounds, is_file
+from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.globs import BELOW, FOLDERS, OR_BELOW, Glob, pieces_of
-from quoth.sources.loading import Damaged, SafeLoader, config_text, load_yaml
+from quoth.sources.loading import Damaged, SafeLoader, load_yaml
 
 _SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
 _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
+_MOST_INHERITED = 5  # configurations, one from the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,10 @@ class _NavItem:
 @dataclass(frozen=True, slots=True)
 class _MkDocs:
     root: Path
+    bounds: Bounds
     config: str
-    docs: Path
+    said: str = "docs"  # the folder of the pages, as written
+    docs: Path = Path()  # where that really is
     title: str = ""
     site_url: str = ""
     directory_urls: bool = True
@@ -66,34 +70,37 @@ _Loader.add_multi_constructor("!", _tagged)
 _Loader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
 
 
-def find_mkdocs(path: Path) -> _MkDocs | None:
+def find_mkdocs(path: Path, bounds: Bounds) -> _MkDocs | None:
     """The site in this folder, or in one above whose docs it is part of."""
-    for folder in (path, *path.parents):
-        config = next((name for name in _CONFIGS if is_file(folder / name)), None)
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        config = next((name for name in _CONFIGS if own.is_file(folder / name)), None)
         if config is not None:
-            site = _read_mkdocs(folder, config)
-            return site if site.docs.is_dir() and (folder == path or path.is_relative_to(site.docs)) else None
+            site = _read_mkdocs(folder, config, own)
+            docs = own.published(folder, site.said, path)
+            return replace(site, docs=docs) if docs is not None else None
     return None
 
 
-def _read_mkdocs(root: Path, config: str) -> _MkDocs:
+def _read_mkdocs(root: Path, config: str, bounds: Bounds) -> _MkDocs:
     """A configuration that cannot be read counts as empty, with a notice."""
     damage, line = "", 1
     values: dict[str, object] = {}
     try:
-        values = _load(root / config, 0)
+        values, damage = _load(root / config, bounds)
     except (OSError, Damaged) as error:
         line = (isinstance(error, Damaged) and error.line) or 1
         damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
     extensions = _extensions(values.get("markdown_extensions"))
-    docs = (root / (_text(values, "docs_dir") or "docs")).resolve()
+    said = _text(values, "docs_dir") or "docs"
     theme = values.get("theme")
     nav: dict[str, _NavItem] = {}
     _read_nav(values.get("nav") or values.get("pages"), (), nav)
     return _MkDocs(
         root=root,
+        bounds=bounds,
         config=config,
-        docs=docs,
+        said=said,
         title=_text(values, "site_name"),
         site_url=_text(values, "site_url"),
         directory_urls=values.get("use_directory_urls") is not False,
@@ -102,19 +109,23 @@ def _read_mkdocs(root: Path, config: str) -> _MkDocs:
         excluded=_text(values, "exclude_docs"),
         drafts=_text(values, "draft_docs"),
         anchors=_anchor_rule(extensions.get("toc", {})),
-        snippet_bases=_bases(extensions.get("pymdownx.snippets", {}), root, docs),
+        snippet_bases=_bases(extensions.get("pymdownx.snippets", {}), root, root / said),
         damage=damage,
         damage_line=line,
     )
 
 
-def _load(path: Path, depth: int) -> dict[str, object]:
-    loaded = load_yaml(config_text(path), _Loader)
+def _load(path: Path, bounds: Bounds, depth: int = 0) -> tuple[dict[str, object], str]:
+    """The values of a configuration and of those that it inherits from, and a word on one that is not read."""
+    loaded = load_yaml(bounds.config_text(path), _Loader)
     values = {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}
     parent = values.get("INHERIT")
-    if isinstance(parent, str) and depth < 5 and is_file(path.parent / parent):
-        return {**_load(path.parent / parent, depth + 1), **values}
-    return values
+    if not isinstance(parent, str) or depth >= _MOST_INHERITED or not is_file(path.parent / parent):
+        return values, ""
+    if not bounds.holds(path.parent / parent):
+        return values, f"INHERIT names {parent}, which is outside of the folder that was given; it is not read"
+    inherited, damage = _load(path.parent / parent, bounds, depth + 1)
+    return {**inherited, **values}, damage
 
 
 def _extensions(found: object) -> dict[str, Mapping[str, object]]:
@@ -197,16 +208,13 @@ class MkDocsRules:
     def markup(self, name: str) -> Markup:
         return "markdown"
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
-
     def contents(self) -> Iterator[Notice]:
         config = self._site.root / self._site.config
         if self._site.damage:
             yield Notice("CONFIG_UNREADABLE", self._site.damage, str(config), self._site.damage_line)
         if self._read != self._site.docs:
             return
-        written = config.read_text("utf-8", "replace") if self._site.nav else ""
+        written = self._site.bounds.config_text(config, "replace") if self._site.nav else ""
         for name in self._site.nav:
             if Path(name).suffix.lower() in _SUFFIXES and not is_file(self._site.docs / name):
                 message = f"the navigation names {name}, which does not exist"

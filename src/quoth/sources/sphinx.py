@@ -85,9 +85,6 @@ class SphinxRules:
             return "markdown" if self._project.nbsphinx else "myst"
         return "myst" if kind in ("markdown", "myst", "myst-nb") else "rst"
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
-
     def contents(self) -> Iterator[Notice]:
         """Toctrees that name pages which do not exist, and pages with text that only running code would write."""
         yield from self._missing
@@ -127,12 +124,13 @@ class SphinxRules:
 
     def _scanned(self, path: Path) -> _Doc:
         named = tuple(self._project.toctrees.get(self._docname(path), ()))
-        try:
-            text = path.read_text("utf-8", "replace")
-        except OSError:
-            return _Doc(path, "", named, False)  # reported when the page is read
         if path.suffix == ".ipynb":
             return _Doc(path, "", named, False)
+        try:
+            text = self._project.bounds.page_bytes(path, path.name).decode("utf-8", "replace")
+        except Unreadable:
+            return _Doc(path, "", named, False)  # reported when the page is read
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         markup = self.markup(path.name)
         title = first_heading(text, markup=markup)
         try:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quoth.sources.files import is_file
-from quoth.sources.loading import Damaged, config_text, load_yaml
+from quoth.sources.bounds import Bounds
+from quoth.sources.loading import Damaged, load_yaml
 
 # --- conf.py ---------------------------------------------------------------------------------------------------------
 
@@ -32,6 +32,7 @@ _READ = frozenset(
 )
 _MARKDOWN = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude", "sphinx_markdown_parser")
 _NOTEBOOKS = ("nbsphinx", "myst_nb", "jupyter_sphinx")
+_FOLDERS_ABOVE = 4  # in which the project of a folder is looked for
 _DEEPEST_VALUE = 60  # expressions inside each other
 _BUILDER = re.compile(r"^[ \t]+builder:[ \t]*[\"']?(dirhtml|html|singlehtml)\b", re.M)
 
@@ -49,6 +50,7 @@ class SphinxProject:
     """`source` is the folder of conf.py. A suffix leads to the kind of page: rst, myst, or a notebook of either."""
 
     source: Path
+    bounds: Bounds
     title: str = ""
     version: str | None = None
     language: str | None = None
@@ -64,41 +66,48 @@ class SphinxProject:
     listed_only: bool = False  # pages that no toctree leads to are not published
 
 
-def find_sphinx(path: Path) -> SphinxProject | None:
+def find_sphinx(path: Path, bounds: Bounds) -> SphinxProject | None:
     """The project in this folder or in its docs, or one above that the folder is part of."""
     inside = [path / name for name in _FOLDERS]
     inside += sorted(found.parent for found in path.glob("doc*/*/conf.py"))
-    for folder in (*inside, *path.parents[:4]):
-        project = _project(folder, path)
+    for folder in (*inside, *_above(path, bounds)):
+        project = _project(folder, path, bounds.around(folder))
         if project is not None:
             return project
     return None
 
 
-def _project(folder: Path, path: Path) -> SphinxProject | None:
+def _above(path: Path, bounds: Bounds) -> list[Path]:
+    return list(bounds.upwards(path))[1 : _FOLDERS_ABOVE + 1]
+
+
+def _project(folder: Path, path: Path, bounds: Bounds) -> SphinxProject | None:
     conf = folder / "conf.py"
-    if not is_file(conf):
+    if not bounds.is_file(conf) or not bounds.holds(folder):
         return None
     try:
-        text = config_text(conf, "replace")
+        text = bounds.config_text(conf, "replace")
     except (OSError, Damaged):
         return None
     values = read_conf(text)
     root_doc = _string(values, "root_doc") or _string(values, "master_doc")
     roots = [root_doc] if root_doc else list(_ROOTS)
-    found = next((name for name in roots for suffix in _SUFFIXES if is_file(folder / f"{name}{suffix}")), None)
+    found = next((name for name in roots for suffix in _SUFFIXES if bounds.is_file(folder / f"{name}{suffix}")), None)
     if found is None or not (values or "sphinx" in text.lower()):
         return None
-    return _described(folder.resolve(), text, values, found, _builder(path, folder))
+    return _described(folder.resolve(), bounds, text, values, found, _builder(path, folder, bounds))
 
 
-def _described(source: Path, text: str, values: Mapping[str, object], root_doc: str, builder: str) -> SphinxProject:
+def _described(
+    source: Path, bounds: Bounds, text: str, values: Mapping[str, object], root_doc: str, builder: str
+) -> SphinxProject:
     patterns = [*_strings(values.get("exclude_patterns")), "**/_sources", "_build", ".#*", "**/.#*"]
     for key in ("templates_path", "html_static_path", "html_extra_path"):
         patterns += _strings(values.get(key))
     version = _string(values, "release") or _string(values, "version")
     return SphinxProject(
         source=source,
+        bounds=bounds,
         title=_string(values, "project") or _string(values, "html_title"),
         version=version or None,
         language=_string(values, "language") or None,
@@ -112,13 +121,18 @@ def _described(source: Path, text: str, values: Mapping[str, object], root_doc: 
     )
 
 
-def _builder(path: Path, folder: Path) -> str:
+def _builder(path: Path, folder: Path, bounds: Bounds) -> str:
     """As the configuration for Read the Docs names it; nothing else in a project tells it for certain."""
-    for place in {path, folder, folder.parent, folder.parent.parent}:
+    for place in (path, *list(bounds.upwards(folder))[:3]):
         for name in (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml"):
-            if is_file(place / name):
-                match = _BUILDER.search((place / name).read_text("utf-8", "replace"))
-                return match[1] if match else "html"
+            own = bounds.around(place)
+            if not own.is_file(place / name):
+                continue
+            try:
+                match = _BUILDER.search(own.config_text(place / name, "replace"))
+            except (OSError, Damaged):
+                match = None
+            return match[1] if match else "html"
     return "html"
 
 
@@ -269,16 +283,18 @@ _BELOW = ("chapters", "sections", "entries", "items")
 _PARTS = ("parts", "subtrees")
 
 
-def find_jupyter_book(path: Path) -> SphinxProject | None:
+def find_jupyter_book(path: Path, bounds: Bounds) -> SphinxProject | None:
     """The book in this folder or in its docs, or one above that the folder is part of."""
-    for folder in (path, path / "docs", path / "book", *path.parents[:4]):
-        if is_file(folder / _TOC):
-            return _jupyter_book(folder.resolve())
+    for folder in (path, path / "docs", path / "book", *_above(path, bounds)):
+        own = bounds.around(folder)
+        if own.holds(folder) and own.is_file(folder / _TOC):
+            return _jupyter_book(folder.resolve(), own)
     return None
 
 
-def _jupyter_book(source: Path) -> SphinxProject | None:
-    toc, config = _mapping(_loaded(source / _TOC)), _mapping(_loaded(source / "_config.yml"))
+def _jupyter_book(source: Path, bounds: Bounds) -> SphinxProject | None:
+    toc = _mapping(_loaded(source / _TOC, bounds))
+    config = _mapping(_loaded(source / "_config.yml", bounds))
     root = _text(toc, "root")
     if not root:
         return None  # of another tool, or of a version that is no longer built
@@ -288,6 +304,7 @@ def _jupyter_book(source: Path) -> SphinxProject | None:
     excluded = [str(pattern).strip("/") for pattern in given] if isinstance(given, list) else []
     return SphinxProject(
         source=source,
+        bounds=bounds,
         title=_text(config, "title"),
         language=_text(sphinx, "language") or None,
         base_url=_text(html, "baseurl") or _text(sphinx, "html_baseurl"),
@@ -295,14 +312,16 @@ def _jupyter_book(source: Path) -> SphinxProject | None:
         suffixes=_PARSERS,
         excluded=(*filter(None, excluded), "_build", "**/.ipynb_checkpoints"),
         conf="_config.yml",
-        toctrees=dict(_toctrees(toc, _docname(root), source / _TOC)),
+        toctrees=dict(_toctrees(toc, _docname(root), source / _TOC, bounds)),
         listed_only=config.get("only_build_toc_files") is True,
     )
 
 
-def _toctrees(toc: Mapping[str, object], root: str, file: Path) -> Iterator[tuple[str, tuple[Toctree, ...]]]:
+def _toctrees(
+    toc: Mapping[str, object], root: str, file: Path, bounds: Bounds
+) -> Iterator[tuple[str, tuple[Toctree, ...]]]:
     """Each page that has others below it, with its toctrees."""
-    lines = _lines_of_values(file)
+    lines = _lines_of_values(bounds.config_text(file, "replace"))
     waiting = [(root, toc)]
     for docname, node in waiting:
         parts = [node, *(part for key in _PARTS for part in _nodes(node.get(key)))]
@@ -327,10 +346,10 @@ def _named(part: Mapping[str, object]) -> list[tuple[Mapping[str, object], str]]
     return [(child, name) for child in _children(part) if (name := _text(child, "file") or _text(child, "glob"))]
 
 
-def _lines_of_values(file: Path) -> dict[str, int]:
+def _lines_of_values(text: str) -> dict[str, int]:
     """The first line of each value, as in `- file: intro`."""
     lines: dict[str, int] = {}
-    for number, line in enumerate(file.read_text("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         lines.setdefault(line.rpartition(": ")[2].strip(), number)
     return lines
 
@@ -341,9 +360,9 @@ def _docname(said: str) -> str:
     return said.removesuffix(suffix).strip("/")
 
 
-def _loaded(path: Path) -> object:
+def _loaded(path: Path, bounds: Bounds) -> object:
     try:
-        return load_yaml(config_text(path))
+        return load_yaml(bounds.config_text(path))
     except (OSError, Damaged):
         return None
 
