@@ -16,7 +16,7 @@ from pathlib import Path
 
 from quoth.domain import Notice
 from quoth.errors import Unreadable
-from quoth.sources.loading import Damaged, load_yaml
+from quoth.sources.loading import BeyondLimits, Damaged, load_yaml
 
 # --- walking a folder ------------------------------------------------------------------------------------------------
 
@@ -133,7 +133,8 @@ def decode(data: bytes, source_file: str) -> str:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """The values between the two `---` lines at the head of a file; none if there are no such lines."""
+    """The values between the two `---` lines at the head of a file; none if there are no such lines. `Unreadable` if
+    they go beyond the limits."""
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
@@ -142,6 +143,12 @@ def front_matter(text: str) -> FrontMatter:
     lines = _lines_of_keys(source)
     try:
         loaded = load_yaml(source)
+    except BeyondLimits as error:
+        raise Unreadable(
+            f"The front matter cannot be read: {error}.",
+            hint="Write it without so many values or aliases.",
+            details={"line": error.line + 1 if error.line else 1},
+        ) from None
     except Damaged as error:
         damage = f"the front matter cannot be read: {error}. Defaults are used until it is fixed"
         line = error.line + 1 if error.line else 1

@@ -200,7 +200,8 @@ class FolderSource:
         return "sphinx" if markup == "rst" else self._rules.anchors
 
     def close(self) -> None:
-        """Nothing is held open."""
+        if self._documents is not None:
+            self._documents.close()
 
     @property
     def _survey(self) -> _Survey:
@@ -234,8 +235,7 @@ class FolderSource:
                 _check_name(source_file)
                 found = self._surveyed(path, name, source_file, survey)
             except Unreadable as error:
-                shown = source_file.encode("utf-8", "backslashreplace").decode("utf-8")
-                survey.files[shown] = _SurveyedFile(path, name, error=error)
+                survey.files[_printable(source_file)] = _SurveyedFile(path, name, error=error)
                 continue
             if found is not None:
                 survey.files[source_file] = found
@@ -285,11 +285,17 @@ def _content_digest(data: bytes, shown: Expanded) -> str:
     return digest.hexdigest()
 
 
+def _printable(source_file: str) -> str:
+    """A name that is not UTF-8 has bytes which cannot be stored or printed; they are shown as `\\udcff`."""
+    return source_file.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _check_name(source_file: str) -> None:
-    try:
-        source_file.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Unreadable("The name of the file is not valid UTF-8.", hint="Rename the file.") from None
+    shown = _printable(source_file)
+    if shown != source_file:
+        raise Unreadable(
+            f"The name of {shown} is not valid UTF-8.", hint="Rename the file.", details={"source_file": shown}
+        )
 
 
 def _check_length(text: str, source_file: str) -> None:

@@ -27,6 +27,10 @@ class Damaged(ValueError):
         self.line = line  # from 1
 
 
+class BeyondLimits(Damaged):
+    """It may be valid, but nobody writes such a thing by accident."""
+
+
 # --- YAML ------------------------------------------------------------------------------------------------------------
 
 # The C parser is many times faster, and absent from some builds of PyYAML.
@@ -68,13 +72,13 @@ def _check_size(text: str) -> None:
             counts.append(1)
             anchors.append(event.anchor)
             if len(anchors) > MAX_YAML_DEPTH:
-                raise Damaged(f"it is nested more than {MAX_YAML_DEPTH} levels deep", _line(event))
+                raise BeyondLimits(f"it is nested more than {MAX_YAML_DEPTH} levels deep", _line(event))
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             size, anchor = counts.pop(), anchors.pop()
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in anchors:
-                raise Damaged(f"*{event.anchor} is an alias inside of what it stands for", _line(event))
+                raise BeyondLimits(f"*{event.anchor} is an alias inside of what it stands for", _line(event))
             size, anchor = sizes.get(event.anchor or "", 1), None
         elif isinstance(event, yaml.ScalarEvent):
             size, anchor = 1, event.anchor
@@ -84,7 +88,7 @@ def _check_size(text: str) -> None:
             sizes[anchor] = size
         counts[-1] += size
         if counts[-1] > MAX_YAML_NODES:
-            raise Damaged(f"it holds more than {MAX_YAML_NODES:,} values, aliases written out", _line(event))
+            raise BeyondLimits(f"it holds more than {MAX_YAML_NODES:,} values, aliases written out", _line(event))
 
 
 def _line(event: yaml.Event) -> int:

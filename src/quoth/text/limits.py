@@ -11,6 +11,10 @@ MAX_PAGE_CHARACTERS = 10_000_000  # of the text of one page after conversion; lo
 MAX_DEPTH = 100  # levels of lists, quotes, directives and admonitions inside each other
 MAX_HTML_DEPTH = 120  # elements inside each other; deeper ones are read as if they were side by side
 
+MAX_DOCUMENT_SECONDS = 600.0  # for converting one PDF, EPUB or DOCX; a manual of a thousand pages takes minutes
+MAX_DOCUMENT_BYTES = 2_000_000_000  # of memory for the process that converts it
+MAX_DOCUMENT_UNPACKED = 500_000_000  # bytes of the files inside of an EPUB or DOCX
+
 MAX_INCLUDE_DEPTH = 10  # files that include each other, as mdBook has it
 MAX_INCLUDED_CHARACTERS = 4_000_000  # that includes may add to one page
 
