@@ -65,7 +65,7 @@ def pieces_of(pattern: str, *, folders: bool) -> list[str]:
         "?": ("[^/]",),
     }
     pieces: list[str] = []
-    for part in re.findall(r"\*\*/|\*\*|[*?]|\[[^\]]*\]|.", pattern, re.S):
+    for part in re.findall(r"\*\*/|\*\*|[*?]|\[[^\]]{0,200}\]|.", pattern, re.S):
         if part in known:
             pieces += known[part]
         elif len(part) > 1 and _is_class(part.replace("[!", "[^")):

@@ -11,6 +11,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 
 from quoth.text.limits import MAX_HTML_DEPTH
@@ -120,9 +121,13 @@ class _Builder(HTMLParser):
 
 
 def parse_html(html: str) -> Element:
+    # Behind the last `>` no tag can end. The tokenizer would look for the end of each that begins there.
+    end = html.rfind(">") + 1
     builder = _Builder()
-    builder.feed(html)
+    builder.feed(html[:end])
     builder.close()
+    if html[end:]:
+        builder.handle_data(unescape(html[end:]))
     return builder.root
 
 

@@ -15,6 +15,7 @@ import yaml
 
 from quoth.text.limits import MAX_YAML_DEPTH, MAX_YAML_NODES
 
+_MOST_DOTS = 1_000  # in one line of TOML
 _LONGEST_NUMBER = 100  # digits; a longer one stays text
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -113,6 +114,8 @@ def load_json(text: str) -> object:
 
 
 def load_toml(text: str) -> dict[str, object]:
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):  # the reader starts over at each part of a key
+        raise BeyondLimits(f"it has a line with more than {_MOST_DOTS:,} dots")
     try:
         return tomllib.loads(text)
     except RecursionError:
