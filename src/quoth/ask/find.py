@@ -1,8 +1,9 @@
-"""Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
+"""Query → Evidence: both rank lists of the index, fused, the best looked at twice, and the very best read.
 
 In: the text to search, the book, the filters, the least similarity that a passage must have. Out: passages best first,
 each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
-question's words. `quoth.ask.fuse` puts the scores together; what to make of the evidence is not decided here.
+question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, where there is
+one; what to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from quoth.ask.fuse import (
     with_agreement,
     with_pairs,
 )
+from quoth.ask.read import in_order, read_best
 from quoth.ask.spans import SILENT, Spans
 from quoth.domain import (
     Candidate,
@@ -34,11 +36,12 @@ from quoth.domain import (
     IndexQuery,
     Passage,
     QueryTerm,
+    Reading,
     TermWeights,
     Vector,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Embedder, TokenCounter, within
+from quoth.ports import ChunkIndex, Embedder, Reader, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 INDEX_SECONDS = 10.0  # how long the index is waited for
@@ -85,7 +88,9 @@ class Retriever:
         spans: Spans = SILENT,
         *,
         seconds: float = INDEX_SECONDS,
+        reader: Reader | None = None,
     ) -> None:
+        self._reader = reader
         self._index = index
         self._embedder = embedder
         self._seconds = seconds
@@ -132,7 +137,7 @@ class Retriever:
         size = hits.total_found if filters == Filters() else await self._index.count(book_id)
         full = idf_of_all(asked.words, rarity, size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
-        calibration = calibration_for(self._embedder.name)
+        calibration = calibration_for(self._embedder.name, self._reader.name if self._reader else "")
         scale = scale_of(dense, absolute=calibration is not None)
 
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
@@ -141,7 +146,12 @@ class Retriever:
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:wanted]
         vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
         ranked = with_agreement(near, vector, vectors, scale)
-        found = (_passage(one, chunks[one.key], calibration) for one in ranked[:limit])
+        readings: dict[str, Reading] = {}
+        if self._reader is not None:
+            readings = await read_best(self._reader, asked.readable, ranked, chunks)
+            if calibration is not None and calibration.order is not None:
+                ranked = in_order(ranked, readings, calibration.order)
+        found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[:limit])
         passages = tuple(passage for passage in found if passage.similarity >= threshold)
         return Evidence(
             query=query,
@@ -242,7 +252,7 @@ def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
     return [(hit.chunk_id, hit.score) for hit in hits]
 
 
-def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:
+def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None, reading: Reading | None) -> Passage:
     model = calibration.similarity if calibration else _UNFITTED
     return Passage(
         chunk=chunk,
@@ -254,6 +264,7 @@ def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> P
         sparse_rank=scored.sparse_rank,
         pair_share=scored.pairs,
         agreement=scored.agreement,
+        reading=reading,
     )
 
 
