@@ -24,8 +24,7 @@ import numpy as np
 
 from corpora import chunk_of
 from quoth.ask.calibration import Logistic
-from quoth.ask.check import check
-from quoth.ask.claims import claims, is_claim
+from quoth.ask.check import check, checkable
 from quoth.ask.support import FEATURES, Source, analyse, features, fitted, support
 from quoth.domain import Citation
 from quoth.evals import metrics
@@ -101,7 +100,7 @@ def judged_sentences(
     at: int, answer: str, sources: list[Source], question: str, spans: list[tuple[int, int]]
 ) -> Iterator[Judged]:
     asked = term_ids(question)
-    for claim in filter(is_claim, claims(answer)):
+    for claim in checkable(answer):
         start = answer.index(claim.text, claim.begin)
         end = start + len(claim.text)
         inside = sum(max(0, min(end, last) - max(start, first)) for first, last in spans)

@@ -120,7 +120,11 @@ async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, 
 def _about(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int) -> dict[str, Any]:
     """What was measured, and how."""
     own = quoth.calibrations.provenance(book.book_id)
-    shipped = "shipped" if calibration_for(quoth.embedder.name, quoth.reader_name) else "the rule for embedders without fitted numbers"
+    shipped = (
+        "shipped"
+        if calibration_for(quoth.embedder.name, quoth.reader_name)
+        else "the rule for embedders without fitted numbers"
+    )
     source = "fitted to this book" if own else shipped
     note = ""
     if own and own.get("file_sha256") == golden.digest:

@@ -78,6 +78,7 @@ class ResponseMetadata(Documented):
     retrieval_count: int
     mode: AnswerMode
     low_confidence: bool
+    partial: bool = Field(description="The answer says itself that a part of what was asked is not in the book")
     disclaimer: str | None = Field(description="What to tell the reader of an answer of low confidence")
     interrupted: bool = Field(description="It broke off: the reader left, or the model did not come to an end")
     request_id: UUID

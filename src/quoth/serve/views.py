@@ -106,6 +106,7 @@ def metadata_view(answer: Answer) -> View:
         "retrieval_count": answer.retrieval_count,
         "mode": answer.mode,
         "low_confidence": answer.verdict.level == "low",
+        "partial": answer.verdict.partial,
         "disclaimer": answer.disclaimer,
         "interrupted": answer.interrupted,
         "request_id": answer.question.request_id,
@@ -173,7 +174,7 @@ def event_view(event: AnswerEvent) -> tuple[str, View]:
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence, session_id=session_id):
             results = [passage_view(passage) for passage in evidence.passages]
-            return "retrieval", {"session_id": session_id, "searched_query": evidence.query, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.asked, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
