@@ -181,11 +181,12 @@ def test_an_instruction_without_an_object_is_about_what_was_talked_about() -> No
     assert rewrite("Quiz me", []) == SearchQuery("Quiz me")
 
 
-def test_the_judge_reads_what_was_asked_and_not_what_helped_to_find_it() -> None:
+def test_the_judge_may_read_the_evidence_without_the_words_that_only_helped_to_find_it() -> None:
     words = ("parameters", "launch", "file", "returns")
     terms = tuple(QueryTerm(word, term_id, 1.0, in_book=True) for word in words for term_id in term_ids(word))
     evidence = Evidence(" ".join(words), (), 0, terms, carried=words[1:], phrase="launch file: and for parameters?")
-    first, second = readings("and for parameters?", evidence)
+    whole, first, second = readings("and for parameters?", evidence)
+    assert whole == evidence
     assert {term.text for term in first.terms} == {"parameters", "launch", "file"}
     assert {term.text for term in second.terms} == {"parameters"}
     alone = replace(evidence, carried=(), phrase="")

@@ -162,15 +162,18 @@ async def test_an_answer_that_nothing_supports_is_never_high(asked: Asked) -> No
     assert (body["should_answer"], body["confidence_level"]) == (True, "low")
 
 
-async def test_before_a_model_only_what_is_plainly_outside_the_book_is_refused(tmp_path: Path) -> None:
-    model = ScriptedModel([[TRUE]])
-    unsure = "Which durability of a sofa keeps messages for guests in velvet?"
-    async with opened(tmp_path / "with", model=model) as doors:
-        asked_of_a_model = await doors.ask(unsure)
-    async with opened(tmp_path / "without") as doors:
-        alone = await doors.ask(unsure)
-    assert (alone["should_answer"], asked_of_a_model["should_answer"]) == (False, True)
-    assert len(model.shown) == 1
+UNSURE = "What is durability for guests?"  # some of its words are in the book
+
+
+async def test_what_the_evidence_leaves_open_is_left_to_the_model(asked: Asked) -> None:
+    body = await asked.doors.ask(UNSURE)
+    assert (body["should_answer"], body["confidence_level"], len(asked.model.shown)) == (True, "low", 1)
+
+
+async def test_without_a_model_the_same_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        body = await doors.ask(UNSURE)
+    assert (body["should_answer"], body["answer"]) == (False, REFUSAL)
 
 
 @pytest.mark.parametrize("script", [[DOWN], ["Transient local durability ", DOWN]])

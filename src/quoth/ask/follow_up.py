@@ -41,7 +41,6 @@ _LONGEST_ANSWER = 2_000  # characters of an answer that are looked through
 _FIGURE = re.compile(r"\d[\d.,:%-]*(?:st|nd|rd|th)?\Z")  # 1999, 3.3, 99th: said in passing more often than meant
 _TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w")
 _STOPS = re.compile(r"[.,;:?!]")
-_MOST_RUNS = 2  # of what was asked about that are shown
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
@@ -133,13 +132,14 @@ def as_asked(evidence: Evidence) -> Evidence:
 
 
 def readings(question: str, evidence: Evidence) -> list[Evidence]:
-    """The evidence as the judge may read it. The words that were taken over say where the answer is; whether it is
-    there depends on what is asked now. One of the two is enough: a passage says *it* where the question says *it*."""
+    """The evidence as the judge may read it: with all words, with those that were asked about, and with those of the
+    question alone. One of them is enough: the words that were taken over say where the answer is, so one that is not
+    there says little, and where they all are, the passage says *it* where the question says *it*."""
     if not evidence.carried:
         return [evidence]
     own = " ".join(word.text for word in query_terms(question) if word.id not in LIGHT)
     subject = evidence.asked.removesuffix(question).rstrip(": ")
-    return [as_asked(evidence), _about(evidence, own if own else subject)]
+    return [evidence, as_asked(evidence), _about(evidence, own if own else subject)]
 
 
 def _about(evidence: Evidence, text: str) -> Evidence:
@@ -235,14 +235,16 @@ def _slug(text: str) -> str:
 
 
 def _subject(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
-    """The words that were asked about, in the order in which they were typed and with what was between them."""
-    wanted = term_ids("\n".join(word.text for word in asked))
+    """The words that were asked about, as they were typed and with what was between them; the most meant first."""
+    wanted = {term: rank for rank, word in enumerate(asked) for term in term_ids(word.text)}
+    found: list[tuple[int, str]] = []
     for turn in reversed(history):
         for text in (turn.question, turn.searched):
-            runs = _runs(text, wanted)
-            if runs:
-                return ", ".join(runs[:_MOST_RUNS])
-    return ""
+            for run in _runs(text, frozenset(wanted)):
+                held = term_ids(run) & wanted.keys()
+                found.append((min(wanted[term] for term in held), run))
+                wanted = {term: rank for term, rank in wanted.items() if term not in held}
+    return ", ".join(run for _, run in sorted(found))
 
 
 def _runs(text: str, wanted: frozenset[int]) -> list[str]:
@@ -252,13 +254,14 @@ def _runs(text: str, wanted: frozenset[int]) -> list[str]:
     for found in _TOKEN.finditer(text):
         ids = term_ids(found[0])
         if ids & wanted:
+            wanted -= ids
             begin, end = (found.start() if begin < 0 else begin), found.end()
         elif begin >= 0 and (ids or _STOPS.search(text[end : found.start()])):
             runs.append(text[begin:end])
             begin = -1
     if begin >= 0:
         runs.append(text[begin:end])
-    return sorted(runs, key=lambda run: -len(run))
+    return runs
 
 
 def _joined(subject: str, own: str) -> str:

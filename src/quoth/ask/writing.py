@@ -17,8 +17,9 @@ from typing import Protocol
 
 from quoth.ask.check import NOTHING_SUPPORTED, GroundingPolicy, check_claim, check_claims, checkable, sources_of
 from quoth.ask.claims import Claim, claims, is_claim
+from quoth.ask.places import locate_code
 from quoth.ask.refusals import may_refuse, refusal_in, refuses
-from quoth.ask.support import Source, analyse, locate_code
+from quoth.ask.support import Source, analyse
 from quoth.domain import Citation, Draft, Grounding, Passage
 from quoth.text.markers import Renumbering, markers, renumbered, without_markers, without_unfinished
 from quoth.text.sentences import sentences
