@@ -41,6 +41,7 @@ _LONGEST_ANSWER = 2_000  # characters of an answer that are looked through
 _FIGURE = re.compile(r"\d[\d.,:%-]*(?:st|nd|rd|th)?\Z")  # 1999, 3.3, 99th: said in passing more often than meant
 _TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w")
 _STOPS = re.compile(r"[.,;:?!]")
+_MOST_RUNS = 2  # stretches of what was asked about that are shown
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
@@ -235,16 +236,18 @@ def _slug(text: str) -> str:
 
 
 def _subject(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
-    """The words that were asked about, as they were typed and with what was between them; the most meant first."""
-    wanted = {term: rank for rank, word in enumerate(asked) for term in term_ids(word.text)}
-    found: list[tuple[int, str]] = []
-    for turn in reversed(history):
-        for text in (turn.question, turn.searched):
-            for run in _runs(text, frozenset(wanted)):
-                held = term_ids(run) & wanted.keys()
-                found.append((min(wanted[term] for term in held), run))
-                wanted = {term: rank for term, rank in wanted.items() if term not in held}
-    return ", ".join(run for _, run in sorted(found))
+    """What was asked about, as it was typed and with what was between: the one or two stretches that hold most."""
+    worth = {term: 1 / (1 + rank) for rank, word in enumerate(asked) for term in term_ids(word.text)}
+    said = [text for turn in reversed(history) for text in (turn.question, turn.searched)]
+    runs = [(run, term_ids(run)) for text in said for run in _runs(text, frozenset(worth))]
+    chosen: list[str] = []
+    while len(chosen) < _MOST_RUNS:
+        run, ids = max(runs, key=lambda one: sum(worth.get(term, 0.0) for term in one[1]), default=("", frozenset()))
+        if not any(term in worth for term in ids):
+            break
+        chosen.append(run)
+        worth = {term: value for term, value in worth.items() if term not in ids}
+    return ", ".join(chosen)
 
 
 def _runs(text: str, wanted: frozenset[int]) -> list[str]:
@@ -254,7 +257,6 @@ def _runs(text: str, wanted: frozenset[int]) -> list[str]:
     for found in _TOKEN.finditer(text):
         ids = term_ids(found[0])
         if ids & wanted:
-            wanted -= ids
             begin, end = (found.start() if begin < 0 else begin), found.end()
         elif begin >= 0 and (ids or _STOPS.search(text[end : found.start()])):
             runs.append(text[begin:end])
