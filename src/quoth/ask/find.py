@@ -48,7 +48,7 @@ INDEX_SECONDS = 10.0  # how long the index is waited for
 
 _DEPTH = 50  # of each rank list: more than are looked at twice, so that equal texts leave enough
 _ATTEMPTS = 3  # where a book is published between finding and reading
-_SAME_PAGE = 0.35  # of the score, for a passage of the page that the conversation is about
+_SAME_PAGE = 0.3  # of the score, for a passage of the page that the conversation is about
 _HEADS = 10  # of each rank list that a trace shows
 _LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
