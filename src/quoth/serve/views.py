@@ -167,6 +167,7 @@ class ResponseMetadata(Shape):
     retrieval_count: int
     mode: AnswerMode
     low_confidence: bool
+    partial: Annotated[bool, Field(description="The answer says itself that a part of the question is not in the book")]
     disclaimer: Annotated[str | None, Field(description="What to tell the reader of a low-confidence answer")]
     interrupted: Annotated[bool, Field(description="It broke off: the reader left, or the model did not finish")]
     request_id: Uuid
@@ -213,6 +214,7 @@ def _metadata_view(answer: Answer) -> ResponseMetadata:
         "retrieval_count": answer.retrieval_count,
         "mode": answer.mode,
         "low_confidence": answer.verdict.level == "low",
+        "partial": answer.verdict.partial,
         "disclaimer": answer.disclaimer,
         "interrupted": answer.interrupted,
         "request_id": answer.question.request_id,
@@ -310,7 +312,7 @@ def event_view(event: AnswerEvent) -> tuple[str, Mapping[str, object]]:
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence, session_id=session_id):
             results = [passage_view(passage) for passage in evidence.passages]
-            return "retrieval", {"session_id": session_id, "searched_query": evidence.query, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.asked, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
