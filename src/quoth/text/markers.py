@@ -35,7 +35,7 @@ class Marker:
     numbers: tuple[int, ...]
 
 
-def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+def code_spans(text: str) -> Iterator[tuple[int, int]]:
     """Fenced blocks and inline code, in order."""
     ticks = Ticks(text, paragraphs=True)
     at = 0
@@ -66,7 +66,7 @@ def _fence_end(text: str, fence: str, at: int) -> int:
 
 
 def _code(text: str) -> Stretches:
-    return Stretches(_code_spans(text) if "`" in text or "~~~" in text else ())
+    return Stretches(code_spans(text) if "`" in text or "~~~" in text else ())
 
 
 def markers(text: str) -> list[Marker]:
