@@ -12,16 +12,16 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
+.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
-$(STAMP): requirements/dev.lock pyproject.toml
+$(STAMP): requirements/dev.lock pyproject.toml packaging/quoth-reader/pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (once) …"
 	@$(BIN)/python -m pip $(INSTALL) --require-hashes -r requirements/dev.lock
-	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e .
+	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e . -e packaging/quoth-reader
 	@touch $@
 
 setup: $(STAMP) ## install everything into .venv
@@ -86,6 +86,9 @@ bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA
 
 bench-followups: $(STAMP) ## follow-up questions on CANARD and the sample book: make bench-followups DATA=FOLDER
 	$(BIN)/python benchmarks/followups.py $(DATA)
+
+bench-conversations: $(STAMP) ## whole conversations of QuAC with Quoth's own answers: make bench-conversations DATA=FOLDER
+	$(BIN)/python benchmarks/conversations.py $(DATA)
 
 bench-refusal: $(STAMP) ## confidence and refusal: make bench-refusal DATA=FOLDER (BENCH_ARGS=--fit fits again)
 	$(BIN)/python benchmarks/refusal.py $(DATA) $(BENCH_ARGS)

@@ -2,9 +2,9 @@
 
 In: the question as a reader typed it. Out: `Asked`: its kind, its subject, the sides of a comparison. `extract` chooses
 by it which piece of the book to quote: a definition, the steps, one excerpt for each side, the row with the value, the
-whole list, the reason. An instruction (summarise, simplify, give an example, quiz, translate) has its object as its
-subject. English only; any other question wants a `fact`, the sentence nearest to it and what is around it. Pure:
-knows neither passages nor scores. Whether a sentence holds a price or a date is decided in `kinds`.
+whole list, the reason. The subject of an instruction (`instructions` recognises them) is its object. English only; any
+other question wants a `fact`, the sentence nearest to it and what is around it. Pure: knows neither passages nor
+scores. Whether a sentence holds a price or a date is decided in `kinds`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from quoth.ask.instructions import InstructionKind, instruction_in
 from quoth.ask.kinds import kind_asked
 from quoth.domain import Evidence
 from quoth.text.terms import query_terms, term_ids
 
-Instruction = Literal["summary", "simpler", "example", "quiz", "translation"]
-Wanted = Literal["definition", "how_to", "comparison", "value", "list", "why", "fact"] | Instruction
+InstructionWanted = Literal["summary", "simpler", "example", "quiz", "translation"]
+Wanted = Literal["definition", "how_to", "comparison", "value", "list", "why", "fact"] | InstructionWanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,11 @@ class Asked:
     example: bool = False  # code or an example is welcome, whatever else is asked
 
     @property
-    def instruction(self) -> Instruction | None:
+    def instruction(self) -> InstructionWanted | None:
         return self.wanted if self.wanted in INSTRUCTIONS else None  # type: ignore[return-value]
 
 
-INSTRUCTIONS: Mapping[Instruction, str] = {
+INSTRUCTIONS: Mapping[InstructionWanted, str] = {
     "summary": "Without a language model nothing is summarised here; this is how the book itself begins on it.",
     "simpler": "Without a language model nothing is put into simpler words; this is how the book itself explains it.",
     "example": "This is what the book itself shows; without a language model no other example can be made.",
@@ -56,74 +57,16 @@ _POLITE = _pattern(
     r"(?:tell\s+me\s+(?=what|how|why|which|when|who|where|the\s+difference)"
     r"|(?:do\s+you\s+know|i\s+(?:want|need|would\s+like)\s+to\s+know|i\s+wonder)\s+(?=what|how|why|which|when|who|where))?"
 )
-_LANGUAGES = (
-    "urdu|hindi|german|french|spanish|italian|portuguese|dutch|russian|chinese|japanese|korean|arabic|turkish|polish"
-    "|bengali|persian|farsi|ukrainian|vietnamese|indonesian|swedish|greek|hebrew|tamil|punjabi"
-)
-_PLAIN = "simple|simpler|plain|easy|easier|layman'?s|lay|everyday"
-# By instruction: what asks for it. What the pattern does not take is the object.
-_INSTRUCTIONS: tuple[tuple[Instruction, re.Pattern[str]], ...] = (
-    ("translation", _pattern(rf"\A\s*translate\b|\b(?:in|into|to)\s+(?:simple\s+)?(?:{_LANGUAGES})\b[\s.?!]*\Z")),
-    (
-        "quiz",
-        _pattern(
-            r"\A\s*(?:quiz|test|examine)\s+me\b|\A\s*ask\s+me\b|\b(?:quiz|practice|review|exam|test)\s+questions?\b"
-            r"|\A\s*(?:give\s+me|make|create|write)\s+(?:me\s+)?(?:a|some|an)\s+(?:short\s+)?(?:quiz|exercises?)\b"
-        ),
-    ),
-    (
-        "simpler",
-        _pattern(
-            rf"\b(?:in|with|using)\s+(?:very\s+|more\s+)?(?:{_PLAIN})\s+(?:words|terms|language|english)\b|\bexplain(?:ed)?\b.*\b(?:simply|beginner|child|kid|newcomer|novice"
-            r"|like\s+i'?m|five\s+year|5\s+year|year[-\s]old)\b|\beli5\b|\A\s*(?:simplify|rephrase|reword|dumb\s+down)\b"
-        ),
-    ),
-    (
-        "summary",
-        _pattern(
-            r"\A\s*(?:summari[sz]e|sum\s+up|recap|condense|outline)\b|\btl;?dr\b"
-            r"|\A\s*(?:give|write|show|make)?\s*(?:me\s+)?(?:a|an|the)?\s*(?:\w+\s+){0,2}(?:summary|overview|recap|gist)\b"
-            r"|\b(?:main|key|central)\s+(?:ideas?|points?|takeaways?|messages?)\b|\bwhat\s+is\s+(?:the\s+)?gist\b"
-        ),
-    ),
-    (
-        "example",
-        _pattern(
-            r"\A\s*(?:give|show|write|provide|i\s+(?:need|want))\b[^.?!]{0,30}\b(?:examples?|samples?|snippets?)\b"
-            r"|\A\s*(?:an?\s+|some\s+)?(?:\w+\s+){0,2}(?:examples?|sample|snippet)\s+(?:of|for|that|which|with|using)\b"
-            r"|\b(?:is|are)\s+there\s+(?:an?\s+|any\s+)?(?:\w+\s+)?examples?\b|\bfor\s+example\s*\?\s*\Z"
-        ),
-    ),
-)
-# What an instruction says beside its object, in the order in which it is taken off.
-_READER = r"(?:absolute\s+|complete\s+|total\s+)?(?:beginner|child|kid|newcomer|novice|layman|dummy|student)s?"
-_ORDERS = (
-    r"translate|summari[sz]e|sum\s+up|recap|condense|outline|simplify|rephrase|reword|explain|describe|quiz\s+me|test\s+me"
-    r"|ask\s+me|give(?:\s+me)?|show(?:\s+me)?|write|provide|make|create|i\s+(?:need|want)|tell\s+me|(?:is|are)\s+there"
-    r"|what(?:\s+(?:is|are)|['’]s)"
-)
-_THINGS = (
-    "summary|overview|recap|gist|examples?|samples?|snippets?|questions?|quiz|exercises?|definition|meaning|explanation"
-    "|lesson|chapter|section|page|part|paragraph|ideas?|points?|takeaways?|messages?|code"
-)
-_BESIDE = (
-    _pattern(r"\b(?:please|kindly|thanks|thank\s+you)\b"),
-    _pattern(rf"\b(?:in|into|to)\s+(?:simple\s+)?(?:{_LANGUAGES})\b"),
-    _pattern(rf"\b(?:in|with|using)\s+(?:very\s+|more\s+)?(?:{_PLAIN})\s+(?:words|terms|language|english)\b"),
-    _pattern(rf"\b(?:to|for)\s+(?:an?\s+)?{_READER}\b|\b(?:like|as\s+if)\s+i(?:['’]?m|\s+am|\s+were)\b.*\Z|\bsimply\b"),
-    _pattern(r"\btl;?dr\b|\beli5\b"),
-    _pattern(rf"\A\W*(?:{_ORDERS})\b"),
-    *[
-        _pattern(
-            r"\A\W*(?:(?:an?|the|some|any|this|my)\s+)?"
-            r"(?:(?:short|brief|quick|small|simple|code|working|minimal|practice|review|few|main|key|central|sample)\s+)*"
-            rf"(?:{_THINGS})\b(?:\s*(?:of|about|on|for|from|in|that|which|with|using|behind)\b)?"
-        )
-    ]
-    * 3,
-    _pattern(r"\A\W*what(?=\s.+\s(?:is|are|means?)\W*\Z)|(?<=\s)(?:is|are|means?)\W*\Z"),
-    _pattern(r"\A\W*(?:(?:an?|the|of|about|on)\s+)+|\s+for\s+me\W*\Z"),
-)
+_WANTED: Mapping[InstructionKind, InstructionWanted] = {
+    "summarise": "summary",
+    "simplify": "simpler",
+    "example": "example",
+    "quiz": "quiz",
+    "translate": "translation",
+}
+# "What is an overlay, in Urdu?" wants it explained like "Explain an overlay in Urdu".
+_WHAT_IS = _pattern(r"\A\s*what(?:\s+(?:is|are)|['’]s)\s+")
+_DEFINITION_OF = _pattern(r"\A(?:definition|meaning|explanation)s?\s+of\s+(?:an?\s+|the\s+)?")
 
 _SIDE = r"(?:the\s+|an?\s+)?(.+?)"
 _LAST = r"(?:the\s+|an?\s+)?(.+?)(?:\s+(?:in|when|for|on|at)\s+.+)?[\s.?!]*\Z"
@@ -193,9 +136,8 @@ _LONGEST_TERM = 6  # words; "what is the best way to mount a lidar on a moving b
 
 def asked(question: str) -> Asked:
     said = _POLITE.sub("", question.strip(), count=1)
-    for instruction, pattern in _INSTRUCTIONS:
-        if pattern.search(said):
-            return Asked(instruction, _object(said), example=instruction == "example")
+    if instruction := _instruction(said):
+        return instruction
     example = bool(_CODE_WELCOME.search(said))
     for pattern in _COMPARISONS:
         if found := pattern.search(said):
@@ -215,11 +157,13 @@ def asked(question: str) -> Asked:
     return Asked("fact", example=example)
 
 
-def _object(said: str) -> str:
-    """What is to be summarised or translated: the instruction without the words that only give the order."""
-    for words in _BESIDE:
-        said = words.sub(" ", said, count=1).strip()
-    return " ".join(said.split()).strip(" .?!,;:'\"“”")
+def _instruction(said: str) -> Asked | None:
+    for words in (said, _WHAT_IS.sub("explain ", said)):
+        order = instruction_in(words)
+        if order and order.kind in _WANTED:
+            wanted = _WANTED[order.kind]
+            return Asked(wanted, _DEFINITION_OF.sub("", order.object), example=wanted == "example")
+    return None
 
 
 # --- identifiers -----------------------------------------------------------------------------------------------------

@@ -1,15 +1,16 @@
-"""Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
+"""Query → Evidence: both rank lists of the index, fused, the best looked at twice, and the very best read.
 
 In: the text to search, the book, the filters, the least similarity that a passage must have. Out: passages best first,
 each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
-question's words. `quoth.ask.fuse` puts the scores together; what to make of the evidence is not decided here.
+question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, where there is
+one; what to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.fuse import (
@@ -24,6 +25,7 @@ from quoth.ask.fuse import (
     with_agreement,
     with_pairs,
 )
+from quoth.ask.read import in_order, read_best
 from quoth.ask.spans import SILENT, Spans
 from quoth.domain import (
     Candidate,
@@ -34,17 +36,19 @@ from quoth.domain import (
     IndexQuery,
     Passage,
     QueryTerm,
+    Reading,
     TermWeights,
     Vector,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Embedder, TokenCounter, within
+from quoth.ports import ChunkIndex, Embedder, Reader, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 INDEX_SECONDS = 10.0  # how long the index is waited for
 
 _DEPTH = 50  # of each rank list: more than are looked at twice, so that equal texts leave enough
 _ATTEMPTS = 3  # where a book is published between finding and reading
+_SAME_PAGE = 0.3  # of the score, for a passage of the page that the conversation is about
 _HEADS = 10  # of each rank list that a trace shows
 _LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
@@ -61,6 +65,8 @@ class PreparedQuery:
     sparse: TermWeights
     words: list[ContentTerm]
     pairs: list[Pair]
+    phrase: str = ""  # what is meant by it; empty: the query itself
+    pages: frozenset[str] = frozenset()  # that the conversation is about
 
     @property
     def term_ids(self) -> list[int]:
@@ -85,21 +91,35 @@ class Retriever:
         spans: Spans = SILENT,
         *,
         seconds: float = INDEX_SECONDS,
+        reader: Reader | None = None,
     ) -> None:
+        self._reader = reader
         self._index = index
         self._embedder = embedder
         self._seconds = seconds
         self._spans = spans
 
     async def find(
-        self, query: str, *, book_id: str, filters: Filters = Filters(), limit: int = 5, threshold: float = 0.0
+        self,
+        query: str,
+        *,
+        book_id: str,
+        filters: Filters = Filters(),
+        limit: int = 5,
+        threshold: float = 0.0,
+        phrase: str = "",
+        pages: Collection[str] = (),
     ) -> Evidence:
-        """Passages with a similarity below `threshold` are dropped; all may be."""
+        """Passages with a similarity below `threshold` are dropped; all may be. `phrase` says what is meant where
+        `query` has words that only help to find it: a reader reads with the phrase in mind. `pages` are the source
+        files that the conversation is about."""
         with self._spans.retrieval(book_id, limit):
-            return await self._find(query, book_id=book_id, filters=filters, limit=limit, threshold=threshold)
+            asked = replace(await self._prepare(query), phrase=phrase, pages=frozenset(pages))
+            return await self._find(query, asked, book_id=book_id, filters=filters, limit=limit, threshold=threshold)
 
-    async def _find(self, query: str, *, book_id: str, filters: Filters, limit: int, threshold: float) -> Evidence:
-        asked = await self._prepare(query)
+    async def _find(
+        self, query: str, asked: PreparedQuery, *, book_id: str, filters: Filters, limit: int, threshold: float
+    ) -> Evidence:
         with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
             vector = await self._embedder.embed_query(asked.readable)
         slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
@@ -132,7 +152,7 @@ class Retriever:
         size = hits.total_found if filters == Filters() else await self._index.count(book_id)
         full = idf_of_all(asked.words, rarity, size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
-        calibration = calibration_for(self._embedder.name)
+        calibration = calibration_for(self._embedder.name, self._reader.name if self._reader else "")
         scale = scale_of(dense, absolute=calibration is not None)
 
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
@@ -140,8 +160,13 @@ class Retriever:
         pairs = pair_weights(asked.pairs, full, size)
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:wanted]
         vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
-        ranked = with_agreement(near, vector, vectors, scale)
-        found = (_passage(one, chunks[one.key], calibration) for one in ranked[:limit])
+        ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks)
+        readings: dict[str, Reading] = {}
+        if self._reader is not None:
+            readings = await read_best(self._reader, asked.phrase or asked.readable, ranked, chunks)
+            if calibration is not None and calibration.order is not None:
+                ranked = in_order(ranked, readings, calibration.order)
+        found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[:limit])
         passages = tuple(passage for passage in found if passage.similarity >= threshold)
         return Evidence(
             query=query,
@@ -198,6 +223,15 @@ def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Score
     return list(best.values())
 
 
+def _favoured(ranked: Sequence[Scored], pages: frozenset[str], chunks: Mapping[str, Chunk]) -> list[Scored]:
+    """Best first, with something added where the conversation is: it seldom leaves the page from one turn to the
+    next."""
+    added = [
+        one._replace(score=one.score + _SAME_PAGE) if chunks[one.key].source_file in pages else one for one in ranked
+    ]
+    return sorted(added, key=lambda one: (-one.score, one.key)) if pages else list(ranked)
+
+
 def _place(chunk: Chunk) -> tuple[str, int]:
     return chunk.source_file, chunk.chunk_index
 
@@ -242,7 +276,7 @@ def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
     return [(hit.chunk_id, hit.score) for hit in hits]
 
 
-def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:
+def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None, reading: Reading | None) -> Passage:
     model = calibration.similarity if calibration else _UNFITTED
     return Passage(
         chunk=chunk,
@@ -254,6 +288,7 @@ def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> P
         sparse_rank=scored.sparse_rank,
         pair_share=scored.pairs,
         agreement=scored.agreement,
+        reading=reading,
     )
 
 
