@@ -35,7 +35,7 @@ async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
 
 def client_of(doors: Doors, **options: Any) -> openai.AsyncOpenAI:
     http = httpx2.AsyncClient(transport=httpx2.ASGITransport(doors.app))
-    given = {"base_url": "http://quoth.test/v1", "api_key": "none", "max_retries": 0, **options}
+    given = {"base_url": "http://localhost/v1", "api_key": "none", "max_retries": 0, **options}
     return openai.AsyncOpenAI(http_client=http, **given)
 
 

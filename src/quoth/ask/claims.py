@@ -128,13 +128,26 @@ def _mark_block_before(found: list[Claim], numbers: tuple[int, ...]) -> None:
 
 def _leaning(found: Sequence[Claim]) -> list[Claim]:
     leaning: list[Claim] = []
-    for position, claim in enumerate(found):
+    for claim, later in zip(found, _marked_later(found), strict=True):
         leans: tuple[int, ...] = ()
         if not claim.numbers:
-            later = (other.numbers for other in found[position + 1 :] if other.paragraph == claim.paragraph)
-            before = [other.sources for other in leaning if other.paragraph == claim.paragraph]
-            leans = next((numbers for numbers in later if numbers), before[-1] if before else ())
-            if not leans and claim.kind == "code" and leaning:
-                leans = leaning[-1].sources
+            last = leaning[-1] if leaning else None
+            before = last.sources if last and last.paragraph == claim.paragraph else ()
+            leans = later or before
+            if not leans and claim.kind == "code" and last:
+                leans = last.sources
         leaning.append(replace(claim, leans=leans))
     return leaning
+
+
+def _marked_later(found: Sequence[Claim]) -> list[tuple[int, ...]]:
+    """For each claim the markers of the next one of its paragraph that has any."""
+    later: list[tuple[int, ...]] = []
+    following: tuple[int, ...] = ()
+    paragraph = -1
+    for claim in reversed(found):
+        if claim.paragraph != paragraph:
+            following, paragraph = (), claim.paragraph
+        later.append(following)
+        following = claim.numbers or following
+    return later[::-1]

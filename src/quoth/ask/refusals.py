@@ -60,7 +60,7 @@ def _units(text: str) -> list[str]:
 def _plain(sentence: str) -> str:
     """Without markers, markup, code and quotations: those are the book's words, not the speaker's."""
     text = without_markers(sentence, markers(sentence))
-    for start, end in reversed(code_spans(text)):
+    for start, end in reversed(list(code_spans(text))):
         text = f"{text[:start]}code{text[end:]}"
     text = _QUOTED.sub("it", text)
     return " ".join(_MARKUP.sub("", text.translate(_APOSTROPHES)).split())[:_LONGEST]
