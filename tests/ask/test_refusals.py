@@ -43,6 +43,11 @@ def test_most_answers_are_let_go_after_a_word(text: str) -> None:
     assert not may_refuse(f"{words[0]} {words[1]} ")
 
 
+def test_words_are_not_held_for_ever() -> None:
+    assert may_refuse("Sorry. " * 200)
+    assert not may_refuse("Sorry. " * 300)
+
+
 def test_a_known_refusal_counts_whatever_its_words_are() -> None:
     assert refusal_in("Ask the librarian.", "Ask the librarian") == "whole"
     assert refusal_in("Ask the librarian.") == "none"

@@ -17,6 +17,7 @@ from quoth.text.sentences import Kind, Sentence, sentences
 
 _LONGEST_HEADING = 8  # words
 _LONGEST_LABEL = 6  # words
+_LONGEST_LABELLED = 120  # characters: what is longer is not a label
 _LIST_MARK = re.compile(r"(?:^|(?<=\n))[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?\Z")
 # **Depth:** at the beginning of an item or a sentence, with what follows it; the whole text where nothing does.
 _LABEL = re.compile(
@@ -66,6 +67,8 @@ def is_claim(claim: Claim) -> bool:
 
 
 def _is_label(claim: Claim) -> bool:
+    if len(claim.words) > _LONGEST_LABELLED:
+        return False
     if _NUMBER.match(claim.words) or _EXCLAIMS.match(claim.words):
         return True
     if any(char.isdigit() for char in claim.words) and not _LABEL.match(claim.words):

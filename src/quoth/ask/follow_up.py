@@ -150,13 +150,13 @@ def _about(evidence: Evidence, text: str) -> Evidence:
 
 
 def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowUpOptions) -> list[PastTurn]:
-    """The exchanges, each with the query that was searched for it: a subject lives on as long as it is meant."""
+    """The exchanges, each with all that was searched for it: a subject lives on as long as it is meant. The store keeps
+    what was shown, which is enough to know it when the exchange that named it is forgotten."""
     turns: list[PastTurn] = []
     for turn in history:
-        if not turn.searched:
-            carried = _carried_terms(turn.question, turns, rarity, options) if _rules(turn.question, turns) else ()
-            turn = replace(turn, searched=" ".join((turn.question, *(word.text for word in carried))))
-        turns.append(turn)
+        carried = _carried_terms(turn.question, turns, rarity, options) if _rules(turn.question, turns) else ()
+        searched = " ".join((turn.searched or turn.question, *(word.text for word in carried)))
+        turns.append(replace(turn, searched=searched))
     return turns
 
 

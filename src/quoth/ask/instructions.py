@@ -103,7 +103,7 @@ _KINDS: tuple[tuple[InstructionKind, re.Pattern[str]], ...] = (
         "example",
         _any(
             rf"\A(?:give|show|write|provide|have|see|get|need|want|find|make"
-            rf"|create)?(?:\s*me)?(?:\s+an?other)?\s*{_AN}(?P<code>code\s+|sample\s+|usage\s+"
+            rf"|create)?(?:\s*me)?(?:\s+an?other)?\s*{_AN}(?:code\s+|sample\s+|usage\s+"
             rf"|real[\s-]world\s+)?(?:example|sample|snippet|code\s+snippet"
             rf"|code)s?(?:\s+code)?{_ABOUT}(?P<a>.*)\Z"
         ),
@@ -128,7 +128,9 @@ _ARTICLE = _any(
     r"\A(?:to\s+me\s+|me\s+)?(?:what\s+)?(?:(?:an?|the|some|your)\s+)?(?:(?:chapter|section|page"
     r"|lesson|part)s?\s+(?:on|about|of)\s+)?(?:the\s+)?"
 )
+_HOW = _any(r"\Ahow\s+(.+?)\s+works?\Z")
 _MEANS = _any(r"\s+(?:means?|is|are|works?|says?)\Z")
+_CODE = _any(r"\b(?:code|snippet)s?\b")
 _PART = _any(r"\s+(?:chapter|section|page|lesson)\Z")
 _EDGES = " \t\n.,;:?!\"'“”"
 _MAKE = _any(r"\Amake\b(?!.*\b(?:simpler|easier|clearer|shorter)\b)")
@@ -148,22 +150,13 @@ def instruction_in(request: str) -> Instruction | None:
             continue
         groups = found.groupdict()
         about = _object(next((groups[name] for name in "abcde" if groups.get(name)), ""))
-        if kind == "explain":
-            if not simply and about and not _is_plain(bare):
-                return None
-            kind = "simplify" if simply else kind
-        code = (
-            "code example"
-            if (groups.get("code") or "").strip() == "code" or re.search(r"\bcode\b|\bsnippet\b", bare, re.I)
-            else "example"
-        )
-        return Instruction(kind, about, f"{about} {code}".strip() if kind == "example" else about)
+        if kind == "example":
+            example = "code example" if _CODE.search(bare) else "example"
+            return Instruction(kind, about, f"{about} {example}".strip())
+        if kind == "explain" and about and not simply:
+            return None  # "Explain tf2" simply asks what it is
+        return Instruction("simplify" if simply and kind == "explain" else kind, about, about)
     return None
-
-
-def _is_plain(words: str) -> bool:
-    """Explain tf2: the verb says nothing about the book. "What does the node do?" asks something."""
-    return not words.lower().startswith("what")
 
 
 def _object(words: str) -> str:
@@ -171,5 +164,6 @@ def _object(words: str) -> str:
     words = words.strip(_EDGES)
     if _POINTING.match(words):
         return ""
+    words = _HOW.sub(r"\1", words)
     words = _PART.sub("", _MEANS.sub("", _ARTICLE.sub("", words, count=1))).strip(_EDGES)
     return "" if _POINTING.match(words) else words

@@ -130,10 +130,13 @@ _AFTER_A_FEW = frozenset(
 )
 _WITHOUT_SPACES = re.compile(r"\A\W*[\u3040-\u30ff\u3400-\u9fff]")
 _FEW = 4  # words
+_LONGEST_HELD = 1_500  # characters
 
 
 def may_refuse(beginning: str) -> bool:
-    """Whether this beginning of an answer may still turn out to be nothing but a refusal."""
+    """Whether this beginning of an answer may still turn out to be nothing but a refusal. Nobody waits for long."""
+    if len(beginning) > _LONGEST_HELD:
+        return False
     beginning = beginning.lstrip(" \n*_#>\"'“-")
     ends = [found.end() for found in _ENDED.finditer(beginning)]
     if ends:
