@@ -25,7 +25,7 @@ from quoth.ask.fuse import (
     with_agreement,
     with_pairs,
 )
-from quoth.ask.read import in_order, read_best
+from quoth.ask.read import asks, in_order, read_best
 from quoth.ask.spans import SILENT, Spans
 from quoth.domain import (
     Candidate,
@@ -164,7 +164,7 @@ class Retriever:
         readings: dict[str, Reading] = {}
         if self._reader is not None:
             readings = await read_best(self._reader, asked.phrase or asked.readable, ranked, chunks)
-            if calibration is not None and calibration.order is not None:
+            if calibration is not None and calibration.order is not None and asks(asked.readable):
                 ranked = in_order(ranked, readings, calibration.order)
         found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[:limit])
         passages = tuple(passage for passage in found if passage.similarity >= threshold)
