@@ -38,11 +38,11 @@ HOSTILE: dict[bytes, bytes] = {
 }
 # Deep nesting that still has a reading: such a page is ingested like any other.
 HARMLESS: dict[bytes, bytes] = {
-    b"colons.md": "".join(f"{':' * (600 - n)}{{note}}\n" for n in range(500)).encode(),
-    b"backticks.md": "".join(f"{'`' * (600 - n)}{{note}}\n" for n in range(500)).encode(),
+    b"colons.md": "".join(f"{':' * (160 - n)}{{note}}\n" for n in range(150)).encode(),
+    b"backticks.md": "".join(f"{'`' * (160 - n)}{{note}}\n" for n in range(150)).encode(),
     b"quotes.md": b"> " * 5_000 + b"x\n",
-    b"lists.md": "".join(f"{'  ' * n}- x\n" for n in range(500)).encode(),
-    b"links.md": b"[" * 20_000 + b"x\n",
+    b"lists.md": "".join(f"{'  ' * n}- x\n" for n in range(150)).encode(),
+    b"links.md": b"[" * 2_000 + b"x\n",
     b"deep.html": b"<div>" * 5_000 + b"x",
 }
 

@@ -76,7 +76,7 @@ def rewrite(
     meant = turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
     carried = _carried_terms(own, meant, rarity or {}, options)
     exclude = () if own else tuple(source.quote for turn in turns for source in turn.sources)
-    previous = tuple(source.quote for source in history[-1].sources)
+    previous = tuple(source.decisive for source in history[-1].sources)
     text = " ".join((own, *(word.text for word in carried))).strip()
     query = SearchQuery(
         alone if not carried or len(text) > options.longest else text,

@@ -135,13 +135,14 @@ class Replies:
         self, question: Question, evidence: Evidence, so_far: SoFar, *, fallback_message: str = ""
     ) -> AsyncGenerator[str | Reply]:
         draft, removed = extract.draft(question.query, evidence), 0
+        note = fallback_message or draft.note
         if self._options.grounding == "strict":  # before a word of it is shown
             draft, removed = drop_unsupported(draft, question.query)
         grounding = replace(check.check(draft.text, draft.citations, question.query), removed=removed)
         so_far.draft = lambda: draft
         for line in draft.text.splitlines(keepends=True):
             yield line
-        yield Reply(draft, grounding, _mode(question, "extractive"), fallback_message)
+        yield Reply(draft, grounding, _mode(question, "extractive"), note)
 
     async def _by_the_model(
         self,

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from quoth.domain import Markup
 from quoth.ports import TokenCounter
 from quoth.text.markdown import Block, plain
+from quoth.text.sentences import split
 
 _MEMO_WORDS = 200_000
-_SENTENCE_END = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？]+\s*)(?=\S)")
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _BETWEEN = b"\xff"  # between two texts: a byte that UTF-8 never has
@@ -211,9 +211,8 @@ class Cutter:
         return (lead, tokens) if tokens * 2 <= hard else ("", 0)
 
     def _sentences(self, start: int, end: int, soft: int) -> Iterator[Piece]:
-        source = self._text[start:end]
-        cuts = [start, *(start + match.end() for match in _SENTENCE_END.finditer(source)), end]
-        spans = list(pairwise(cuts))
+        found = [sentence.start for sentence in split(self._text, start, end)]
+        spans = list(pairwise([start, *found[1:], end]))
         counts = self._words.counts([plain(self._text[a:b], self._markup) for a, b in spans])
         for (a, b), count in zip(spans, counts, strict=True):
             if count > soft:

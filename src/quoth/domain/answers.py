@@ -73,6 +73,7 @@ class Citation:
     start: int
     end: int
     similarity: float
+    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
+    note: str = ""  # what its reader should know of it, where it is not quite what was asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,12 @@ class CitedSource:
     source_file: str = ""
     line: int = 0
     selection_length: int | None = None  # of the selected text that it quotes; None: a passage of the book
+    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: not known
+
+    @property
+    def decisive(self) -> str:
+        """The words that answered; the rest of the quote is what they need around them."""
+        return self.quote if self.highlight is None else self.quote[self.highlight[0] : self.highlight[1]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,21 @@ def inline(text: str) -> str:
     return _INLINE.sub(_words, text).strip()
 
 
+def as_markdown(text: str) -> str:
+    """The same words with the marks that Markdown shares: emphasis stays, literals become code, roles and references
+    go."""
+    if not _SPECIAL.search(text):
+        return text.strip()
+    return _INLINE.sub(_marked, text).strip()
+
+
+def _marked(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "literal":
+        return f"`{match['literal']}`" if "`" not in match["literal"] else match["literal"]
+    return match[0] if kind in ("strong", "emphasis") else _words(match)
+
+
 def targets(text: str) -> Iterator[str]:
     """The names that a paragraph defines, in order: those of links with their target inside and of inline targets, and
     an empty name for every reference to a footnote."""

@@ -82,9 +82,21 @@ _RST_MARKS = {
 _RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
 _ABBREVIATIONS = frozenset(
     """
-    e.g i.e eg ie cf vs fig figs eq eqs sec ch chap no nos vol pp ref refs approx resp viz al dr mr mrs ms prof st jr sr
-    inc ltd co corp dept est gen gov jan feb mar apr jun jul aug sept oct nov dec
+    e.g i.e eg ie cf vs fig figs eq eqs sec ch chap nos vol vols pp ref refs approx resp viz dr mr mrs ms mx messrs prof
+    st mt ft gen gov sen rep rev hon capt col lt sgt maj cmdr adm pres supt dept est univ assn art ca
     """.split()  # noqa: SIM905 - as in quoth.text.terms
+)
+# These may end a sentence, and so may initials (U.S., M.C.I.): only a word that often opens one tells that they do.
+_SELDOM_LAST = frozenset(
+    """
+    al jr sr inc ltd co corp llc plc bros etc a.m p.m jan feb mar apr jun jul aug sept oct nov dec ph.d m.d b.a m.a
+    """.split()  # noqa: SIM905 - as in quoth.text.terms
+)
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
+_OPENERS = re.compile(
+    r"\s*[\"'“‘(\[*_]*(?:The|A|An|It|Its|This|That|These|Those|He|She|They|We|You|I|In|On|At|By|For|From|With|When|While"
+    r"|If|But|And|However|After|Before|As|There|Here|His|Her|Their|Our|One|Some|Many|Most|All|Both|Each|To|So|Then"
+    r"|Although|Because|Since|During|What|Who|How|Why|Where|Which|Not|No|Only|Also|Even|Such|Other|Another)\b"
 )
 
 
@@ -155,7 +167,7 @@ class _MarkdownUnits:
         self._loose = False
         self._at = self._tag_end(self._at)
         captions = _CAPTION.finditer(self._text, line.at, self._lines[self._at - 1].end)
-        return [unit for caption in captions for unit in _split(self._text, *caption.span(2))]
+        return [unit for caption in captions for unit in split(self._text, *caption.span(2))]
 
     def _heading(self, line: _Line) -> list[Sentence] | None:
         if not _HEADING.match(line.text):
@@ -200,7 +212,7 @@ class _MarkdownUnits:
             yield Sentence(start, end, "heading")
             return
         mark = (_ITEM if kind == "item" else _DEFINITION).match(text, start, last.end)
-        yield from _split(text, mark.end() if mark else start, end, kind)
+        yield from split(text, mark.end() if mark else start, end, kind)
 
     # --- where blocks end ---
 
@@ -313,13 +325,13 @@ def _rst_block(text: str, block: Block, kind: Literal["prose", "item"] = "prose"
             yield from _trimmed(text, block.start + line.start, block.start + line.end, "row")
     else:
         mark = _RST_MARKS[kind].match(text, start, block.end)
-        yield from _split(text, mark.end() if mark else start, block.end, kind)
+        yield from split(text, mark.end() if mark else start, block.end, kind)
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
 
 
-def _split(text: str, start: int, end: int, kind: Kind = "prose") -> Iterator[Sentence]:
+def split(text: str, start: int, end: int, kind: Kind = "prose") -> Iterator[Sentence]:
     """Cuts a run of prose where its sentences end; citation markers stay with the sentence before them."""
     whole = Stretches(_wholes(text, start, end))
     begin = start
@@ -362,6 +374,10 @@ def _ends(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
     word = text[first : stop.start()]
     if word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper()):
         return False
+    if word.lower() == "no":  # no. 5 is a number; a sentence may end with no
+        return not re.match(r"\s*\d", text[stop.end() : stop.end() + 4])
+    if word.lower() in _SELDOM_LAST or _INITIALS.match(word):
+        return bool(_OPENERS.match(text, stop.end(), end))
     return not (word.isdigit() and not text[begin:first].strip())
 
 
