@@ -149,7 +149,7 @@ async def test_too_little_in_the_selection_is_said_and_nothing_guessed(
 async def test_a_model_is_asked_whatever_is_selected_and_its_guess_is_marked(
     asked: Asked, door: str, query: str, selection: str
 ) -> None:
-    model = ScriptedModel([["It closes in a blink. [1]"]])
+    model = ScriptedModel([["It was welded in Atlantis in 1977. [1]"]])
     async with asked(model) as (doors, calls):
         body, response = await whole(doors, door, query, selection)
         await nothing_leaked(doors, response, model)
