@@ -58,7 +58,7 @@ def test_what_was_read_comes_first_and_scores_fall(given_: list[tuple[float, flo
     read = [(score, said) for score, said in given_ if said is not None]
     unread = sorted((score for score, said in given_ if said is None), reverse=True)
     one_by_one = [scored(str(at), score) for at, score in enumerate([*(score for score, _ in read), *unread])]
-    readings = {str(at): reading(said) for at, (_, said) in enumerate(read) if said is not None}
+    readings = {str(at): reading(said) for at, (_, said) in enumerate(read)}
     ranked = in_order(one_by_one, readings, ORDER)
     assert {one.key for one in ranked[: len(read)]} == set(readings)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
