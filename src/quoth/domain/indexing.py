@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from hashlib import blake2b
+from operator import xor
 from typing import Literal
 
 from quoth.domain.books import Chunk, Notice
@@ -43,6 +47,30 @@ class StoredChunk:
     payload_hash: str  # of everything but vectors and timestamps: equal means nothing to write
     embed_hash: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class IdSet:
+    """Which chunks a file has, in a few bytes: how many, and the sum of their hashes without carry. Equal means that
+    they are the same. Some can be added and taken away without knowing the others, in any order."""
+
+    count: int = 0
+    mark: int = 0
+
+    @classmethod
+    def of(cls, ids: Iterable[str]) -> IdSet:
+        marks = [_mark(chunk_id) for chunk_id in ids]
+        return cls(len(marks), reduce(xor, marks, 0))
+
+    def __add__(self, other: IdSet) -> IdSet:
+        return IdSet(self.count + other.count, self.mark ^ other.mark)
+
+    def __sub__(self, other: IdSet) -> IdSet:
+        return IdSet(self.count - other.count, self.mark ^ other.mark)
+
+
+def _mark(chunk_id: str) -> int:
+    return int.from_bytes(blake2b(chunk_id.encode(), digest_size=16).digest(), "big")
 
 
 @dataclass(frozen=True, slots=True)
