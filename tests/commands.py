@@ -30,9 +30,9 @@ NUMBER = struct.Struct("i")
 LARGEST = 2**20
 # What commands import when they come to it. (Not onnxruntime: it starts threads, and those do not survive a fork.)
 EARLY = (
-    "alembic.command alembic.autogenerate numpy qdrant_edge sqlalchemy.dialects.sqlite tokenizers quoth.serve.app"
+    "alembic.command alembic.autogenerate numpy sqlalchemy.dialects.sqlite tokenizers quoth.serve.app"
     " quoth.bootstrap quoth.cli quoth.ingest quoth.sources quoth.testing.embedder quoth.store.database"
-    " quoth.index.embedded quoth.index.draft quoth.index.columns quoth.index.engine"
+    " quoth.index.embedded quoth.index.draft quoth.index.base quoth.index.changes quoth.index.spool"
     " quoth.models.minilm quoth.models.openai quoth.store.library quoth.store.sqlite"
 )
 

@@ -59,7 +59,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """In memory where the system has such a place: the engine syncs every file, which is not what is tested here."""
+    """In memory where the system has such a place: an index syncs every file, which is not what is tested here."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path

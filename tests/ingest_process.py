@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from quoth.bootstrap import bootstrap
-from quoth.index.draft import DraftOptions
-from quoth.index.embedded import EdgeIndex, EdgeOptions
+from quoth.index.embedded import EmbeddedIndex
 from quoth.ingest import Ingest, IngestOptions
 from quoth.settings import load_settings
 from quoth.sources import open_source
@@ -26,7 +25,7 @@ async def main(data: Path, folder: Path) -> None:
     settings = load_settings(environ={}, directory=folder, data_dir=data)
     async with bootstrap(settings, embedder=FakeEmbedder(dimensions=DIMENSIONS)) as quoth:
         options = IngestOptions(batch_chunks=4, publish_seconds=0.0)
-        index = EdgeIndex(data, quoth.index.fingerprint, EdgeOptions(drafts=DraftOptions(most_changes=8)))
+        index = EmbeddedIndex(data, quoth.index.fingerprint, most_changes=8)
         ingest = Ingest(index, quoth.library, quoth.embedder, quoth.clock, options)
         print("ready", flush=True)
         await ingest.run(open_source(folder, book_id=BOOK))

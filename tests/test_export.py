@@ -18,7 +18,7 @@ from quoth.bootstrap import fingerprint_of
 from quoth.domain import Book, IngestJob
 from quoth.errors import IndexMismatch, Unreadable
 from quoth.export import Importer, line_of, read_contents
-from quoth.index.embedded import EdgeIndex
+from quoth.index.embedded import EmbeddedIndex
 from quoth.ingest import Ingest
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -160,7 +160,7 @@ async def test_an_index_that_was_built_otherwise_is_built_anew(folder: Path, dat
     text = await here.exported()
     for name in ("one", "other"):
         embedder = CountingEmbedder(name=name)
-        index = EdgeIndex(data_dir, fingerprint_of(embedder))
+        index = EmbeddedIndex(data_dir, fingerprint_of(embedder))
         done = await Importer(index, here.library, embedder, TickingClock()).run(io.BytesIO(text.encode()))
         assert (await index.count("robots"), done.embedded) == (done.chunks, done.chunks)
         assert (await index.status("robots")).fingerprint.embedder == name

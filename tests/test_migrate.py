@@ -15,7 +15,7 @@ from contracts.index_contract import BOOK, FINGERPRINT, OTHER_FINGERPRINT, a_chu
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import IndexedChunk
 from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, UnknownBook
-from quoth.index.embedded import EdgeIndex
+from quoth.index.embedded import EmbeddedIndex
 from quoth.index.qdrant import QdrantIndex
 from quoth.index.qdrant_client import QdrantOptions
 from quoth.ingest import Ingest
@@ -40,7 +40,7 @@ async def make(data_dir: Path) -> AsyncIterator[MakeIndex]:
             if kind == "memory":
                 made.append(MemoryIndex(FINGERPRINT))
             elif kind == "embedded":
-                made.append(EdgeIndex(data_dir / str(len(made)), FINGERPRINT))
+                made.append(EmbeddedIndex(data_dir / str(len(made)), FINGERPRINT))
             else:
                 from qdrant_wire import qdrant_wire  # seconds, which only the slow tests spend
 

@@ -247,9 +247,9 @@ def _model(settings: Settings) -> ChatModel | None:
 
 
 def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    from quoth.index.embedded import EdgeIndex
+    from quoth.index.embedded import EmbeddedIndex
 
-    return EdgeIndex(settings.data_dir, fingerprint)
+    return EmbeddedIndex(settings.data_dir, fingerprint)
 
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:

@@ -17,6 +17,7 @@ QuothError
 ├── IndexMismatch              the index was built in another way                 503, exit 2
 ├── Outage                     a part is down; nothing is lost                    503, exit 1
 │   ├── IndexUnavailable       QDRANT_UNAVAILABLE
+│   │   └── IndexDamaged       a file of the index is not what was published
 │   ├── LibraryUnavailable     SERVICE_UNAVAILABLE (the database)
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
 │   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
@@ -214,6 +215,13 @@ class Outage(QuothError):
 
 class IndexUnavailable(Outage):
     code = "QDRANT_UNAVAILABLE"
+
+
+class IndexDamaged(IndexUnavailable):
+    """`details` name the `file`, within the data directory, and the `problem`."""
+
+    retryable = False
+    default_hint = "Build it again: `quoth ingest PATH --mode recreate`."
 
 
 class LibraryUnavailable(Outage):

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commands import BOOK, document, one_line, quoth
+from quoth.index.generations import Generations
 
 ROOT = Path(__file__).resolve().parents[2]
 ASKED = "How do late subscribers get the last message that was published?"
@@ -200,16 +202,82 @@ def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_
     (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
     assert quoth("ingest", book, "--data-dir", place).returncode == 0
     asked = "With which force does the gripper close?"
-    pointer = place / "index" / "book" / "CURRENT"
-    state = json.loads(pointer.read_text())
-    state["fingerprint"]["chunker"] = "of-long-ago"
-    pointer.write_text(json.dumps(state))
+    generations = Generations(place / "index", "book")
+    live = generations.pointer()
+    generations.publish_base(live.generation, replace(live.fingerprint, chunker="of-long-ago"), live.chunks)
     for arguments in (["ask", asked], ["ingest", str(book)]):
         run = quoth(*arguments, "--data-dir", place)
         assert run.returncode == 2, run.stdout
         assert "--mode recreate" in one_line(run)
     assert quoth("ingest", book, "--mode", "recreate", "--data-dir", place).returncode == 0
     assert "40 newtons. [1]" in quoth("ask", asked, "--data-dir", place).stdout
+
+
+@pytest.mark.parametrize("mode", ["incremental", "recreate"])
+def test_an_index_of_an_earlier_quoth_is_refused_and_any_ingest_mends_it(tmp_path: Path, mode: str) -> None:
+    book, place = tmp_path / "book", tmp_path / "data"
+    book.mkdir()
+    (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
+    assert quoth("ingest", book, "--data-dir", place).returncode == 0
+    pointer = place / "index" / "book" / "CURRENT"
+    live = json.loads(pointer.read_text())
+    old = {name: live[name] for name in ("generation", "base", "chunks", "fingerprint")}
+    pointer.write_text(json.dumps({"format": 2, **old}))
+    question = "With which force does the gripper close?"
+    asked = quoth("ask", question, "--data-dir", place)
+    assert asked.returncode == 2
+    assert "was built by an earlier Quoth" in one_line(asked)
+    assert "quoth ingest PATH --mode recreate" in one_line(asked)
+    way_out = f"quoth ingest {book} --book book --mode recreate\n"
+    assert f"built by an earlier Quoth; build it again: {way_out}" in quoth("status", "--data-dir", place).stdout
+    verified = quoth("verify", "--data-dir", place)
+    assert (verified.returncode, verified.stdout) == (1, "")
+    assert verified.stderr.endswith(way_out)
+    assert document(quoth("ingest", book, "--mode", mode, "--json", "--data-dir", place))["chunks_created"] == 1
+    assert "40 newtons. [1]" in quoth("ask", question, "--data-dir", place).stdout
+    assert quoth("verify", "--data-dir", place).returncode == 0
+
+
+def test_a_verification_tells_that_all_is_well_or_names_the_damaged_file_and_the_way_out(copied: Path) -> None:
+    well = quoth("verify", "--data-dir", copied)
+    assert (well.returncode, well.stderr) == (0, "")
+    assert re.fullmatch(r"robotics-book: \d+ files, \d+\.\d MB, all as published\n", well.stdout)
+    (row,) = document(quoth("verify", "--book", "robotics-book", "--json", "--data-dir", copied))["books"]
+    assert row["files"] > 10
+    assert row["bytes"] > 100_000
+    assert (row["problem"], row["damage"]) == ("", [])
+
+    [file] = copied.rglob("term_weights.npy")
+    with file.open("r+b") as opened:
+        opened.seek(200)
+        opened.write(bytes(64))
+    name = str(file.relative_to(copied))
+    told = quoth("verify", "--data-dir", copied)
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr == (
+        f"The index of 'robotics-book' is damaged: {name} is not what was published. "
+        f"Build it again: quoth ingest {BOOK} --book robotics-book --mode recreate\n"
+    )
+    asked = quoth("ask", ASKED, "--data-dir", copied)
+    assert asked.returncode == 1
+    assert name in one_line(asked)
+    listed = quoth("verify", "--json", "--data-dir", copied)
+    assert listed.returncode == 1
+    (row,) = json.loads(listed.stdout)["books"]
+    assert row["damage"] == [{"file": name, "problem": "is not what was published"}]
+
+    shutil.rmtree(copied / "index")
+    gone = quoth("verify", "--data-dir", copied)
+    assert gone.returncode == 1
+    assert gone.stderr.startswith("The index of 'robotics-book' is missing. Build it again: quoth ingest ")
+    assert quoth("verify", "--book", "unknown", "--data-dir", copied).returncode == 2
+
+
+@pytest.mark.parametrize("content", ["", "?"])
+def test_a_book_whose_index_is_damaged_can_be_deleted(copied: Path, content: str) -> None:
+    (copied / "index" / "robotics-book" / "CURRENT").write_text(content)
+    assert quoth("delete-book", "robotics-book", "--yes", "--data-dir", copied).returncode == 0
+    assert list((copied / "index").iterdir()) == []
 
 
 def test_a_second_writer_is_told_who_the_first_is(copied: Path) -> None:
@@ -239,7 +307,7 @@ def test_every_command_has_help_with_an_example() -> None:
     listed = quoth("--help")
     commands = re.findall(r"^  ([a-z-]+)  ", listed.stdout.partition("Commands:")[2], flags=re.MULTILINE)
     assert {"ingest", "ask", "search", "serve", "status", "books", "delete-book", "config", "demo"} <= set(commands)
-    assert {"export", "import", "explain"} <= set(commands)
+    assert {"export", "import", "explain", "verify"} <= set(commands)
     for command in commands:
         helped = quoth(command, "--help")
         assert helped.returncode == 0

@@ -14,13 +14,11 @@ from pathlib import Path
 from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, indexed
 from quoth.domain import IndexedChunk
 from quoth.errors import QuothError
-from quoth.index.draft import DraftOptions
-from quoth.index.embedded import EdgeIndex, EdgeOptions
+from quoth.index.embedded import EmbeddedIndex
 from quoth.ports import ChunkIndex
 
 SHARED = 20
-# So that publications are now changes over a base, now a new base.
-OPTIONS = EdgeOptions(drafts=DraftOptions(most_changes=30))
+MOST_CHANGES = 30  # so that publications are now changes over a base, now a new base
 
 
 def publication(version: int) -> list[IndexedChunk]:
@@ -68,13 +66,11 @@ async def hold(index: ChunkIndex) -> None:
         await asyncio.to_thread(sys.stdin.read)
 
 
-async def full(data_dir: Path, mode: str) -> None:
-    """The disk is full when changes are written, when a base is copied, when a new one is begun."""
-    index = EdgeIndex(
-        data_dir, FINGERPRINT, OPTIONS if mode == "changes" else EdgeOptions(drafts=DraftOptions(most_changes=0))
-    )
+async def full(data_dir: Path, mode: str, limit: int) -> None:
+    """The disk is full when changes are written, when a base is copied, when a new one is begun: no file can be longer
+    than `limit` bytes."""
+    index = EmbeddedIndex(data_dir, FINGERPRINT, most_changes=MOST_CHANGES if mode == "changes" else 0)
     await seen(index)
-    limit = 2**12 if mode == "changes" else 2**20
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
         async with index.writer(BOOK, recreate=mode == "recreate") as writer:
@@ -89,7 +85,7 @@ def say(line: str) -> None:
 
 
 async def main(command: str, data_dir: str, *arguments: str) -> None:
-    index = EdgeIndex(Path(data_dir), FINGERPRINT, OPTIONS)
+    index = EmbeddedIndex(Path(data_dir), FINGERPRINT, most_changes=MOST_CHANGES)
     match command:
         case "publish":
             await publish(index, int(arguments[0]), int(arguments[1]))
@@ -100,7 +96,7 @@ async def main(command: str, data_dir: str, *arguments: str) -> None:
         case "hold":
             await hold(index)
         case "full":
-            await full(Path(data_dir), arguments[0])
+            await full(Path(data_dir), arguments[0], int(arguments[1]))
         case _:
             raise SystemExit(f"unknown command {command}")
     await index.close()

@@ -165,6 +165,25 @@ def test_numbers_for_another_index_or_judge_are_not_used_and_named(
     assert [record.getMessage().count("calibration.json") for record in caplog.records] == [1, 1, 1]
 
 
+def test_a_damaged_file_is_named_and_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = files(tmp_path).write("book", FITTED_TO_BOOK, {"file": "golden.yaml"})
+    content = path.read_text(encoding="utf-8")
+    used = []
+    for place in [place for place, letter in enumerate(content) if letter.isdigit()]:
+        path.write_text(content[:place] + str((int(content[place]) + 1) % 10) + content[place + 1 :], encoding="utf-8")
+        used.append(files(tmp_path)("book"))
+    assert used.count(None) == len(caplog.messages) > 50
+    # With another digit in the name of the checksum there is none; the numbers are right.
+    assert used.count(FITTED_TO_BOOK) == len(used) - used.count(None) == len("256")
+    for missing in ("judge", "levels", "fingerprint", "provenance"):
+        document = {name: value for name, value in json.loads(content).items() if name not in (missing, "sha256")}
+        path.write_text(json.dumps(document), encoding="utf-8")
+        assert files(tmp_path).provenance("book") is None
+    unsealed = {name: value for name, value in json.loads(content).items() if name != "sha256"}
+    path.write_text(json.dumps(unsealed), encoding="utf-8")  # as an earlier Quoth wrote it
+    assert files(tmp_path)("book") == FITTED_TO_BOOK
+
+
 def test_a_folder_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("in the way", encoding="utf-8")
     with pytest.raises(IndexUnavailable):

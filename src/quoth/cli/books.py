@@ -1,7 +1,8 @@
-"""`quoth books`, `quoth status`, `quoth delete-book`: what is stored."""
+"""`quoth books`, `quoth status`, `quoth verify`, `quoth delete-book`: what is stored."""
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Book, IndexStatus
-from quoth.errors import UnknownBook
+from quoth.errors import IndexDamaged, IndexMismatch, UnknownBook, Unsupported
 from quoth.serve.views import book_view, job_view
 
 
@@ -50,7 +51,8 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
             "fingerprint": quoth.index.fingerprint.as_dict(),
             "books": [
                 {
-                    **book_view(one, await _status(quoth, one)),
+                    **book_view(one, found := await _status(quoth, one)),
+                    "outdated": found is not None and found.outdated,
                     "pages": len(await quoth.library.page_records(one.book_id)),
                     "last_job": next((job_view(job) for job in await quoth.library.jobs(one.book_id, limit=1)), None),
                 }
@@ -70,10 +72,59 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
         typer.echo(f"\n{row['title']} ({row['book_id']}), {row['toolchain']}, from {row['source']}")
         typer.echo(f"  {row['pages']} pages, {row['chunks']} chunks, {row['bytes_on_disk'] / 1e6:.1f} MB, ", nl=False)
         typer.echo(f"generation {row['generation']}")
-        if row["fingerprint"] is not None and row["fingerprint"] != view["fingerprint"]:
-            typer.echo("  built otherwise than this Quoth builds: ingest it again with --mode recreate")
+        if row["outdated"]:
+            typer.echo(f"  built by an earlier Quoth; build it again: {_recreation(row['book_id'], row['source'])}")
+        elif row["fingerprint"] is not None and row["fingerprint"] != view["fingerprint"]:
+            typer.echo(
+                f"  built with other settings than these; build it again: {_recreation(row['book_id'], row['source'])}"
+            )
         if job:
             typer.echo(f"  last job {job['job_id']}: {job['status']}, {job['mode']}, started {job['started_at']}")
+
+
+@app.command(epilog="Example: quoth verify --book my-docs")
+def verify(book: BookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
+    """Read every file of the index, of one book or of all, and compare it with what was published."""
+    settings = settings_for(data_dir=data_dir, verbose=verbose)
+
+    async def work(quoth: Quoth) -> list[dict[str, Any]]:
+        wanted = [await quoth.library.book(book)] if book else await quoth.library.books()
+        return [await _verified(quoth, one) for one in wanted]
+
+    rows = run(settings, work)
+    damaged = [row for row in rows if row["problem"]]
+    if json:
+        print_json({"books": rows})
+    for row in [] if json else rows:
+        if row["problem"]:
+            typer.echo(f"{row['problem']} {row['hint']}", err=True)
+        else:
+            typer.echo(f"{row['book_id']}: {row['files']} files, {row['bytes'] / 1e6:.1f} MB, all as published")
+    if not rows and not json:
+        typer.echo("No book yet. Add one: quoth ingest PATH")
+    if damaged:
+        raise typer.Exit(1)
+
+
+async def _verified(quoth: Quoth, book: Book) -> dict[str, Any]:
+    from quoth.index.embedded import EmbeddedIndex
+
+    if not isinstance(quoth.index, EmbeddedIndex):
+        raise Unsupported("The chunks are on a Qdrant server, which checks its files itself.", hint="See its log.")
+    row: dict[str, Any] = {"book_id": book.book_id, "files": 0, "bytes": 0, "problem": "", "hint": "", "damage": []}
+    try:
+        verified = await quoth.index.verify(book.book_id)
+    except (IndexDamaged, IndexMismatch) as error:
+        row |= {"problem": error.message, "damage": error.details.get("damage", [])}
+    except UnknownBook:
+        row |= {"problem": f"The index of {book.book_id!r} is missing."}
+    else:
+        row |= {"files": verified.files, "bytes": verified.bytes}
+    return row | ({"hint": f"Build it again: {_recreation(book.book_id, book.source)}"} if row["problem"] else {})
+
+
+def _recreation(book_id: str, source: str) -> str:
+    return f"quoth ingest {shlex.quote(source) if source else 'PATH'} --book {book_id} --mode recreate"
 
 
 @app.command("delete-book", epilog="Example: quoth delete-book my-docs --yes")
@@ -91,7 +142,7 @@ def delete_book(
         book = await quoth.library.book(book_id)
         if not yes:
             typer.confirm(f"Delete {book.title} ({book_id})?", abort=True, err=True)
-        if await _status(quoth, book) is not None:
+        if book_id in await quoth.index.books():
             await quoth.index.delete_book(book_id)
         await quoth.library.delete_book(book_id)
 

@@ -99,6 +99,7 @@ class IndexStatus:
     fingerprint: Fingerprint
     bytes_on_disk: int  # 0 where the index does not know
     published_at: datetime
+    outdated: bool = False  # written by another version of Quoth, in a format that this one does not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The judge's numbers that were fitted to one book, in a small readable file beside its index.
 
 `quoth eval --calibrate` writes the file; the judge of every process reads it, and notices when it changes. A file that
-was fitted for another index, or that weighs a feature which this Quoth does not compute, is named in the log and not
-used: wrong numbers are worse than the shipped ones.
+is damaged, was fitted for another index, or weighs a feature that this Quoth does not compute is named in the log and
+not used: wrong numbers are worse than the shipped ones.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 from quoth.ask.calibration import Calibration, Logistic
 from quoth.chunks.payload import is_book_id
 from quoth.domain import Fingerprint
-from quoth.index.generations import unavailable, writing
+from quoth.index.generations import checksum, disk_errors, unavailable
 
 log = logging.getLogger(__name__)
 
 NAME = "calibration.json"
 Stamp = tuple[int, int]
+Fitted = tuple[Calibration, Mapping[str, Any]]  # and what it was fitted on
 
 
 class CalibrationFiles:
@@ -31,13 +32,22 @@ class CalibrationFiles:
         self._root = data_dir / "index"
         self._fingerprint = fingerprint
         self._known = frozenset(known)
-        self._read: dict[str, tuple[Stamp, Calibration | None]] = {}
+        self._read: dict[str, tuple[Stamp, Fitted | None]] = {}
 
     def path(self, book_id: str) -> Path:
         return self._root / book_id / NAME
 
     def __call__(self, book_id: str) -> Calibration | None:
-        """One look at the file's time for each question; it is read only when that has changed."""
+        fitted = self._fitted(book_id)
+        return None if fitted is None else fitted[0]
+
+    def provenance(self, book_id: str) -> Mapping[str, Any] | None:
+        """What the numbers in use were fitted on."""
+        fitted = self._fitted(book_id)
+        return None if fitted is None else fitted[1]
+
+    def _fitted(self, book_id: str) -> Fitted | None:
+        """Each question looks at the file's time; the file is read only when that has changed."""
         if not is_book_id(book_id):
             return None
         try:
@@ -52,17 +62,10 @@ class CalibrationFiles:
             known = self._read[book_id] = (stamp, self._checked(self.path(book_id)))
         return known[1]
 
-    def provenance(self, book_id: str) -> Mapping[str, Any] | None:
-        """What the numbers in use were fitted on."""
-        if self(book_id) is None:
-            return None
-        provenance: Mapping[str, Any] = json.loads(self.path(book_id).read_text("utf-8"))["provenance"]
-        return provenance
-
     def write(self, book_id: str, calibration: Calibration, provenance: Mapping[str, Any]) -> Path:
-        """In one piece: a reader finds the old numbers or the new ones."""
+        """At once: a reader finds the old numbers or the new ones."""
         path = self.path(book_id)
-        document = {
+        document: dict[str, Any] = {
             "book_id": book_id,
             "provenance": provenance,
             "fingerprint": self._fingerprint.as_dict(),
@@ -70,15 +73,19 @@ class CalibrationFiles:
             "levels": {"low": calibration.threshold, "medium": calibration.medium, "high": calibration.high},
         }
         new = path.with_suffix(".new")
-        with writing(path.parent):
+        with disk_errors(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            sealed = {**document, "sha256": checksum(document)}
+            new.write_text(json.dumps(sealed, indent=2, ensure_ascii=False) + "\n", "utf-8")
             new.replace(path)
         return path
 
-    def _checked(self, path: Path) -> Calibration | None:
+    def _checked(self, path: Path) -> Fitted | None:
         try:
             found = json.loads(path.read_text("utf-8"))
+            # An earlier Quoth wrote no checksum.
+            if "sha256" in found and found.pop("sha256") != checksum(found):
+                raise ValueError("its checksum does not fit")
             judge, levels = found["judge"], found["levels"]
             weights = {str(name): float(weight) for name, weight in judge["weights"].items()}
             calibration = Calibration(
@@ -89,9 +96,10 @@ class CalibrationFiles:
                 high=float(levels["high"]),
             )
             fits = found["fingerprint"] == self._fingerprint.as_dict() and weights.keys() <= self._known
+            fitted = calibration, dict(found["provenance"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("%s is damaged and not used (%s); the shipped numbers are", path, error)
+            log.warning("%s is damaged and not used (%s); the shipped numbers are used", path, error)
             return None
         if not fits:
             log.warning("%s was fitted for another index or judge and is not used; run --calibrate again", path)
-        return calibration if fits else None
+        return fitted if fits else None

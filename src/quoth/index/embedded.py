@@ -1,16 +1,15 @@
-"""The embedded index: the ChunkIndex port on Qdrant's engine inside this process, one shard for each book.
+"""The embedded index: the ChunkIndex port on files of our own, one folder for each book.
 
-Between the port and its sync parts: `open_books` and `edge_book` answer reads, `edge_draft` takes what is written,
-`generations` knows what is live and who may write. Reads run in a few threads of its own; a publication by any process
-is seen by the next call, calls under way finish on what they began with. Nothing here may fork once a book is open:
-the child would hang.
+Between the port and its sync parts: `open_books` answers reads, `draft` takes what is written, `generations` knows what
+is live. Searches that wait go together in one thread, other reads run in a few threads more. The next call sees a
+publication by any process; calls under way finish on what they began with.
 """
 
 from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,44 +18,39 @@ from typing import TypeVar
 
 from quoth.batching import Batcher
 from quoth.chunks.payload import check_book_id, check_dimensions
-from quoth.domain import (
-    Chunk,
-    Filters,
-    Fingerprint,
-    IndexedChunk,
-    IndexHits,
-    IndexQuery,
-    IndexStatus,
-    StoredChunk,
-    Vector,
-)
-from quoth.index.book_reader import EdgeBook
-from quoth.index.draft import Draft, DraftOptions
-from quoth.index.generations import Generations, published_books
-from quoth.index.open_books import OpenBooks
+from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexHits, IndexQuery, IndexStatus
+from quoth.index.draft import Draft
+from quoth.index.generations import FORMAT, Generations, Pointer, published_books
+from quoth.index.open_books import Book, OpenBooks
 from quoth.index.writer_lock import WriterLock
+
+MOST_CHANGES = 512  # chunks beside the base of a book before a new base is built
+_OPEN_BOOKS = 16  # kept for the next question; others are opened again when asked
+_THREADS = 4  # for everything but searches
+_SEARCHES_TOGETHER = 16  # the first waits for the last
+_SCAN = 256  # chunks that are read at a time
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeOptions:
-    open_books: int = 16  # kept open for the next question; others are opened again when asked
-    threads: int = 4  # for all that is no search
-    searches_together: int = 16  # the first waits for the last
-    scan_page: int = 256
-    drafts: DraftOptions = DraftOptions()
+class Verified:
+    """The files of a book that are what was published."""
+
+    files: int
+    bytes: int
 
 
-class EdgeIndex:
-    def __init__(self, data_dir: Path, fingerprint: Fingerprint, options: EdgeOptions = EdgeOptions()) -> None:
+class EmbeddedIndex:
+    def __init__(self, data_dir: Path, fingerprint: Fingerprint, *, most_changes: int = MOST_CHANGES) -> None:
         self._data_dir = data_dir
+        self._index_dir = data_dir / "index"
         self._fingerprint = fingerprint
-        self._options = options
-        self._books = OpenBooks(data_dir / "index", fingerprint, options.open_books)
-        self._threads = ThreadPoolExecutor(options.threads, thread_name_prefix="quoth-index")
+        self._most_changes = most_changes
+        self._books = OpenBooks(self._index_dir, fingerprint, _OPEN_BOOKS)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="quoth-index")
         # One thread: several would take the interpreter's lock from each other. The cores are filled below it.
-        self._searches = Batcher(self._search, threads=1, name="quoth-searches", most=options.searches_together)
+        self._searches = Batcher(self._search, threads=1, name="quoth-searches", most=_SEARCHES_TOGETHER)
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -64,8 +58,8 @@ class EdgeIndex:
 
     async def search(self, query: IndexQuery) -> IndexHits:
         check_dimensions(self._fingerprint, [query.dense])
-        if not self._books.has(query.book_id):  # who asks another book need not wait until this one is opened
-            await self._run(lambda: self._books.book(query.book_id))
+        if not self._books.has(query.book_id):  # opened here, so that searches of other books need not wait for it
+            await self._read(query.book_id, lambda book: None)
         return await self._searches.ask(query)
 
     async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
@@ -91,24 +85,28 @@ class EdgeIndex:
         return self._in_order(book_id, lambda book, ids: book.points(ids))
 
     async def books(self) -> list[str]:
-        return await self._run(lambda: published_books(self._data_dir / "index"))
+        return await self._run(lambda: published_books(self._index_dir))
 
     async def status(self, book_id: str) -> IndexStatus:
-        return await self._run(lambda: self._status(book_id))
+        return await self._run(lambda: _status(Generations(self._index_dir, book_id)))
+
+    async def verify(self, book_id: str) -> Verified:
+        """Read every file of the book. `IndexDamaged` names those that are not what was published."""
+        return await self._run(lambda: _verified(Generations(self._index_dir, book_id)))
 
     @asynccontextmanager
-    async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[EdgeWriter]:
+    async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[Draft]:
         check_book_id(book_id)
-        generations = Generations(self._data_dir / "index", book_id)
+        generations = Generations(self._index_dir, book_id)
         # One thread, so that what a cancelled caller left running is over before anything is cleaned up.
         with ThreadPoolExecutor(1, thread_name_prefix="quoth-index-writer") as thread:
             loop = asyncio.get_running_loop()
             lock = WriterLock(self._data_dir, book_id)
             await loop.run_in_executor(thread, lock.acquire)
-            draft = Draft(generations, self._fingerprint, self._books, self._options.drafts)
+            draft = Draft(generations, self._fingerprint, self._books, self._most_changes, thread)
             try:
-                await loop.run_in_executor(thread, lambda: draft.open(recreate=recreate))
-                yield EdgeWriter(draft, thread)
+                await draft.open(recreate=recreate)
+                yield draft
             finally:
                 await asyncio.shield(loop.run_in_executor(thread, lambda: _leave(draft, lock)))
 
@@ -133,64 +131,45 @@ class EdgeIndex:
     async def _run(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    async def _read(self, book_id: str, call: Callable[[EdgeBook], T]) -> T:
+    async def _read(self, book_id: str, call: Callable[[Book], T]) -> T:
         return await self._run(lambda: call(self._books.book(book_id)))
 
-    async def _in_order(self, book_id: str, read: Callable[[EdgeBook, list[str]], dict[str, T]]) -> AsyncIterator[T]:
-        book = await self._run(lambda: self._books.book(book_id))
-        ids = await self._run(book.ids_in_order)
-        step = self._options.scan_page
-        for start in range(0, len(ids), step):
-            page = ids[start : start + step]
+    async def _in_order(self, book_id: str, read: Callable[[Book, list[str]], dict[str, T]]) -> AsyncIterator[T]:
+        book, ids = await self._read(book_id, lambda book: (book, book.ids_in_order()))
+        for start in range(0, len(ids), _SCAN):
+            page = ids[start : start + _SCAN]
             found = await self._run(lambda page=page: read(book, page))  # type: ignore[misc]
             for chunk_id in page:
                 yield found[chunk_id]
 
-    def _status(self, book_id: str) -> IndexStatus:
-        generations = Generations(self._data_dir / "index", book_id)
-        pointer = generations.pointer()
-        return IndexStatus(
-            book_id=book_id,
-            chunks=pointer.chunks,
-            generation=pointer.generation,
-            fingerprint=pointer.fingerprint,
-            bytes_on_disk=generations.bytes_on_disk(pointer),
-            published_at=generations.published_at(),
-        )
-
     def _delete(self, book_id: str) -> None:
-        generations = Generations(self._data_dir / "index", book_id)
+        generations = Generations(self._index_dir, book_id)
         generations.stamp()
         with WriterLock(self._data_dir, book_id):
             generations.delete()
         self._books.forget(book_id)
 
 
-class EdgeWriter:
-    """A Draft, from the event loop."""
+def _status(generations: Generations) -> IndexStatus:
+    pointer = generations.pointer()
+    return IndexStatus(
+        book_id=generations.book_id,
+        chunks=pointer.chunks,
+        generation=pointer.generation,
+        fingerprint=pointer.fingerprint,
+        bytes_on_disk=sum(file.bytes for file in pointer.files.values()),
+        published_at=generations.published_at(),
+        outdated=pointer.format != FORMAT,
+    )
 
-    def __init__(self, draft: Draft, thread: ThreadPoolExecutor) -> None:
-        self._draft = draft
-        self._thread = thread
 
-    async def stored(self) -> dict[str, StoredChunk]:
-        return await self._run(self._draft.stored)
+def _verified(generations: Generations) -> Verified:
+    def whole(pointer: Pointer, stamp: object) -> Verified:
+        generations.check_format(pointer)
+        generations.check(pointer)
+        return Verified(len(pointer.files), sum(file.bytes for file in pointer.files.values()))
 
-    async def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
-        wanted = list(embed_hashes)
-        return await self._run(lambda: self._draft.vectors(wanted))
-
-    async def put(self, chunks: Sequence[IndexedChunk]) -> None:
-        await self._run(lambda: self._draft.put(chunks))
-
-    async def drop(self, ids: Sequence[str]) -> None:
-        await self._run(lambda: self._draft.drop(ids))
-
-    async def publish(self) -> None:
-        await self._run(self._draft.publish)
-
-    async def _run(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+    return generations.steadily(whole)
 
 
 def _leave(draft: Draft, lock: WriterLock) -> None:

@@ -1,135 +1,154 @@
-"""What is published of a book, at once and safe to share: folders that are built beside the live one, and small files.
+"""What is published of a book: which files are live, and what they must contain. Safe to share between processes.
 
-A book has a folder; in it `gen-000007` is a base and `gen-000012.json` what has changed since, as of the twelfth
-publication. The file CURRENT says which are live, for how many chunks and how they were built. Readers, in any process,
-follow CURRENT; the one writer of the data directory replaces it with one rename, and a killed build is simply never
-published. This module must not know what is inside a base or the changes: it copies, syncs, names and removes.
+A book has a folder; in it `gen-000007` is a base and `gen-000012.json` holds what has changed since, as of the twelfth
+publication. The file CURRENT names the files that are live, with their sizes and checksums, and says how many chunks
+they hold and how they were built. Readers, in any process, follow CURRENT; the one writer of the data directory
+replaces it with one rename, so a build that is killed is simply never published. This module must not know what is
+inside a base or the changes: it names, syncs, compares and removes.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeVar
 
 from quoth.chunks.payload import is_book_id
 from quoth.domain import Fingerprint
-from quoth.errors import DiskFull, IndexUnavailable, UnknownBook
-from quoth.index.inventory import REBUILD_HINT
+from quoth.errors import DiskFull, IndexDamaged, IndexMismatch, IndexUnavailable, UnknownBook
 
-FORMAT = 2
+FORMAT = 3
 _POINTER = "CURRENT"
-_REMOVED = ".removed"
-_MANIFEST = "files.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Free space below which nothing is begun: the engine writes through memory maps, where a full disk is no error
-# message but a signal that kills the process.
-_MARGIN = 16 * 2**20
-_BLOCK = 2**18
-_SYNCING = 16
-_ZEROS = bytes(_BLOCK)
+_THREADS = 16  # that sync at once, so that the file system writes its journal a few times and not once for each file
+_ATTEMPTS = 10
 
 Stamp = tuple[int, int, int]
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSum:
+    bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
+    """The content of CURRENT. Files are named within the folder of the book."""
+
     generation: int
-    base: int  # the generation whose folder it stands on: its own, unless there are changes over it
+    base: int  # the generation that wrote the base: this one, unless there are changes since
     fingerprint: Fingerprint
     chunks: int
+    files: Mapping[str, FileSum]
+    format: int = FORMAT
 
     @property
     def changed(self) -> bool:
         return self.base != self.generation
 
+    @property
+    def base_files(self) -> dict[str, FileSum]:
+        """Tell one base from any other, even from one of the same name before the book was deleted."""
+        return {name: sum for name, sum in self.files.items() if name.startswith(f"{_name(self.base)}/")}
+
 
 class Generations:
-    """Those of one book. Reading needs no lock; whatever changes something is called under the WriterLock."""
+    """Those of one book. Reading needs no lock; every change is made under the WriterLock."""
 
     def __init__(self, index_dir: Path, book_id: str) -> None:
         self.book_id = book_id
         self.root = index_dir / book_id
 
     def folder(self, generation: int) -> Path:
-        return self.root / f"gen-{generation:06}"
+        return self.root / _name(generation)
+
+    # --- reading --------------------------------------------------------------------------------------------------
 
     def stamp(self) -> Stamp:
         """Changes with every publication. `UnknownBook` when nothing has been published."""
         if not is_book_id(self.book_id):
             raise self._unknown()
         try:
-            return _stamp_of(self.root / _POINTER)
+            stat = (self.root / _POINTER).stat()
         except FileNotFoundError:
             raise self._unknown() from None
         except OSError as error:
             raise unavailable(error, self.root) from error
+        return stat.st_mtime_ns, stat.st_ino, stat.st_size
 
     def published_at(self) -> datetime:
         return datetime.fromtimestamp(self.stamp()[0] / 1e9, UTC)
 
     def pointer(self) -> Pointer:
+        """Also that of an earlier format, which `check_format` refuses."""
         self.stamp()
+        file = self.root / _POINTER
         try:
-            found = json.loads((self.root / _POINTER).read_text("utf-8"))
-            if found["format"] != FORMAT:
-                raise IndexUnavailable(
-                    f"The index of {self.book_id!r} has format {found['format']}; this Quoth reads {FORMAT}.",
-                    hint=REBUILD_HINT,
-                )
-            fingerprint = Fingerprint(**found["fingerprint"])
-            return Pointer(found["generation"], found["base"], fingerprint, found["chunks"])
+            found = json.loads(file.read_text("utf-8"))
+            return _pointer_of(found)
         except FileNotFoundError:
             raise self._unknown() from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise IndexUnavailable(f"{self.root / _POINTER} is damaged: {error}.", hint=REBUILD_HINT) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise damaged((file, f"cannot be read: {error!r}")) from error
         except OSError as error:
             raise unavailable(error, self.root) from error
 
-    def base_stamp(self, pointer: Pointer) -> Stamp:
-        """Tells one base from any other, also from one of the same number before the book was deleted."""
-        manifest = self.folder(pointer.base) / _MANIFEST
-        try:
-            return _stamp_of(manifest)
-        except OSError as error:
-            raise IndexUnavailable(f"{manifest} is missing.", hint=REBUILD_HINT) from error
+    def check_format(self, pointer: Pointer) -> None:
+        if pointer.format != FORMAT:
+            when = "an earlier" if pointer.format < FORMAT else "a later"
+            raise IndexMismatch(
+                f"The index of {self.book_id!r} was built by {when} Quoth (format {pointer.format}, not {FORMAT})."
+            )
 
-    def changes(self, pointer: Pointer) -> bytes:
+    def read(self, pointer: Pointer, file: Path) -> bytes:
+        """One small file, compared as a whole."""
+        name = str(file.relative_to(self.root))
         try:
-            return self._changes_file(pointer.generation).read_bytes()
+            content = file.read_bytes()
         except FileNotFoundError as error:
-            raise IndexUnavailable(f"{error.filename} is missing.", hint=REBUILD_HINT) from error
+            raise damaged((file, "is missing")) from error
         except OSError as error:
             raise unavailable(error, self.root) from error
+        if hashlib.sha256(content).hexdigest() != pointer.files[name].sha256:
+            raise damaged((file, "is not what was published"))
+        return content
 
-    def check(self, pointer: Pointer) -> None:
-        """`IndexUnavailable` when a file is gone or shorter than it was: reading it through a memory map would kill
-        the process."""
-        folder = self.folder(pointer.base)
-        try:
-            for name, size in self._manifest(pointer.base).items():
-                if (found := (folder / name).stat().st_size) < size:
-                    raise IndexUnavailable(f"{folder / name} has {found} bytes instead of {size}.", hint=REBUILD_HINT)
-        except FileNotFoundError as error:
-            raise IndexUnavailable(f"{error.filename} is missing.", hint=REBUILD_HINT) from error
-        except TypeError as error:
-            raise IndexUnavailable(f"{folder / _MANIFEST} is damaged: {error}.", hint=REBUILD_HINT) from error
-        except OSError as error:
-            raise unavailable(error, folder) from error
+    def check(self, pointer: Pointer, *, whole: Callable[[str], bool] = lambda name: True) -> None:
+        """`IndexDamaged` unless every file is there, is as long as it was and, if it is to be compared `whole`, holds
+        what was published."""
+        faults = _all(
+            lambda one: _fault(self.root / one[0], one[1], whole=whole(Path(one[0]).name)), list(pointer.files.items())
+        )
+        if found := [fault for fault in faults if fault is not None]:
+            raise damaged(*found)
 
-    def bytes_on_disk(self, pointer: Pointer) -> int:
-        with writing(self.root):
-            return self._room(pointer.base) + (len(self.changes(pointer)) if pointer.changed else 0)
+    def steadily(self, read: Callable[[Pointer, Stamp], T]) -> T:
+        """Read what is live. Where it fails because a newer publication has replaced it meanwhile, read that one."""
+        for _ in range(_ATTEMPTS):
+            stamp = self.stamp()
+            try:
+                return read(self.pointer(), stamp)
+            except IndexUnavailable:
+                if stamp == self.stamp():
+                    raise
+        raise IndexUnavailable(f"The index of {self.book_id!r} changes faster than it can be read.", hint="Try again.")
+
+    # --- writing --------------------------------------------------------------------------------------------------
 
     def sweep(self) -> int:
-        """Remove what killed writers left, and return the number of the live generation, 0 when there is none."""
+        """Remove what killed writers left. Returns the number of the live generation, 0 when there is none."""
         try:
             pointer = self.pointer()
         except UnknownBook:
@@ -139,121 +158,89 @@ class Generations:
             # A damaged pointer names nothing; what it may have meant is kept until a new one is published.
             return max(self._numbers(), default=0)
         before = pointer.generation - 1
-        self._clean(keep={*self._paths(pointer), self.folder(before), self._changes_file(before)})
+        self._clean(keep={*self._paths(pointer), self.folder(before), self.changes_file(before)})
         return pointer.generation
 
-    def begin(self, generation: int, *, copy_of: int | None) -> Path:
-        """The folder in which the generation is built, under its name so that it can stay open when it is published:
-        a copy of another, or empty."""
+    def begin(self, generation: int) -> Path:
+        """The empty folder in which a base is built."""
         folder = self.folder(generation)
-        with writing(self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
-            _remove(folder)
-            folder.mkdir()
-            self.reserve(0 if copy_of is None else self._room(copy_of))
-            if copy_of is not None:
-                self._copy(copy_of, folder)
+        with disk_errors(self.root):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
         return folder
 
-    def publish(self, pointer: Pointer, changes: bytes = b"") -> None:
-        """Make it durable, then live, at once; keep what was live before for readers that are opening it."""
+    def publish_base(self, generation: int, fingerprint: Fingerprint, chunks: int) -> Pointer:
+        folder = self.folder(generation)
+        with disk_errors(self.root):
+            files = sorted(folder.iterdir())
+            sums = dict(zip((f"{folder.name}/{file.name}" for file in files), _all(_sealed, files), strict=True))
+            _sync(folder)
+        return self._publish(Pointer(generation, generation, fingerprint, chunks, sums))
+
+    def publish_changes(self, generation: int, live: Pointer, chunks: int, changes: bytes) -> Pointer:
+        file = self.changes_file(generation)
+        with disk_errors(self.root):
+            file.write_bytes(changes)
+            sums = {**live.base_files, file.name: _sealed(file)}
+        return self._publish(Pointer(generation, live.base, live.fingerprint, chunks, sums))
+
+    def _publish(self, pointer: Pointer) -> Pointer:
+        """All of it is on disk; make it live, at once. What was live before is kept for readers that are opening it."""
         try:
             kept = self._paths(self.pointer())
         except (UnknownBook, IndexUnavailable):
             kept = set()
-        with writing(self.root):
-            if pointer.changed:
-                self._changes_file(pointer.generation).write_bytes(changes)
-                _sync_all([self._changes_file(pointer.generation), self.root])
-            else:
-                folder = self.folder(pointer.base)
-                manifest = {str(file.relative_to(folder)): file.stat().st_size for file in _files(folder)}
-                manifest.pop(_MANIFEST, None)
-                (folder / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
-                _sync_all([*folder.rglob("*"), folder, self.root])
-            self._replace_pointer(pointer)
+        content: dict[str, Any] = {
+            "format": pointer.format,
+            "generation": pointer.generation,
+            "base": pointer.base,
+            "chunks": pointer.chunks,
+            "fingerprint": pointer.fingerprint.as_dict(),
+            "files": {name: {"bytes": sum.bytes, "sha256": sum.sha256} for name, sum in pointer.files.items()},
+        }
+        new = self.root / f"{_POINTER}.new"
+        with disk_errors(self.root):
+            _sync(self.root)
+            new.write_text(json.dumps({**content, "sha256": checksum(content)}, indent=1) + "\n", "utf-8")
+            _sync(new)
+            new.replace(self.root / _POINTER)
+            _sync(self.root)
         self._clean(keep=kept | self._paths(pointer))
+        return pointer
 
     def discard(self, generation: int) -> None:
-        _remove(self.folder(generation))
-        self._changes_file(generation).unlink(missing_ok=True)
+        shutil.rmtree(self.folder(generation), ignore_errors=True)
+        self.changes_file(generation).unlink(missing_ok=True)
         if self.root.is_dir() and not any(self.root.iterdir()):
             self.root.rmdir()
 
     def delete(self) -> None:
         """Pointer first, so that no reader finds half a book."""
         self.stamp()
-        try:
+        with disk_errors(self.root):
             (self.root / _POINTER).unlink()
             _sync(self.root)
-            self._clean(keep=set())
             shutil.rmtree(self.root)
-        except OSError as error:
-            raise unavailable(error, self.root) from error
 
-    def reserve(self, needed: int) -> None:
-        """`DiskFull` unless so many bytes, and a margin, are free."""
-        free = shutil.disk_usage(self.root).free
-        if free < needed + _MARGIN:
-            raise DiskFull(
-                f"The disk of {self.root} is full: {free / 2**20:.0f} MB are free, "
-                f"{(needed + _MARGIN) / 2**20:.0f} MB are needed."
-            )
-
-    def _replace_pointer(self, pointer: Pointer) -> None:
-        content = {
-            "format": FORMAT,
-            "generation": pointer.generation,
-            "base": pointer.base,
-            "chunks": pointer.chunks,
-            "fingerprint": pointer.fingerprint.as_dict(),
-        }
-        new = self.root / f"{_POINTER}.new"
-        new.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-        _sync(new)
-        new.replace(self.root / _POINTER)
-        _sync(self.root)
-
-    def _manifest(self, base: int) -> dict[str, int]:
-        """The files that were published, and their sizes. Readers put others beside them for moments of their own."""
-        file = self.folder(base) / _MANIFEST
-        try:
-            manifest: dict[str, int] = dict(json.loads(file.read_text("utf-8")))
-        except FileNotFoundError as error:
-            raise IndexUnavailable(f"{file} is missing.", hint=REBUILD_HINT) from error
-        except (ValueError, TypeError) as error:
-            raise IndexUnavailable(f"{file} is damaged: {error}.", hint=REBUILD_HINT) from error
-        return manifest
-
-    def _room(self, base: int) -> int:
-        folder = self.folder(base)
-        return sum((folder / name).stat().st_blocks * 512 for name in self._manifest(base))
-
-    def _copy(self, base: int, target: Path) -> None:
-        source = self.folder(base)
-        for folder in [path for path in source.rglob("*") if path.is_dir()]:
-            (target / folder.relative_to(source)).mkdir(parents=True, exist_ok=True)
-        for name in self._manifest(base):
-            copy_sparse(source / name, target / name)
-
-    def _changes_file(self, generation: int) -> Path:
+    def changes_file(self, generation: int) -> Path:
         return self.folder(generation).with_suffix(".json")
 
     def _paths(self, pointer: Pointer) -> set[Path]:
-        return {self.folder(pointer.base), self._changes_file(pointer.generation)}
+        return {self.folder(pointer.base), self.changes_file(pointer.generation)}
 
     def _numbers(self) -> list[int]:
         names = (path.stem.removeprefix("gen-") for path in self.root.glob("gen-*"))
         return [int(name) for name in names if name.isdigit()]
 
     def _clean(self, *, keep: set[Path]) -> None:
+        """What cannot be removed now is removed by the next writer."""
         for path in self.root.glob("gen-*"):
             if path in keep:
                 continue
             if path.suffix == ".json":
                 path.unlink(missing_ok=True)
             else:
-                _remove(path)
+                shutil.rmtree(path, ignore_errors=True)
 
     def _unknown(self) -> UnknownBook:
         return UnknownBook(f"There is no book {self.book_id!r} in {self.root.parent.parent}.")
@@ -264,7 +251,8 @@ def published_books(index_dir: Path) -> list[str]:
 
 
 @contextmanager
-def writing(place: Path) -> Iterator[None]:
+def disk_errors(place: Path) -> Iterator[None]:
+    """Turn the system's errors into ours."""
     try:
         yield
     except OSError as error:
@@ -280,62 +268,66 @@ def unavailable(error: OSError, place: Path) -> DiskFull | IndexUnavailable:
     )
 
 
-def copy_sparse(source: Path, target: Path) -> None:
-    """Copy without the holes: an engine's files are mostly holes, and a plain copy would fill them with zeros."""
-    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as sink:
-        size = os.fstat(reader.fileno()).st_size
-        position = 0
-        while position < size and (data := _next_data(reader.fileno(), position)) is not None:
-            start, end = data
-            for offset in range(start, end, _BLOCK):
-                block = os.pread(reader.fileno(), min(_BLOCK, end - offset), offset)
-                if block != _ZEROS[: len(block)]:
-                    _write_all(sink.fileno(), block, offset)
-            position = end
-        os.ftruncate(sink.fileno(), size)
+def damaged(*faults: tuple[Path, str]) -> IndexDamaged:
+    """Files are named from the data directory on: a reader of the message need not know where that is."""
+    named = [{"file": str(_within_data_dir(file)), "problem": problem} for file, problem in faults]
+    more = f" (and {len(named) - 1} more files)" if len(named) > 1 else ""
+    book_id = Path(named[0]["file"]).parts[1]
+    return IndexDamaged(
+        f"The index of {book_id!r} is damaged: {named[0]['file']} {named[0]['problem']}{more}.",
+        details={"damage": named},
+    )
 
 
-def _next_data(descriptor: int, position: int) -> tuple[int, int] | None:
+def _within_data_dir(file: Path) -> Path:
+    book = file.parent.parent if file.parent.name.startswith("gen-") else file.parent
+    return file.relative_to(book.parent.parent)
+
+
+def _name(generation: int) -> str:
+    return f"gen-{generation:06}"
+
+
+def _pointer_of(found: dict[str, Any]) -> Pointer:
+    if found["format"] == FORMAT and found.pop("sha256") != checksum(found):
+        raise ValueError("its checksum does not fit")
+    files = {name: FileSum(**sum) for name, sum in found.get("files", {}).items()}
+    fingerprint = Fingerprint(**found["fingerprint"])
+    return Pointer(found["generation"], found["base"], fingerprint, found["chunks"], files, found["format"])
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """Of a small file of JSON, to be written into it."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _fault(file: Path, sum: FileSum, *, whole: bool) -> tuple[Path, str] | None:
     try:
-        start = os.lseek(descriptor, position, os.SEEK_DATA)
+        if (found := file.stat().st_size) != sum.bytes:
+            return file, f"has {found} bytes instead of {sum.bytes}"
+        if whole and _sha256(file) != sum.sha256:
+            return file, "is not what was published"
+    except FileNotFoundError:
+        return file, "is missing"
     except OSError as error:
-        if error.errno == errno.ENXIO:
-            return None
-        raise
-    return start, os.lseek(descriptor, start, os.SEEK_HOLE)
+        return file, f"cannot be read: {error.strerror or error}"
+    return None
 
 
-def _write_all(descriptor: int, block: bytes, offset: int) -> None:
-    view = memoryview(block)
-    while view:
-        written = os.pwrite(descriptor, view, offset)
-        view, offset = view[written:], offset + written
+def _sealed(file: Path) -> FileSum:
+    """What is on disk for good, and its checksum."""
+    _sync(file)
+    return FileSum(file.stat().st_size, _sha256(file))
 
 
-def _remove(folder: Path) -> None:
-    """Under another name first: a reader that closes it writes its small files by name, into what is being emptied.
-    What cannot be removed now is removed by the next writer."""
-    removed = folder.with_suffix(_REMOVED)
-    with writing(folder):
-        if folder != removed and folder.exists():
-            shutil.rmtree(removed, ignore_errors=True)
-            folder.rename(removed)
-    shutil.rmtree(removed, ignore_errors=True)
+def _sha256(file: Path) -> str:
+    with file.open("rb", buffering=0) as reader:
+        return hashlib.file_digest(reader, "sha256").hexdigest()
 
 
-def _stamp_of(file: Path) -> Stamp:
-    stat = file.stat()
-    return stat.st_mtime_ns, stat.st_ino, stat.st_size
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
-def _sync_all(paths: Sequence[Path]) -> None:
-    """At once, so that the file system writes its journal a few times and not once for each."""
-    with ThreadPoolExecutor(_SYNCING, thread_name_prefix="quoth-sync") as threads:
-        list(threads.map(_sync, paths))
+def _all(work: Callable[[T], A], items: Sequence[T]) -> list[A]:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="quoth-files") as threads:
+        return list(threads.map(work, items))
 
 
 def _sync(path: Path) -> None:

@@ -1,4 +1,8 @@
-"""One writer for each data directory of the embedded index, in whatever process. Knows nothing of what is written."""
+"""One writer for each data directory of the embedded index, among all processes.
+
+A writer takes the lock before it changes anything and holds it until it is done. It must not know what is written;
+readers do not need it.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,11 @@ from pathlib import Path
 from typing import TextIO
 
 from quoth.errors import Conflict
-from quoth.index.generations import writing
+from quoth.index.generations import disk_errors
 
 
 class WriterLock:
-    """The kernel's lock is the truth and dies with its process; the content of the file only tells a human who holds
-    it."""
+    """The lock is the kernel's and ends with its process. The content of the file only tells people who holds it."""
 
     def __init__(self, data_dir: Path, book_id: str) -> None:
         self._data_dir = data_dir
@@ -26,7 +29,7 @@ class WriterLock:
         self._file: TextIO | None = None
 
     def acquire(self) -> None:
-        with writing(self._data_dir):
+        with disk_errors(self._data_dir):
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = (self._data_dir / "writer.lock").open("a+", encoding="utf-8")
         try:
@@ -35,7 +38,7 @@ class WriterLock:
             with file:
                 raise Conflict(self._held_by(file)) from None
         self._file = file
-        with writing(self._data_dir):
+        with disk_errors(self._data_dir):
             file.truncate(0)
             file.write(json.dumps(self._holder()))
             file.flush()
@@ -69,6 +72,6 @@ class WriterLock:
             who = f" (pid {holder['pid']} on {holder['host']}, `{holder['command']}`, since {since:%H:%M:%S})"
             what = f"the book {holder['book']!r} in {self._data_dir}"
         except (ValueError, KeyError, TypeError):
-            # It has the lock but has not yet signed.
+            # The holder has the lock but has not yet signed.
             who, what = "", str(self._data_dir)
         return f"Another process{who} is writing to {what}."
