@@ -19,7 +19,7 @@ COPY --from=build /opt/quoth /opt/quoth
 # By number, so that a cluster that refuses root can tell.
 USER 10001
 WORKDIR /data
-ENV PATH=/opt/quoth/bin:$PATH QUOTH_DATA_DIR=/data PYTHONDONTWRITEBYTECODE=1
+ENV PATH=/opt/quoth/bin:$PATH QUOTH_DATA_DIR=/data PYTHONDONTWRITEBYTECODE=1 ORT_DISABLE_TELEMETRY=1
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=6 \

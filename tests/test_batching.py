@@ -1,4 +1,4 @@
-"""Questions that wait are answered together, and one of them never harms another."""
+"""Questions that wait are answered in one batch, and none of them harms another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quoth.batching import Batcher
 
 
 class Work:
-    """Doubles numbers, and stands still at the first until it is told to go on."""
+    """Doubles numbers, but stops at the first batch until it may go on."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
@@ -35,12 +35,12 @@ def work() -> Iterator[Work]:
     made.go_on.set()
 
 
-def together(work: Work, *, threads: int = 1, most: int = 100) -> Batcher[int, int]:
+def batcher(work: Work, *, threads: int = 1, most: int = 100) -> Batcher[int, int]:
     return Batcher(work.answer, threads=threads, name="test", most=most)
 
 
 async def waiting(asked: Batcher[int, int], work: Work, numbers: Sequence[int]) -> list[asyncio.Task[int]]:
-    """The first is being answered, the others wait."""
+    """Tasks of which the first is being answered, while the others wait."""
     first = asyncio.create_task(asked.ask(numbers[0]))
     await asyncio.to_thread(work.begun.wait, 30)
     tasks = [first, *(asyncio.create_task(asked.ask(number)) for number in numbers[1:])]
@@ -50,14 +50,14 @@ async def waiting(asked: Batcher[int, int], work: Work, numbers: Sequence[int]) 
 
 async def test_one_alone_is_answered_at_once(work: Work) -> None:
     work.go_on.set()
-    asked = together(work)
+    asked = batcher(work)
     assert await asked.ask(4) == 8
     assert work.batches == [[4]]
     asked.close()
 
 
 async def test_those_that_wait_are_answered_together_and_each_gets_its_own(work: Work) -> None:
-    asked = together(work)
+    asked = batcher(work)
     tasks = await waiting(asked, work, [1, 2, 3, 4])
     work.go_on.set()
     assert await asyncio.gather(*tasks) == [2, 4, 6, 8]
@@ -75,7 +75,7 @@ async def test_no_batch_is_heavier_than_said_unless_one_question_is(work: Work) 
 
 
 async def test_a_thread_leaves_their_share_to_the_others(work: Work) -> None:
-    asked = together(work, threads=2)
+    asked = batcher(work, threads=2)
     tasks = await waiting(asked, work, range(10))
     work.go_on.set()
     assert await asyncio.gather(*tasks) == [2 * number for number in range(10)]
@@ -84,7 +84,7 @@ async def test_a_thread_leaves_their_share_to_the_others(work: Work) -> None:
 
 
 async def test_one_that_gives_up_while_it_waits_is_never_begun_and_the_others_are_answered(work: Work) -> None:
-    asked = together(work)
+    asked = batcher(work)
     tasks = await waiting(asked, work, [1, 2, 3])
     tasks[1].cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -95,8 +95,8 @@ async def test_one_that_gives_up_while_it_waits_is_never_begun_and_the_others_ar
     asked.close()
 
 
-async def test_one_that_gives_up_while_it_is_answered_takes_nobody_with_it(work: Work) -> None:
-    asked = together(work)
+async def test_one_that_gives_up_while_it_is_answered_takes_no_other_with_it(work: Work) -> None:
+    asked = batcher(work)
     first, second = await waiting(asked, work, [1, 2])
     first.cancel()
     work.go_on.set()
@@ -104,19 +104,19 @@ async def test_one_that_gives_up_while_it_is_answered_takes_nobody_with_it(work:
     asked.close()
 
 
-async def test_an_error_belongs_to_who_caused_it(work: Work, caplog: pytest.LogCaptureFixture) -> None:
-    asked = together(work)
+async def test_an_error_belongs_to_the_question_that_caused_it(work: Work, caplog: pytest.LogCaptureFixture) -> None:
+    asked = batcher(work)
     tasks = await waiting(asked, work, [1, 2, -1, 3])
     work.go_on.set()
     *answers, failed, last = await asyncio.gather(*tasks, return_exceptions=True)
     assert (answers, last) == ([2, 4], 6)
     assert isinstance(failed, ValueError)
-    assert "failed (ValueError); each is asked alone" in caplog.text
+    assert "a batch of 3 failed (ValueError); each is asked alone" in caplog.text
     asked.close()
 
 
 async def test_closing_gives_up_those_that_wait(work: Work) -> None:
-    asked = together(work)
+    asked = batcher(work)
     first, second = await waiting(asked, work, [1, 2])
     closing = asyncio.create_task(asyncio.to_thread(asked.close))
     with pytest.raises(asyncio.CancelledError):

@@ -1,8 +1,8 @@
-"""Questions that wait are answered together: between a port that is asked one thing at a time and work that is cheaper
-for several at once, or that only so many cores can do.
+"""Batches: questions that wait are answered together, in threads.
 
-A thread that becomes free takes its share of whatever waits by then, so nobody waits for others to come: one question
-alone is a batch of one, through the same code. Knows nothing of what is asked.
+Between a port that is asked one thing at a time and work that is cheaper for several at once, or that only so many
+cores can do. A free thread takes its share of whatever waits at that moment; no question waits for others to come, so a
+single one is a batch of one, through the same code. Knows nothing of what is asked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Batcher(Generic[Q, A]):
         most: int,
         weight: Callable[[Q], int] = lambda _: 1,
     ) -> None:
-        """`answer` is called from any of the threads, for questions of at most this weight in all, or for one."""
+        """`answer` is called from any of the threads, with questions that weigh `most` at most, or with one."""
         self._answer = answer
         self._threads = threads
         self._most = most
@@ -42,7 +42,7 @@ class Batcher(Generic[Q, A]):
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     async def ask(self, question: Q) -> A:
-        """A caller that gives up while it waits takes only its own question with it."""
+        """A caller that gives up takes only its own question out of the batch."""
         answered: Future[A] = Future()
         with self._lock:
             self._waiting.append((question, answered))
@@ -50,45 +50,45 @@ class Batcher(Generic[Q, A]):
         return await asyncio.wrap_future(answered)
 
     def close(self) -> None:
-        """Those that wait are given up; blocks until those under way are answered."""
+        """Cancel the questions that wait; block until those under way are answered."""
         with self._lock:
             for _, answered in self._waiting:
                 answered.cancel()
         self._pool.shutdown()
 
     def _work(self) -> None:
-        if taken := self._taken():  # else another thread took it along, or it was given up
-            self._settle(taken)
+        if batch := self._next_batch():  # else another thread took the question along, or its caller gave up
+            self._settle(batch)
 
-    def _taken(self) -> list[tuple[Q, Future[A]]]:
+    def _next_batch(self) -> list[tuple[Q, Future[A]]]:
         with self._lock:
-            share, weight, taken = -(-len(self._waiting) // self._threads), 0, list[tuple[Q, Future[A]]]()
-            while self._waiting and len(taken) < share:
+            share, weight, batch = -(-len(self._waiting) // self._threads), 0, list[tuple[Q, Future[A]]]()
+            while self._waiting and len(batch) < share:
                 weight += self._weight(self._waiting[0][0])
-                if taken and weight > self._most:
+                if batch and weight > self._most:
                     break
                 one = self._waiting.popleft()
                 if one[1].set_running_or_notify_cancel():
-                    taken.append(one)
-            return taken
+                    batch.append(one)
+            return batch
 
-    def _settle(self, taken: Sequence[tuple[Q, Future[A]]]) -> None:
+    def _settle(self, batch: Sequence[tuple[Q, Future[A]]]) -> None:
         try:
-            answers = self._answer([question for question, _ in taken])
+            answers = self._answer([question for question, _ in batch])
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where it was asked
-            if len(taken) == 1:
-                taken[0][1].set_exception(error)
-            else:  # told, or a fault that only a batch has would never be seen; without words of a reader
-                logger.warning("%d asked together failed (%s); each is asked alone", len(taken), type(error).__name__)
-                for one in taken:
+            if len(batch) == 1:
+                batch[0][1].set_exception(error)
+            else:  # logged, or a fault that only batches have would never be seen; without a reader's words
+                logger.warning("a batch of %d failed (%s); each is asked alone", len(batch), type(error).__name__)
+                for one in batch:
                     self._settle([one])
         else:
-            for (_, answered), answer in zip(taken, answers, strict=True):
+            for (_, answered), answer in zip(batch, answers, strict=True):
                 answered.set_result(answer)
 
 
 def usable_cores() -> int:
-    """The cores this process may run on, which in a container are fewer than the machine has."""
+    """The cores that this process may run on; in a container these are fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

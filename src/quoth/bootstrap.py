@@ -27,7 +27,7 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
-from quoth.insight.observers import Observers, TraceOptions, Traces, log_answer
+from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
@@ -147,7 +147,7 @@ async def bootstrap(
         calibrations = _calibrations(settings, fingerprint_of(embedder))
         observers = Observers(spans, log_answer)
         if settings.traces:
-            traces = Traces(store, clock, TraceOptions(keep=timedelta(days=settings.trace_days)))
+            traces = Traces(store, clock, keep=timedelta(days=settings.trace_days))
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
         options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
@@ -187,9 +187,9 @@ def _spans(settings: Settings) -> Spans:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
         logger.warning("spans are not sent: pip install 'quoth[telemetry]'")
         return SILENT
-    from quoth.insight.telemetry import exporting_to
+    from quoth.insight.telemetry import telemetry_for
 
-    return exporting_to(settings.otel_endpoint)
+    return telemetry_for(settings.otel_endpoint)
 
 
 def documents() -> Documents | None:
@@ -240,6 +240,8 @@ def _model(settings: Settings) -> ChatModel | None:
             base_url or _OPENAI,
             name or "gpt-4o-mini",
             secret,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
             first_token=settings.model_first_token_timeout,
             total=settings.model_timeout,
         )

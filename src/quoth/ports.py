@@ -193,8 +193,9 @@ class ChatModel(Protocol):
     def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         """Words as they come, then exactly one `ModelTurn`. Closing the generator stops the model."""
 
-    async def check(self) -> str:
-        """One shortest call; a sentence that says what answered. Fails as `reply` does."""
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
+        """The shortest call, with the tools of a question; a sentence that says what answered, and what was refused.
+        Fails as `reply` does."""
 
     async def fault(self) -> ModelUnavailable | None:
         """What is known to be wrong with it, without asking it for a word; None where nothing is. For /health: it

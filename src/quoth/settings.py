@@ -175,11 +175,18 @@ class Settings(BaseModel):
     openai_api_key: SecretStr | None = Field(default=None, description="Key for OpenAI.")
     openai_model: str | None = Field(default=None, description="Model that writes answers.")
     openai_base_url: str | None = Field(default=None, description="Any server that speaks OpenAI's protocol.")
+    temperature: float = Field(default=0.0, ge=0, le=2, description="How freely the language model chooses its words.")
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Tokens of one answer of the model; default: the server's limit."
+    )
     model_first_token_timeout: float = Field(
         default=30.0, ge=0.1, le=3_600, description="Seconds until the language model must have begun to answer."
     )
     model_timeout: float = Field(
-        default=60.0, ge=0.1, le=3_600, description="Seconds for a whole answer of the model, all attempts together."
+        default=60.0,
+        ge=0.1,
+        le=3_600,
+        description="Seconds for one call of the model, from the request to its last word; later words are cut off.",
     )
     gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
     cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")

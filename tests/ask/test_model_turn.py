@@ -146,19 +146,31 @@ async def test_a_model_that_breaks_off_in_a_stream_keeps_what_was_read_and_says_
 
 
 class CutShort(ScriptedModel):
-    """Runs into its own limit of words."""
+    """Is cut off by a limit of words or time."""
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         async for event in super().reply(messages, tools):
             yield replace(event, truncated=True) if isinstance(event, ModelTurn) else event
 
 
-async def test_a_model_that_runs_into_its_own_limit_is_told_like_one_that_breaks_off(tmp_path: Path) -> None:
+async def test_an_answer_that_a_limit_cuts_off_is_kept_and_marked_streamed_or_not(tmp_path: Path) -> None:
     async with opened(tmp_path, model=CutShort([[TRUE]])) as doors:
         done = dict(await doors.stream())["done"]
         whole = await doors.ask()
-    assert (done["answer"], done["fallback_message"]) == (TRUE, MODEL_STOPPED)
-    assert (whole["answer"], whole["fallback_message"]) == (None, MODEL_FAILED)
+    for body in (done, whole):
+        assert (body["answer"], body["fallback_message"]) == (TRUE, MODEL_STOPPED)
+        assert body["metadata"]["interrupted"]
+        assert (body["metadata"]["mode"], body["tokens_used"]) == ("full", 7)
+
+
+@pytest.mark.parametrize("words", [[], [""], [REFUSAL[:12]]])
+async def test_a_model_that_is_cut_off_before_it_says_anything_leaves_the_passages(
+    tmp_path: Path, words: list[Line]
+) -> None:
+    async with opened(tmp_path, model=CutShort([words])) as doors:
+        for body in (dict(await doors.stream())["done"], await doors.ask()):
+            assert (body["answer"], body["fallback_message"]) == (None, MODEL_FAILED)
+            assert body["sources"]
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------

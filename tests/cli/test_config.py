@@ -62,7 +62,7 @@ async def test_a_stalled_or_missing_server_is_given_up_in_time(server: ModelServ
     assert "no answer within 0.3 seconds" in run.stderr
     run = await check(tmp_path, OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_MODEL="scripted")
     assert run.returncode == 1
-    assert "ConnectError at http://127.0.0.1:9/v1" in run.stderr
+    assert "no connection to http://127.0.0.1:9/v1" in run.stderr
     assert "Is the server running?" in run.stderr
 
 

@@ -60,7 +60,7 @@ def model_at(server: ModelServer) -> OpenAIChat:
     async def at_once(seconds: float) -> None:
         return
 
-    return OpenAIChat(ModelOptions(server.url, "scripted", attempts=2), sleep=at_once)
+    return OpenAIChat(ModelOptions(server.url, "scripted"), sleep=at_once)
 
 
 ECHO = f"Invalid content in messages: Question: {QUESTION}"

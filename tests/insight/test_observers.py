@@ -1,4 +1,4 @@
-"""Looking on as answers pass by: every answer is seen once, and nothing that is seen can harm it."""
+"""Observers: every answer is seen once, and no observer can harm it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from quoth.ask.spans import SILENT
 from quoth.bootstrap import Quoth, bootstrap, fingerprint_of
 from quoth.domain import AnswerEvent, Delta, IndexHits, IndexQuery, Status, Trace
 from quoth.errors import DiskFull, IndexUnavailable, LibraryUnavailable, NotFound, QuothError
-from quoth.insight.observers import Observation, Observers, TraceOptions, Traces, log_answer
+from quoth.insight.observers import Observation, Observers, Traces, log_answer
 from quoth.logs import set_up_logging
 from quoth.settings import load_settings
 from quoth.sources import open_source
@@ -62,7 +62,7 @@ async def test_events_pass_unchanged_and_each_answer_is_seen_once(tmp_path: Path
         seen: list[Observation] = []
         quoth.observers.watchers.append(seen.append)
         plain = [type(event) async for event in quoth.conversations.unrecorded().ask(question(ASKED))]
-        assert seen == []  # what no reader asked is nobody's business
+        assert seen == []  # no reader has asked anything
         watched = [event async for event in quoth.conversations.ask(question(ASKED))]
         assert [type(event) for event in watched] == plain
         await quoth.conversations.answer(question(ASKED))
@@ -166,7 +166,7 @@ async def test_a_trace_that_cannot_be_stored_harms_no_answer(tmp_path: Path, log
         answer = await quoth.conversations.answer(question(ASKED))
     assert answer.mode == "extractive"
     assert (await library.turns(question().session_id))[1] == 1
-    assert "1 traces could not be kept: The disk is full." in log.getvalue()
+    assert "1 traces could not be stored: The disk is full." in log.getvalue()
 
 
 async def test_traces_can_be_turned_off(tmp_path: Path) -> None:
@@ -191,10 +191,13 @@ async def test_traces_are_kept_for_the_days_that_are_set(tmp_path: Path) -> None
     assert timedelta(days=2, hours=23) < answer.created_at - library.since < timedelta(days=3)
 
 
-async def test_more_traces_than_can_wait_are_left_out_and_said_so(tmp_path: Path, log: io.StringIO) -> None:
+async def test_more_traces_than_can_wait_are_left_out_and_said_so(
+    tmp_path: Path, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quoth.insight.observers.MOST_WAITING", 2)
     library = MemoryLibrary()
     async with joined(tmp_path, library, traces=False) as quoth:
-        traces = Traces(library, quoth.clock, TraceOptions(waiting=2))
+        traces = Traces(library, quoth.clock, keep=timedelta(days=14))
         quoth.observers.watchers.append(traces)
         for number in range(3):
             await quoth.conversations.answer(question(ASKED, request_id=f"r{number}"))

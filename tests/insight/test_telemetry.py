@@ -44,7 +44,7 @@ def exporter() -> InMemorySpanExporter:
 
 
 @asynccontextmanager
-async def told(folder: Path, exporter: InMemorySpanExporter, **parts: Any) -> AsyncIterator[Doors]:
+async def traced(folder: Path, exporter: InMemorySpanExporter, **parts: Any) -> AsyncIterator[Doors]:
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     async with opened(folder, spans=Telemetry(provider), **parts) as doors:
@@ -68,7 +68,7 @@ def facts(span: ReadableSpan) -> dict[str, Any]:
 async def test_an_answer_is_an_agent_with_its_searches_inside_a_request(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
-    async with told(tmp_path, exporter) as doors:
+    async with traced(tmp_path, exporter) as doors:
         await doors.ask()
     spans = by_name(exporter)
     assert set(spans) == {"POST /chat", "invoke_agent quoth", "retrieval book", f"embeddings {FakeEmbedder().name}"}
@@ -80,6 +80,7 @@ async def test_an_answer_is_an_agent_with_its_searches_inside_a_request(
     assert agent["gen_ai.operation.name"] == "invoke_agent"
     assert (agent["gen_ai.agent.name"], agent["gen_ai.data_source.id"]) == ("quoth", "book")
     assert (agent["quoth.mode"], agent["quoth.confidence_level"]) == ("extractive", "high")
+    assert 0.5 < agent["quoth.confidence"] <= 1.0
     assert facts(spans["retrieval book"])["gen_ai.operation.name"] == "retrieval"
     assert served.kind is SpanKind.SERVER
     assert facts(served) == {
@@ -93,7 +94,7 @@ async def test_a_model_s_calls_and_tools_are_spans_with_their_tokens(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     model = ScriptedModel([[ToolCall("c1", "search_book", '{"query": "deadline"}')], [WORDS]])
-    async with told(tmp_path, exporter, model=model) as doors:
+    async with traced(tmp_path, exporter, model=model) as doors:
         await doors.stream()
     finished = exporter.get_finished_spans()
     chats = [span for span in finished if span.name == "chat scripted"]
@@ -114,11 +115,11 @@ async def test_a_model_s_calls_and_tools_are_spans_with_their_tokens(
     assert facts(spans["invoke_agent quoth"])["gen_ai.usage.output_tokens"] == 14
 
 
-async def test_a_tool_that_there_is_not_makes_no_name_of_its_own(
+async def test_a_tool_that_does_not_exist_gives_no_span_its_name(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     model = ScriptedModel([[ToolCall("c" * 500, "rm -rf /", "{}")], [WORDS]])
-    async with told(tmp_path, exporter, model=model) as doors:
+    async with traced(tmp_path, exporter, model=model) as doors:
         await doors.ask()
     tool = by_name(exporter)["execute_tool unknown"]
     assert len(facts(tool)["gen_ai.tool.call.id"]) == 64
@@ -127,7 +128,7 @@ async def test_a_tool_that_there_is_not_makes_no_name_of_its_own(
 async def test_a_request_that_comes_from_elsewhere_goes_on_with_its_trace(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
-    async with told(tmp_path, exporter) as doors:
+    async with traced(tmp_path, exporter) as doors:
         await doors.client.post("/chat", json={"query": ASKED}, headers={"traceparent": PARENT})
         await doors.client.get("/healthz", headers={"traceparent": "nonsense"})
     spans = by_name(exporter)
@@ -145,9 +146,11 @@ class DeafIndex(MemoryIndex):
         return await super().search(query)
 
 
-async def test_a_fault_is_told_by_its_code_wherever_it_passed(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+async def test_a_fault_is_named_by_its_code_in_every_span_that_it_passed(
+    tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
     index = DeafIndex(fingerprint_of(FakeEmbedder()))
-    async with told(tmp_path, exporter, index=index) as doors:
+    async with traced(tmp_path, exporter, index=index) as doors:
         index.deaf = True
         await doors.client.post("/chat", json={"query": ASKED})
     spans = by_name(exporter)
@@ -161,7 +164,7 @@ async def test_a_fault_is_told_by_its_code_wherever_it_passed(tmp_path: Path, ex
 
 
 async def test_a_model_that_fails_ends_its_span_with_its_code(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    async with told(tmp_path, exporter, model=ScriptedModel([[ModelUnavailable("down")]])) as doors:
+    async with traced(tmp_path, exporter, model=ScriptedModel([[ModelUnavailable("down")]])) as doors:
         assert (await doors.ask())["metadata"]["mode"] == "retrieval_only"
     spans = by_name(exporter)
     assert facts(spans["chat scripted"])["error.type"] == "SERVICE_UNAVAILABLE"
@@ -173,7 +176,7 @@ async def test_no_word_of_a_reader_or_of_an_answer_is_in_any_span(
 ) -> None:
     canary = "canary-81c2"
     model = ScriptedModel([[ToolCall("c1", "search_book", f'{{"query": "{canary}"}}')], [f"{canary} {WORDS}"]])
-    async with told(tmp_path, exporter, model=model) as doors:
+    async with traced(tmp_path, exporter, model=model) as doors:
         await doors.ask(f"{ASKED} {canary}")
         await doors.ask(f"tell me more, {canary}")
         await doors.client.get(f"/nowhere/{canary}?q={canary}")
@@ -183,11 +186,11 @@ async def test_no_word_of_a_reader_or_of_an_answer_is_in_any_span(
     assert not [span for span in spans if canary in span.to_json()]
 
 
-async def test_a_reader_who_leaves_ends_every_span_and_finds_none_in_his_context(
+async def test_a_reader_who_leaves_ends_every_span_and_finds_none_in_their_context(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     model = ScriptedModel([["Transient local durability keeps ", "the last message. [1] ", "More. [1]"]])
-    async with told(tmp_path, exporter, model=model) as doors:
+    async with traced(tmp_path, exporter, model=model) as doors:
         events = doors.quoth.conversations.ask(question(ASKED))
         async for event in events:
             assert trace.get_current_span() is trace.INVALID_SPAN
@@ -198,7 +201,7 @@ async def test_a_reader_who_leaves_ends_every_span_and_finds_none_in_his_context
 
 
 async def test_answers_side_by_side_keep_their_spans_apart(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    async with told(tmp_path, exporter) as doors:
+    async with traced(tmp_path, exporter) as doors:
         await asyncio.gather(*(doors.ask() for _ in range(8)))
     finished = exporter.get_finished_spans()
     traces = [
@@ -260,12 +263,12 @@ async def test_spans_reach_a_collector_before_the_program_ends(tmp_path: Path) -
     [resource] = [one for request in received for one in request.resource_spans]
     names = {span.name for scope in resource.scope_spans for span in scope.spans}
     assert {"invoke_agent quoth", "retrieval book"} <= names
-    told = {fact.key: fact.value.string_value for fact in resource.resource.attributes}
-    assert told["service.name"] == "quoth"
+    described = {fact.key: fact.value.string_value for fact in resource.resource.attributes}
+    assert described["service.name"] == "quoth"
 
 
 @pytest.mark.slow
-async def test_a_collector_that_is_not_there_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_collector_that_is_not_there_delays_no_reader(tmp_path: Path) -> None:
     async with asyncio.timeout(60):
         answer = await ask_with(tmp_path, "http://127.0.0.1:9")
     assert "keeps the last message" in (answer.text or "")
@@ -283,7 +286,7 @@ async def test_without_a_collector_the_pipelines_are_what_they_were(tmp_path: Pa
 
 @pytest.mark.slow
 def test_nothing_of_opentelemetry_is_imported_without_a_collector() -> None:
-    """Where FastAPI is, it looks for the API itself; the SDK and the exporter, which cost, are imported by nobody."""
+    """FastAPI imports the API itself; the SDK and the exporter, which are heavy, must not be imported."""
     program = (
         "import sys, quoth.bootstrap, quoth.cli\n"
         "heavy = lambda: [name for name in sys.modules if name.startswith('opentelemetry')]\n"

@@ -15,7 +15,7 @@ from quoth.ask.prompts import PROMPT_VERSION
 from quoth.bootstrap import bootstrap, fingerprint_of
 from quoth.domain import Question, ToolCall
 from quoth.errors import ModelUnavailable
-from quoth.insight.trace import LARGEST, bounded
+from quoth.insight.trace import LARGEST_TRACE, shorten
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -135,19 +135,19 @@ TEXT = st.text(max_size=3000)
 @given(rows=st.lists(st.dictionaries(st.sampled_from("abcdef"), TEXT, max_size=6), max_size=100), text=TEXT)
 def test_a_record_never_grows_beyond_its_limit_and_keeps_its_shape(rows: list[dict[str, str]], text: str) -> None:
     record = {"question": {"text": text}, **dict.fromkeys(("dense", "sparse", "fused", "sentences"), rows)}
-    cut = bounded(record)
-    assert len(json.dumps(cut, ensure_ascii=False).encode("utf-8", "replace")) <= LARGEST
+    cut = shorten(record)
+    assert len(json.dumps(cut, ensure_ascii=False).encode("utf-8", "replace")) <= LARGEST_TRACE
     assert cut.keys() == record.keys()
     assert all(len(cut[name]) <= len(rows) for name in ("dense", "sparse", "fused", "sentences"))
 
 
 def test_a_small_record_is_not_touched() -> None:
     record = {"question": {"text": "What?"}, "rows": [{"score": 0.5, "rank": None}]}
-    assert bounded(record) == record
+    assert shorten(record) == record
 
 
 async def test_the_largest_question_makes_a_trace_within_the_limit(tmp_path: Path) -> None:
     record = await traced(tmp_path, question("Which durability keeps 🤖 " * 1_300))
-    assert len(json.dumps(record, ensure_ascii=False).encode()) <= LARGEST
+    assert len(json.dumps(record, ensure_ascii=False).encode()) <= LARGEST_TRACE
     assert record["question"]["text"].startswith("Which durability keeps")
     assert record["question"]["text"].endswith("…")

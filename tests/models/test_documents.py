@@ -97,13 +97,13 @@ def test_without_the_extra_documents_are_counted_and_one_notice_says_what_to_ins
     source = open_source(tmp_path, book_id="d")
     assert [file.source_file for file in source.files()] == ["a.md"]
     assert [notice.source_file for notice in source.skipped] == ["b.pdf", "c.docx"]
-    (told,) = [notice for notice in source.notices if notice.code == "DOCUMENTS_NEED_EXTRA"]
-    assert told.message.startswith("2 documents are left out")
-    assert "pip install 'quoth[documents]'" in told.message
+    (notice,) = [one for one in source.notices if one.code == "DOCUMENTS_NEED_EXTRA"]
+    assert notice.message.startswith("2 documents are left out")
+    assert "pip install 'quoth[documents]'" in notice.message
 
 
 class Upper:
-    """A converter that tells what it was given."""
+    """A converter that returns what it was given."""
 
     def text(self, path: Path, source_file: str) -> str:
         return f"# {path.name.upper()}\n\nFrom {source_file}.\n"

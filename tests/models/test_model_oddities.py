@@ -1,6 +1,6 @@
-"""What real servers do that the specification of their protocol does not say, through the whole pipeline.
+"""Habits of real servers that no specification describes, through the whole pipeline.
 
-Each is one that breaks other clients. Whatever a server does, readers get an answer with its sources, or the passages.
+Each of them breaks other clients. Whatever a server does, readers get an answer with its sources, or the passages.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Desk:
     doors: Doors
     server: ModelServer
 
-    def told(self, at: int) -> list[dict[str, Any]]:
-        """What the model was told by tools before its call number `at`."""
+    def results(self, at: int) -> list[dict[str, Any]]:
+        """What tools had given the model before its call number `at`."""
         return [message for message in self.server.bodies[at]["messages"] if message["role"] == "tool"]
 
 
@@ -54,7 +54,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         yield made
 
 
-def wants(*deltas: dict[str, Any]) -> Reply:
+def calling(*deltas: dict[str, Any]) -> Reply:
     """A turn of tool calls, each delta in a frame of its own."""
     frames = [chunk({"tool_calls": [delta]}) for delta in deltas]
     return Reply((*frames, chunk({}, finish="tool_calls"), usage(80, 10), DONE))
@@ -65,10 +65,10 @@ def searching(arguments: str, **more: object) -> dict[str, Any]:
 
 
 TWO_CALLS = {
-    "two calls at index 0 (Ollama)": wants(searching(DEADLINE, index=0, id="1"), searching(TOPICS, index=0, id="2")),
-    "two calls at index 0, no ids": wants(searching(DEADLINE, index=0), searching(TOPICS, index=0)),
-    "two calls without an index (Gemini)": wants(searching(DEADLINE, id="1"), searching(TOPICS, id="2")),
-    "two calls without index or id": wants(searching(DEADLINE), searching(TOPICS)),
+    "two calls at index 0 (Ollama)": calling(searching(DEADLINE, index=0, id="1"), searching(TOPICS, index=0, id="2")),
+    "two calls at index 0, no ids": calling(searching(DEADLINE, index=0), searching(TOPICS, index=0)),
+    "two calls without an index (Gemini)": calling(searching(DEADLINE, id="1"), searching(TOPICS, id="2")),
+    "two calls without index or id": calling(searching(DEADLINE), searching(TOPICS)),
     "two calls in one frame": Reply(
         (
             chunk({"tool_calls": [searching(DEADLINE, index=0, id="1"), searching(TOPICS, index=1, id="2")]}),
@@ -76,7 +76,7 @@ TWO_CALLS = {
             DONE,
         )
     ),
-    "split and interleaved": wants(
+    "split and interleaved": calling(
         searching("", index=0, id="1"),
         searching("", index=1, id="2"),
         *({"index": 0, "function": {"arguments": letter}} for letter in DEADLINE),
@@ -97,19 +97,19 @@ async def test_both_calls_are_done_and_answered_under_ids_of_their_own(desk: Des
     desk.server.then([odd, says(TRUE)])
     body = await desk.doors.ask(top_k=1)
     assert body["answer"] == TRUE
-    told = desk.told(1)
-    assert "longest time" in told[0]["content"]
-    assert "carries messages" in "".join(message["content"] for message in told)
+    results = desk.results(1)
+    assert "longest time" in results[0]["content"]
+    assert "carries messages" in "".join(message["content"] for message in results)
     asked = [call["id"] for call in desk.server.bodies[1]["messages"][-3]["tool_calls"]]
-    assert asked == [message["tool_call_id"] for message in told]
+    assert asked == [message["tool_call_id"] for message in results]
     assert len(set(asked)) == 2
     assert all(asked)
 
 
 ONE_CALL = {
-    "a missing id": wants(searching(DEADLINE, index=0)),
-    "a null id": wants(searching(DEADLINE, index=0, id=None)),
-    "arguments as an object": wants({"function": {"name": "search_book", "arguments": json.loads(DEADLINE)}}),
+    "a missing id": calling(searching(DEADLINE, index=0)),
+    "a null id": calling(searching(DEADLINE, index=0, id=None)),
+    "arguments as an object": calling({"function": {"name": "search_book", "arguments": json.loads(DEADLINE)}}),
     "words before the call": Reply(
         (chunk({"content": "Let me look. "}), *calls("search_book", DEADLINE).steps),
     ),
@@ -121,18 +121,20 @@ async def test_a_call_is_understood_however_it_is_written(desk: Desk, odd: Reply
     desk.server.then([odd, says(TRUE)])
     body = await desk.doors.ask(top_k=1)
     assert TRUE in body["answer"]
-    [told] = desk.told(1)
-    assert "longest time" in told["content"]
-    assert told["tool_call_id"]
+    [result] = desk.results(1)
+    assert "longest time" in result["content"]
+    assert result["tool_call_id"]
 
 
 @pytest.mark.parametrize(
     "wrong", [searching("{oops"), {"function": {"name": "rm_rf"}}, {"function": {"arguments": "{}"}}, {"index": 0}]
 )
-async def test_a_call_that_cannot_be_done_is_told_so_and_repeated_soundly(desk: Desk, wrong: dict[str, Any]) -> None:
-    desk.server.then([wants(wrong), says(TRUE)])
+async def test_a_call_that_cannot_be_made_is_answered_with_an_error_and_sent_back_as_sound_json(
+    desk: Desk, wrong: dict[str, Any]
+) -> None:
+    desk.server.then([calling(wrong), says(TRUE)])
     assert (await desk.doors.ask())["answer"] == TRUE
-    assert desk.told(1)[0]["content"].startswith("Error: ")
+    assert desk.results(1)[0]["content"].startswith("Error: ")
     [call] = desk.server.bodies[1]["messages"][-2]["tool_calls"]
     assert isinstance(json.loads(call["function"]["arguments"]), dict)
     assert call["function"]["name"]
@@ -241,7 +243,7 @@ async def test_a_fault_between_two_rounds_keeps_what_was_read(desk: Desk) -> Non
 
 
 async def test_many_calls_at_once_are_done_up_to_a_limit(desk: Desk) -> None:
-    desk.server.then([wants(*(searching(DEADLINE, index=at, id=f"c{at}") for at in range(7))), says(TRUE)])
+    desk.server.then([calling(*(searching(DEADLINE, index=at, id=f"c{at}") for at in range(7))), says(TRUE)])
     assert (await desk.doors.ask())["answer"] == TRUE
-    told = [message["content"] for message in desk.told(1)]
-    assert [one.startswith("Error: At most 4 calls") for one in told] == [False] * 4 + [True] * 3
+    results = [message["content"] for message in desk.results(1)]
+    assert [one.startswith("Error: At most 4 calls") for one in results] == [False] * 4 + [True] * 3

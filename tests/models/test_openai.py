@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import httpx2
 import pytest
 
 from quoth.domain import Message, ModelText, ModelTurn, Tool
 from quoth.errors import ModelRejected, ModelUnavailable
 from quoth.models.breaker import Breaker
 from quoth.models.openai import ModelOptions, OpenAIChat
+from quoth.models.openai_wire import EventLines
 from quoth.testing.model_server import DONE, ModelServer, Reply, calls, chunk, data, fails, says, stalls
 
 ASK = [Message("user", "How many?")]
@@ -84,10 +84,11 @@ async def test_what_may_pass_is_tried_again(bench: Bench, status: int) -> None:
     assert 0.5 <= bench.pauses[1] <= 1.5
 
 
-async def test_a_server_that_says_when_to_come_back_is_believed_up_to_a_limit(bench: Bench) -> None:
+async def test_a_server_that_says_when_to_come_back_is_believed_and_left_when_that_is_too_long(bench: Bench) -> None:
     bench.server.then([fails(429, retry_after="3"), fails(429, retry_after="3600"), says("two")])
-    await bench.say()
-    assert bench.pauses == [3.0, 10.0]
+    with pytest.raises(ModelUnavailable, match="429"):
+        await bench.say()
+    assert (bench.pauses, len(bench.server.bodies)) == ([3.0], 2)
 
 
 async def test_after_three_attempts_it_is_unavailable(bench: Bench) -> None:
@@ -106,10 +107,23 @@ async def test_what_would_be_refused_again_is_not_tried_again(bench: Bench, stat
     assert len(bench.server.bodies) == 1
 
 
-async def test_an_empty_purse_is_not_tried_again(bench: Bench) -> None:
+async def test_an_account_without_credit_is_not_asked_again(bench: Bench) -> None:
     bench.server.then([fails(429, "insufficient_quota: pay first")])
     with pytest.raises(ModelRejected):
         await bench.say()
+
+
+# --- parameters that a server refuses ---
+
+
+TOOLS = [Tool("search_book", "Searches.", {"type": "object"})]
+
+
+async def with_tools(bench: Bench) -> str:
+    words = ""
+    async for event in bench.model.reply(ASK, TOOLS):
+        words += event.text if isinstance(event, ModelText) else ""
+    return words
 
 
 @pytest.mark.parametrize("name", ["temperature", "stream_options"])
@@ -120,21 +134,79 @@ async def test_a_parameter_the_model_refuses_is_left_out_from_then_on(bench: Ben
     assert [name in body for body in bench.server.bodies] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-        (500, "tools param requires --jinja flag"),
-    ],
-)
-async def test_a_model_that_knows_no_tools_is_asked_without(bench: Bench, status: int, said: str) -> None:
-    bench.server.then([fails(status, said), says("two")])
-    for _ in range(2):
-        async for _ in bench.model.reply(ASK, [Tool("search_book", "Searches.", {"type": "object"})]):
-            pass
+REFUSALS = {
+    "Ollama": fails(400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+    "vLLM": fails(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    "llama.cpp": fails(500, "tools param requires --jinja flag"),
+    "LiteLLM, a keyword": fails(500, "litellm.APIError: create() got an unexpected keyword argument 'tools'"),
+    "LiteLLM, parameters": fails(400, "UnsupportedParamsError: x does not support parameters: ['tools']"),
+    "OpenRouter": fails(404, "No endpoints found that support tool use."),
+    "Gemini": fails(400, "Function calling is not enabled for models/gemma-3"),
+    "FastAPI": Reply(
+        (b'{"detail":[{"loc":["body","tools"],"msg":"Extra inputs are not permitted"}]}',),
+        status=422,
+        content_type="application/json",
+    ),
+    "without a word": Reply((), status=501),
+    "about something else": fails(400, "Bad request."),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+async def test_a_model_that_refuses_tools_in_any_words_is_asked_without_them(bench: Bench, refusal: Reply) -> None:
+    bench.server.then([refusal, says("two")])
+    assert [await with_tools(bench), await with_tools(bench)] == ["two", "two"]
     assert ["tools" in body for body in bench.server.bodies] == [True, False, False]
     assert ["tool_choice" in body for body in bench.server.bodies] == [True, False, False]
+    assert bench.pauses == []
+
+
+async def test_a_refusal_that_stays_without_the_tools_was_not_about_them(bench: Bench) -> None:
+    bench.server.then([fails(404, "no such model"), fails(404, "no such model"), says("two")])
+    with pytest.raises(ModelRejected, match="no such model"):
+        await with_tools(bench)
+    assert await with_tools(bench) == "two"
+    assert ["tools" in body for body in bench.server.bodies] == [True, False, True]
+
+
+async def test_a_fault_without_words_is_a_bad_moment_until_the_last_attempt(bench: Bench) -> None:
+    bench.server.then([fails(500, "oops"), says("two")])
+    assert await with_tools(bench) == "two"
+    assert ["tools" in body for body in bench.server.bodies] == [True, True]
+    bench.server.bodies.clear()
+    bench.server.then([fails(500, "oops"), fails(500, "oops"), fails(500, "oops"), says("two")])
+    assert [await with_tools(bench), await with_tools(bench)] == ["two", "two"]
+    assert ["tools" in body for body in bench.server.bodies] == [True, True, True, False, False]
+
+
+async def test_a_prompt_that_is_too_long_is_not_blamed_on_the_tools(bench: Bench) -> None:
+    said = "This model's maximum context length is 8192 tokens, but you requested 9000 (500 in the functions)."
+    bench.server.then([fails(400, said)])
+    with pytest.raises(ModelRejected):
+        await with_tools(bench)
+    assert len(bench.server.bodies) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_wrong_key_is_told_at_once_and_not_blamed_on_the_tools(bench: Bench, status: int) -> None:
+    bench.server.then([fails(status, "no tools for you")])
+    with pytest.raises(ModelRejected):
+        await with_tools(bench)
+    assert len(bench.server.bodies) == 1
+
+
+async def test_the_limit_of_an_answer_is_sent_under_the_name_that_the_server_knows() -> None:
+    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    async with ModelServer(fails(400, said), says("two")) as server:
+        bench = Bench(server, max_tokens=500, temperature=0.7)
+        assert (await bench.say())[0] == "two"
+        await bench.model.close()
+        first, second = server.bodies
+    assert (first["max_tokens"], first["temperature"]) == (500, 0.7)
+    assert (second.get("max_tokens"), second["max_completion_tokens"]) == (None, 500)
+
+
+# --- streams that break ---
 
 
 async def test_a_stream_cut_before_the_first_word_is_tried_again(bench: Bench) -> None:
@@ -159,11 +231,12 @@ async def test_garbage_is_tried_again_and_then_unavailable(bench: Bench) -> None
 
 
 Jump = Callable[[float], None]
+SlowStart = Callable[[Mapping[str, Any], float], Reply]
 
 
 @pytest.fixture
 async def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
-    """Time that passes when it is told to: no test waits for a limit, and none depends on how fast a machine is."""
+    """Moves the clock: no test waits for a limit, and none depends on the speed of the machine."""
     loop, ahead = asyncio.get_running_loop(), 0.0
     time = loop.time
 
@@ -189,60 +262,67 @@ class LongThinker(ModelServer):
 
 async def test_a_model_that_stalls_is_given_up_after_its_time(jump: Jump) -> None:
     async with LongThinker(jump, 61) as server:
-        bench = Bench(server, first_token=60, total=600, attempts=2)
+        bench = Bench(server, first_token=60, total=600)
         with pytest.raises(ModelUnavailable, match="no answer"):
             await bench.say()
         await bench.model.close()
-        assert len(server.bodies) == 2
+        assert len(server.bodies) == 3
 
 
-async def test_a_model_that_never_ends_is_stopped_after_its_whole_time(jump: Jump) -> None:
+async def test_a_model_that_goes_on_for_too_long_is_cut_off_and_its_words_are_kept(jump: Jump) -> None:
     async with ModelServer(stalls(chunk({"content": "half"}))) as server:
         bench = Bench(server, first_token=60, total=600)
         events = bench.model.reply(ASK)
         assert await anext(events) == ModelText("half")
         jump(601)
-        with pytest.raises(ModelUnavailable, match="no end"):
-            await anext(events)
+        assert [event async for event in events] == [ModelTurn(truncated=True, model="scripted")]
         await bench.model.close()
+        await server.someone_left.wait()
 
 
-def after(delta: dict[str, Any], jump: Jump, seconds: float) -> OpenAIChat:
-    """A model that sends this first, and all the rest so much later."""
+@pytest.fixture
+def slow_start(jump: Jump, monkeypatch: pytest.MonkeyPatch) -> SlowStart:
+    """A model that sends this first, and all the rest so many seconds later."""
+    read = asyncio.Event()
+    feed = EventLines.feed
 
-    async def body() -> AsyncIterator[bytes]:
-        yield chunk(delta)
-        jump(seconds)  # whoever reads has taken the first
-        await asyncio.sleep(0.01)
-        for step in says("two").steps:
-            assert isinstance(step, bytes)
-            yield step
+    def reading(lines: EventLines, block: bytes) -> Iterator[str]:
+        read.set()
+        return feed(lines, block)
 
-    stream = {"content-type": "text/event-stream"}
-    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, headers=stream, content=body()))
-    options = ModelOptions("http://model.test/v1", "scripted", first_token=60, total=600, attempts=1)
-    return OpenAIChat(options, transport=transport)
+    monkeypatch.setattr(EventLines, "feed", reading)
+
+    def reply(delta: Mapping[str, Any], seconds: float) -> Reply:
+        async def nothing_read() -> None:
+            read.clear()
+
+        async def later() -> None:
+            await read.wait()
+            jump(seconds)
+            await asyncio.sleep(0.01)  # whatever is due at that time, is done
+
+        return Reply((nothing_read, chunk(delta), later, *says("two").steps))
+
+    return reply
 
 
-async def test_a_server_that_only_says_who_speaks_has_not_begun(jump: Jump) -> None:
-    model = after({"role": "assistant", "content": ""}, jump, 61)
-    with pytest.raises(ModelUnavailable, match="no answer"):
-        await anext(model.reply(ASK))
-    await model.close()
+async def test_a_server_that_only_says_who_speaks_has_not_begun(bench: Bench, slow_start: SlowStart) -> None:
+    bench.server.then([slow_start({"role": "assistant", "content": ""}, 31)])
+    with pytest.raises(ModelUnavailable, match="no answer within 30 seconds"):
+        await bench.say()
 
 
 @pytest.mark.parametrize(
     "delta", [{"reasoning_content": "Hm."}, {"tool_calls": [{"index": 0, "function": {"name": "a"}}]}]
 )
-async def test_thoughts_and_calls_are_first_tokens_too(delta: dict[str, Any], jump: Jump) -> None:
-    model = after(delta, jump, 61)
-    events = [event async for event in model.reply(ASK)]
-    assert events[0] == ModelText("two")
-    await model.close()
-    model = after(delta, jump, 601)
-    with pytest.raises(ModelUnavailable, match="no end"):
-        await anext(model.reply(ASK))
-    await model.close()
+async def test_thoughts_and_calls_are_first_tokens_too(
+    bench: Bench, slow_start: SlowStart, delta: dict[str, Any]
+) -> None:
+    bench.server.then([slow_start(delta, 31)])
+    assert (await bench.say())[0] == "two"
+    bench.server.then([slow_start(delta, 62)])
+    with pytest.raises(ModelUnavailable, match="no end within 60 seconds"):
+        await bench.say()
 
 
 async def test_all_attempts_together_have_one_time(jump: Jump) -> None:
@@ -257,7 +337,7 @@ async def test_all_attempts_together_have_one_time(jump: Jump) -> None:
         with pytest.raises(ModelUnavailable, match="429"):
             await bench.say()
         await bench.model.close()
-        assert bench.pauses == []  # who would have to wait longer than there is time is told at once
+        assert bench.pauses == []  # there is no time for the pause, so the reader is told at once
 
 
 async def test_a_reader_who_leaves_stops_the_model(bench: Bench) -> None:
@@ -269,12 +349,12 @@ async def test_a_reader_who_leaves_stops_the_model(bench: Bench) -> None:
     assert bench.server.left == 1
 
 
-async def test_nobody_listening_is_unavailable() -> None:
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
     async with ModelServer(says("x")) as server:
         url = server.url
     pauses = Pauses()
     model = OpenAIChat(ModelOptions(url, "m"), sleep=pauses)
-    with pytest.raises(ModelUnavailable, match="ConnectError"):
+    with pytest.raises(ModelUnavailable, match="no connection"):
         await anext(model.reply(ASK))
     await model.close()
     assert len(pauses) == 2
@@ -318,25 +398,27 @@ async def test_a_refusal_of_the_request_does_not_open_the_circuit(bench: Bench) 
             await bench.say()
 
 
-async def test_the_check_says_what_answers(bench: Bench) -> None:
-    assert "scripted" in await bench.model.check()
+async def test_the_check_asks_as_a_question_does_and_says_what_answers(bench: Bench) -> None:
+    assert await bench.model.check(TOOLS) == f"scripted at {bench.server.url} answers."
+    assert "tools" in bench.server.bodies[0]
+    bench.server.then([calls("search_book", {"query": "ready"})])
+    assert "answers" in await bench.model.check(TOOLS)
     bench.server.then([Reply((chunk({}, finish="stop"), DONE))])
     with pytest.raises(ModelUnavailable, match="without a word"):
-        await bench.model.check()
+        await bench.model.check(TOOLS)
+
+
+async def test_the_check_says_what_the_model_refuses(bench: Bench) -> None:
+    bench.server.then([fails(400, "tools? temperature?"), says("ready")])
+    assert (await bench.model.check(TOOLS)).endswith(
+        "answers. It refuses temperature, tools: questions are asked without."
+    )
 
 
 async def test_a_server_that_does_not_stream_is_understood(bench: Bench) -> None:
     body = data({"choices": [{"message": {"content": "two"}, "finish_reason": "stop"}]}).removeprefix(b"data: ")
     bench.server.then([Reply((body,), content_type="application/json")])
     assert (await bench.say())[0] == "two"
-
-
-async def test_a_proxy_of_the_environment_is_asked_in_its_place(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", bench.server.url.removesuffix("/v1"))
-    model = OpenAIChat(ModelOptions("http://model.invalid/v1", "scripted"))
-    assert ModelText("two") in [event async for event in model.reply(ASK)]
-    await model.close()
-    assert bench.server.headers[0]["host"] == "model.invalid"
 
 
 async def test_words_before_a_malformed_chunk_are_not_lost_with_it(bench: Bench) -> None:

@@ -20,16 +20,16 @@ SEARCH = Tool("search_book", "Searches.", {"type": "object", "properties": {}})
 
 def read(blocks: Iterable[bytes]) -> tuple[str, Completion]:
     lines, completion, words = EventLines(), Completion(), ""
-    for block in blocks:
-        for data in lines.feed(block):
-            words += completion.take(data)
-    for data in lines.end():
-        words += completion.take(data)
-    return words, completion
+    for events in (*(lines.feed(block) for block in blocks), lines.end()):
+        said, fault = completion.take_all(events)
+        words += said
+        if fault is not None:
+            raise fault
+    return words + completion.finish(), completion
 
 
 def frames(*deltas: dict[str, Any]) -> list[bytes]:
-    return [chunk({"tool_calls": [delta]}) for delta in deltas]
+    return [*(chunk({"tool_calls": [delta]}) for delta in deltas), chunk({}, finish="tool_calls")]
 
 
 def named(name: str, arguments: str, **more: object) -> dict[str, Any]:
@@ -123,25 +123,90 @@ def test_content_in_parts_is_joined() -> None:
     assert words == "ab"
 
 
+def test_thoughts_are_not_words_whether_in_a_field_a_part_or_between_tags() -> None:
+    words, completion = read(
+        [
+            chunk({"reasoning_content": "Hm."}),
+            chunk({"reasoning": "Hm.", "content": None}),
+            chunk({"content": [{"type": "thinking", "thinking": "Hm.", "text": "Hm."}]}),
+            chunk({"content": "<th"}),
+            chunk({"content": "ink>Hm.</thi"}),
+            chunk({"content": "nk>\n"}),
+            chunk({"content": [{"type": "text", "text": "two"}]}),
+        ]
+    )
+    assert (words, completion.begun) == ("two", True)
+
+
 def test_a_completion_that_ran_into_its_limit_says_so() -> None:
     _, completion = read([chunk({}, finish="length")])
     assert completion.turn().truncated
 
 
+def test_one_that_was_cut_off_is_truncated_and_makes_no_half_call() -> None:
+    _, completion = read([chunk({"tool_calls": [named("a", '{"x"')]})])
+    assert (completion.turn().truncated, completion.turn().tool_calls) == (True, ())
+
+
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "said"),
     [
         (b"data: {oops\n\n", "'{oops' is not JSON"),
         (b'data: {"choices":[{"delta":{"content":"half of a sec\n\n', "an event is not JSON"),
         (b"data: 3\n\n", "'3' is not an object"),
+        (b"data: " + b"[" * 100_000 + b"\n\n", "'" + "[" * 80 + "' is not JSON"),
+        (b'data: {"choices":3}\n\n', "its choices are not a list"),
         (b'data: {"choices":[3]}\n\n', "a choice is not an object"),
+        (b'data: {"choices":[{"delta":"x"}]}\n\n', "a delta is not an object"),
+        (b'data: {"choices":[{"delta":{"tool_calls":{"x":1}}}]}\n\n', "its tool calls are not a list"),
+        (b'data: {"choices":[{"delta":{"tool_calls":[{"function":"a"}]}}]}\n\n', "a function is not an object"),
         (b'data: {"choices":[{"delta":{"tool_calls":[1]}}]}\n\n', "a tool call is not an object"),
     ],
 )
-def test_what_is_no_completion_is_malformed_and_told_without_what_may_be_an_answer(bad: bytes, told: str) -> None:
+def test_what_is_not_a_completion_is_named_without_words_that_may_be_an_answer(bad: bytes, said: str) -> None:
     with pytest.raises(Malformed) as caught:
         read([bad])
-    assert str(caught.value) == told
+    assert str(caught.value) == said
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def shaped(**parts: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    """An object with some of these parts, or something else in its place."""
+    return ANYTHING | st.fixed_dictionaries({}, optional={name: ANYTHING | part for name, part in parts.items()})
+
+
+WORDS = st.text(max_size=5)
+FUNCTION = shaped(name=WORDS, arguments=WORDS)
+CALLS = st.lists(shaped(index=st.integers(0, 2), id=WORDS, function=FUNCTION), max_size=3)
+DELTA = shaped(role=WORDS, content=WORDS | st.lists(shaped(type=WORDS, text=WORDS), max_size=2), tool_calls=CALLS)
+CHOICES = st.lists(shaped(delta=DELTA, message=DELTA, finish_reason=WORDS), max_size=2)
+USAGE = shaped(prompt_tokens=st.integers(), completion_tokens=st.integers(), total_tokens=st.integers())
+EVENT = shaped(choices=CHOICES, usage=USAGE, model=WORDS, error=shaped(message=WORDS))
+
+
+@given(st.lists(EVENT, max_size=5))
+def test_whatever_json_a_server_sends_it_is_read_or_malformed(events: list[object]) -> None:
+    completion = Completion()
+    words, _ = completion.take_all([json.dumps(event) for event in events])
+    turn = completion.turn()
+    assert isinstance(words + completion.finish() + turn.model, str)
+    assert all(isinstance(part, str) for call in turn.tool_calls for part in (call.id, call.name, call.arguments))
+    assert min(turn.tokens, turn.prompt_tokens) >= 0
+
+
+@given(st.lists(st.binary(max_size=50) | st.sampled_from([b"data:", b"data: {}", b"\n", b"\r\n", b"[" * 5_000])))
+def test_whatever_bytes_a_server_sends_they_are_read_or_malformed(blocks: list[bytes]) -> None:
+    lines, completion = EventLines(), Completion()
+    for events in (*(lines.feed(block) for block in blocks), lines.end()):
+        words, fault = completion.take_all(events)
+        assert words == ""
+        assert fault is None or isinstance(fault, Malformed)
 
 
 def test_an_error_inside_the_stream_is_reported_with_its_reason() -> None:
@@ -185,7 +250,7 @@ def test_tools_and_calls_leave_in_the_shape_the_wire_wants() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "{oops", "[]", "3"])
-def test_a_call_that_was_no_json_is_repeated_as_one_without_arguments(arguments: str) -> None:
+def test_a_call_that_was_not_json_is_sent_back_without_arguments(arguments: str) -> None:
     said = Message("assistant", "", tool_calls=(ToolCall("c1", "", arguments),))
     [call] = request_body("m", [said], [])["messages"][0]["tool_calls"]
     assert call["function"] == {"name": "unknown", "arguments": "{}"}

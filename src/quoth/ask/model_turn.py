@@ -73,7 +73,7 @@ class ModelWriter:
     def begin(
         self, question: Question, evidence: Evidence, policy: GroundingPolicy, *, refusal: str, whole: bool
     ) -> AnswerInProgress:
-        """With `whole` the answer is read only when it is complete: its words come then, or not at all."""
+        """With `whole` the answer is read only at its end: its words come then, or not at all."""
         writing = Writing(evidence.passages, question.query, policy, refusal=refusal, whole=whole)
         work = ModelWork(model=self._model.name)
         return AnswerInProgress(question, refusal, list(evidence.passages), writing, work)
@@ -97,8 +97,8 @@ class ModelWriter:
                 raise
             answer.cut_off = True
         rest = answer.writing.finish()
-        if not answer.complete and not answer.writing.begun:
-            raise ModelUnavailable("The model reached its own limit of words before its answer was complete.")
+        if not answer.complete and not answer.writing.begun and answer.refusal.startswith(rest.strip(" \n.")):
+            raise ModelUnavailable("The model was cut off by a limit before it had said anything.")
         if rest:
             yield rest
         yield answer.reply()

@@ -72,8 +72,8 @@ class Replies:
     async def reply(
         self, question: Question, evidence: Evidence, history: Sequence[PastTurn], so_far: SoFar, *, whole: bool
     ) -> AsyncGenerator[str | Reply]:
-        """Pieces, which joined are the answer; then the reply. With `whole` it is read only when it is complete, so a
-        model that breaks off is a model that failed."""
+        """Pieces, which joined are the answer; then the reply. With `whole` it is read only at its end, so a
+        model that breaks off is a model that failed; one that was cut off by a limit is not."""
         if self._writer is None:
             pieces = self._by_the_book(question, evidence, so_far)
         elif self._may_use_model is not None and not await self._may_use_model():

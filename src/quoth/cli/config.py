@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from quoth.ask.model_turn import TOOLS
 from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.settings import Settings
@@ -34,7 +35,7 @@ def _check(settings: Settings, *, json: bool) -> None:
     async def work(quoth: Quoth) -> str:
         if quoth.model is None:
             return "No language model is configured: the book answers in its own sentences."
-        return await quoth.model.check()
+        return await quoth.model.check(TOOLS)
 
     said = run(settings, work)
     if json:

@@ -47,7 +47,7 @@ class ModelTurn:
     tool_calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
     prompt_tokens: int = 0  # of them, those that were read rather than written
-    truncated: bool = False  # it ran into its own limit of words
+    truncated: bool = False  # it was cut off: by the model's own limit of words, or by ours of words and time
     model: str = ""  # as the server names it
 
 

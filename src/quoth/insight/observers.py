@@ -1,8 +1,8 @@
-"""Looks on as an answer passes by, so that people can see what happens: one log line, one trace, figures.
+"""Observers of answers: one log line, one trace and some figures for each, so that operators see what happens.
 
-Comes in: the events of an answer on their way from the pipeline to a door. Goes out: the same events, untouched; and
-for each answer, also one that failed or that its reader left, one `Observation` to every watcher. Watchers are plain
-functions that return at once: what takes time (storing a trace) is done when the reader has the answer.
+In: the events of an answer on their way from the pipeline to a door. Out: the same events, untouched; and one
+`Observation` for every watcher, also for an answer that failed or that its reader left. Watchers are functions that
+return at once: what takes time (storing a trace) is done after the reader has the answer.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ from quoth.ports import Clock, Library
 
 logger = logging.getLogger(__name__)
 
+# Of traces.
+MOST_STORED = 20_000  # under load, all of some days would be many gigabytes
+MOST_WAITING = 1_000  # to be stored; more are left out
+GATHER_SECONDS = 0.2  # until those that wait are stored together
+
 
 @dataclass(slots=True)
 class Observation:
-    """What was seen of one answer. Without `answer` it failed (`error`) or its reader left."""
+    """What was seen of one answer. Without `answer`, it failed (`error`) or its reader left."""
 
     question: Question
     evidence: Evidence | None = None
@@ -39,41 +44,41 @@ Watcher = Callable[[Observation], None]
 
 
 class Observers:
-    """Whoever wants to see answers. The doors add themselves while they are open."""
+    """Everything that watches answers. A door adds its own watcher while it is open."""
 
     def __init__(self, spans: Spans, *watchers: Watcher) -> None:
         self._spans = spans
         self.watchers = list(watchers)
 
     async def __call__(self, question: Question, events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[AnswerEvent]:
-        seen, started = Observation(question), time.perf_counter()
+        seen, began = Observation(question), time.perf_counter()
         events = self._spans.answer(question, events)
         try:
             async with aclosing(events):
                 async for event in events:
                     if isinstance(event, Delta):
                         if seen.first_word_ms is None:
-                            seen.first_word_ms = (time.perf_counter() - started) * 1000
+                            seen.first_word_ms = (time.perf_counter() - began) * 1000
                     elif isinstance(event, Retrieved):
                         seen.evidence = event.evidence
                     elif isinstance(event, Done):
                         seen.answer = event.answer
-                        self._tell(seen)
+                        self._notify(seen)
                     yield event
         except QuothError as error:
             seen.error = error
             raise
         finally:
             if seen.answer is None:
-                self._tell(seen)
+                self._notify(seen)
 
-    def _tell(self, seen: Observation) -> None:
+    def _notify(self, seen: Observation) -> None:
         for watcher in self.watchers:
             watcher(seen)
 
 
 def log_answer(seen: Observation) -> None:
-    """One line for each answer; what was asked only where the operator allowed it (see `quoth.logs`)."""
+    """One line for each answer. The question is in it only where the operator allows that (see `quoth.logs`)."""
     if not logger.isEnabledFor(logging.INFO):
         return
     answer, asked = seen.answer, seen.question
@@ -97,22 +102,14 @@ def log_answer(seen: Observation) -> None:
     logger.info("answer", extra=line)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceOptions:
-    keep: timedelta = timedelta(days=14)
-    most: int = 20_000  # in all: under load, days would be many gigabytes
-    waiting: int = 1_000  # not yet stored; beyond that they are left out
-    gather: float = 0.2  # seconds in which they are put together
-
-
 class Traces:
-    """Keeps a trace of each answer, a moment later and many at once. What cannot be kept takes nothing away from the
-    answer, which the reader has by then."""
+    """Stores a trace of each answer, a moment later and many at once. The reader has the answer by then: a trace that
+    cannot be stored takes nothing away from it."""
 
-    def __init__(self, library: Library, clock: Clock, options: TraceOptions = TraceOptions()) -> None:
+    def __init__(self, library: Library, clock: Clock, *, keep: timedelta) -> None:
         self._library = library
         self._clock = clock
-        self._options = options
+        self._keep = keep
         self._waiting: list[tuple[Answer, Evidence, float | None]] = []
         self._writing: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -120,7 +117,7 @@ class Traces:
     def __call__(self, seen: Observation) -> None:
         if seen.answer is None or seen.evidence is None:
             return
-        if len(self._waiting) >= self._options.waiting:
+        if len(self._waiting) >= MOST_WAITING:
             logger.warning("a trace is left out: too many are waiting", extra={"request_id": seen.question.request_id})
             return
         self._waiting.append((seen.answer, seen.evidence, seen.first_word_ms))
@@ -135,13 +132,13 @@ class Traces:
     async def _write(self) -> None:
         while self._waiting:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), self._options.gather)
+                await asyncio.wait_for(self._closing.wait(), GATHER_SECONDS)
             answers, self._waiting = self._waiting, []
             try:
                 await self._library.put_traces(
                     [trace_of(answer, evidence, first_word_ms=first) for answer, evidence, first in answers],
-                    keep_since=self._clock.now() - self._options.keep,
-                    most=self._options.most,
+                    keep_since=self._clock.now() - self._keep,
+                    most=MOST_STORED,
                 )
             except QuothError as error:
-                logger.warning("%d traces could not be kept: %s", len(answers), error)
+                logger.warning("%d traces could not be stored: %s", len(answers), error)

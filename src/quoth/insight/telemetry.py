@@ -1,7 +1,7 @@
-"""Spans for OpenTelemetry, with the names of its conventions for generative AI. The extra `telemetry`.
+"""Spans for OpenTelemetry, named by its conventions for generative AI. The extra `telemetry`.
 
-Comes in: what the pipelines say through `quoth.ask.spans`. Goes out: over OTLP (HTTP) to a collector, in the
-background. The names are a convention in development, here as of semantic-conventions 0.66. Texts are never sent.
+In: what the pipelines say through `quoth.ask.spans`. Out: spans, sent in the background over OTLP (HTTP) to a
+collector. The convention is still in development; this is semantic-conventions 0.66. Texts are never sent.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ T = TypeVar("T")
 Facts = Mapping[str, str | int | bool]
 
 AGENT = "quoth"
-PATIENCE = 2.0  # seconds for the last spans, when the program ends
-# A model may ask for tools that there are not; a name of its own making would be a label of its own making.
+FLUSH_SECONDS = 2.0  # for the last spans, when the program ends
+# A model may ask for a tool that does not exist; the name that it made up must not become the name of a span.
 TOOLS = frozenset(("search_book", "read_section"))
 
 
-def exporting_to(endpoint: str) -> Telemetry:
-    """Send to this collector. Headers, sampling and the like are set by OpenTelemetry's own variables."""
+def telemetry_for(endpoint: str) -> Telemetry:
+    """Spans for this collector. Headers, sampling and the like are set by OpenTelemetry's own variables."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
@@ -53,7 +53,7 @@ class Telemetry:
 
     def __init__(self, provider: TracerProvider, *, give_up: Callable[[], None] = lambda: None) -> None:
         self._provider = provider
-        self._give_up = give_up  # trying to reach the collector
+        self._give_up = give_up  # stops trying to reach the collector
         self._tracer = provider.get_tracer("quoth", __version__)
         self._propagator = TraceContextTextMapPropagator()
 
@@ -80,11 +80,11 @@ class Telemetry:
                 async for event in passing:
                     if isinstance(event, Done):
                         _describe(span, event.answer)
-                        span.end()  # whoever has the answer may leave the rest of the stream unread
+                        span.end()  # a reader who has the answer may leave the rest of the stream unread
                     yield event
 
     def model(self, model: ChatModel) -> ChatModel:
-        return _ToldModel(model, self._tracer)
+        return _TracedModel(model, self._tracer)
 
     def retrieval(self, book_id: str, limit: int) -> AbstractContextManager[None]:
         facts: Facts = {ai.GEN_AI_DATA_SOURCE_ID: book_id, ai.GEN_AI_REQUEST_TOP_K: limit}
@@ -111,7 +111,7 @@ class Telemetry:
 
     async def close(self) -> None:
         sending = asyncio.create_task(asyncio.to_thread(self._provider.force_flush))
-        done, _ = await asyncio.wait([sending], timeout=PATIENCE)
+        done, _ = await asyncio.wait([sending], timeout=FLUSH_SECONDS)
         if not done:
             self._give_up()
         await sending
@@ -131,8 +131,8 @@ class _Request:
             self.span.set_attribute(error_attributes.ERROR_TYPE, str(status))
 
 
-class _ToldModel:
-    """`ports.ChatModel`: another one, each of whose calls is a span."""
+class _TracedModel:
+    """`ports.ChatModel`: another model, with a span for each call."""
 
     def __init__(self, model: ChatModel, tracer: trace.Tracer) -> None:
         self._model = model
@@ -145,24 +145,24 @@ class _ToldModel:
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         attributes: Facts = {
             ai.GEN_AI_OPERATION_NAME: "chat",
-            ai.GEN_AI_PROVIDER_NAME: "openai",  # the protocol that it speaks; who speaks it is not known
+            ai.GEN_AI_PROVIDER_NAME: "openai",  # the protocol; which server speaks it is not known
             ai.GEN_AI_REQUEST_MODEL: self.name,
             ai.GEN_AI_REQUEST_STREAM: True,
         }
         span = self._tracer.start_span(f"chat {self.name}", kind=SpanKind.CLIENT, attributes=attributes)
-        started, spoke = time.perf_counter(), False
+        began, spoke = time.perf_counter(), False
         with _ending(span):
             async with aclosing(_within(span, self._model.reply(messages, tools))) as events:
                 async for event in events:
                     if isinstance(event, ModelText) and not spoke:
                         spoke = True
-                        span.set_attribute(ai.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK, time.perf_counter() - started)
+                        span.set_attribute(ai.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK, time.perf_counter() - began)
                     elif isinstance(event, ModelTurn):
                         span.set_attributes(_usage(event))
                     yield event
 
-    async def check(self) -> str:
-        return await self._model.check()
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
+        return await self._model.check(tools)
 
     async def fault(self) -> ModelUnavailable | None:
         return await self._model.fault()
@@ -172,8 +172,8 @@ class _ToldModel:
 
 
 async def _within(span: Span, events: AsyncGenerator[T]) -> AsyncGenerator[T]:
-    """Each step of the work belongs to the span. Between two steps it is somebody else's turn, who must not find the
-    span in his context; so it is entered and left with each of them."""
+    """Each step of the work belongs to the span. Between two steps the reader's code runs, which must not find the span
+    in its context: so the span is entered and left with each step."""
     async with aclosing(events):
         while True:
             with _current(span):
@@ -190,7 +190,7 @@ def _current(span: Span) -> AbstractContextManager[Span]:
 
 @contextmanager
 def _ending(span: Span) -> Iterator[Span]:
-    """A fault is told by its code: its message may repeat what a reader said."""
+    """A fault is named by its code: its message may repeat what a reader said."""
     try:
         yield span
     except QuothError as error:
@@ -206,7 +206,7 @@ def _describe(span: Span, answer: Answer) -> None:
     span.set_attributes(
         {
             "quoth.mode": answer.mode,
-            "quoth.ask.judge": round(answer.verdict.confidence, 4),
+            "quoth.confidence": round(answer.verdict.confidence, 4),
             "quoth.confidence_level": answer.verdict.level,
             "quoth.citations": len(answer.citations),
         }

@@ -1,9 +1,9 @@
-"""How an answer came about → a record that `quoth explain` prints. Pure.
+"""The trace of an answer: how it came about, as `quoth explain` prints it. Pure.
 
-Comes in: a question, what was found for it and the answer. Goes out: a `Trace` of plain JSON: the query and why it
-differs from the question, the heads of both rank lists, how they were fused, what the judge weighed, what the model was
-told and did, and every sentence's support. It says which passages were used, not what they say, and is never larger
-than `LARGEST`. When to keep it, and where, is not decided here.
+In: a question, what was found for it, and the answer. Out: a `Trace` of plain JSON: the query and why it differs from
+the question, the heads of both rank lists, how they were fused, what the judge weighed, what the model was told and
+did, and the support of every sentence. It names passages without copying them, and is never larger than
+`LARGEST_TRACE`. When to store it, and where, is not decided here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from quoth.ask.prompts import PROMPT_VERSION
 from quoth.domain import Answer, Basis, Candidate, Evidence, Filters, Passage, Trace, Verdict
 
 VERSION = 1  # of the record
-LARGEST = 20_000  # bytes
-# How long texts and lists of a record that is too large may be; the first that makes it small enough holds.
+LARGEST_TRACE = 20_000  # bytes
+# How long the texts and lists of a record that is too large may be. The first pair that makes it small enough is used.
 _ROOM = ((1_000, 40), (300, 20), (100, 12), (40, 6), (20, 3))
 
 
@@ -28,14 +28,16 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
         "question": {
             "text": asked.query,
             "selected_text": None if asked.selected_text is None else len(asked.selected_text),
-            "filters": _given(asked.filters),
+            "filters": _filters(asked.filters),
             "top_k": asked.top_k,
         },
         "query": {
             "searched": evidence.query,
             "rules": list(evidence.rules),
             "carried": list(evidence.carried),
-            "terms": [{"text": term.text, "idf": _short(term.idf), "in_book": term.in_book} for term in evidence.terms],
+            "terms": [
+                {"text": term.text, "idf": _rounded(term.idf), "in_book": term.in_book} for term in evidence.terms
+            ],
             "chunks": evidence.total_found,
         },
         "dense": _head(evidence.candidates, "dense"),
@@ -51,7 +53,7 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
                 {
                     "text": sentence.text,
                     "supported": sentence.supported,
-                    "score": _short(sentence.score),
+                    "score": _rounded(sentence.score),
                     "sources": list(sentence.sources),
                     "reason": sentence.reason,
                 }
@@ -59,9 +61,9 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
             ],
         },
         "times": {
-            "stages": {stage: _short(spent) for stage, spent in answer.stage_ms.items()},
-            "first_word": None if first_word_ms is None else _short(first_word_ms),
-            "total": _short(answer.query_time_ms),
+            "stages": {stage: _rounded(spent) for stage, spent in answer.stage_ms.items()},
+            "first_word": None if first_word_ms is None else _rounded(first_word_ms),
+            "total": _rounded(answer.query_time_ms),
         },
     }
     return Trace(
@@ -69,15 +71,15 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
         session_id=asked.session_id,
         book_id=asked.book_id,
         created_at=answer.created_at,
-        record=bounded(record),
+        record=shorten(record),
     )
 
 
-def bounded(record: dict[str, Any]) -> dict[str, Any]:
+def shorten(record: dict[str, Any]) -> dict[str, Any]:
     """The record with as much of its texts and lists as there is room for."""
     cut = record
     for width, length in _ROOM:
-        if _size(cut) <= LARGEST:
+        if _size(cut) <= LARGEST_TRACE:
             break
         cut = _cut(record, width, length)
     return cut
@@ -98,7 +100,7 @@ def _cut(value: Any, width: int, length: int) -> Any:
     return value
 
 
-def _given(filters: Filters) -> dict[str, Any]:
+def _filters(filters: Filters) -> dict[str, Any]:
     values = ((name, getattr(filters, name)) for name in Filters.__slots__)
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in values if value not in (None, ())
@@ -106,11 +108,11 @@ def _given(filters: Filters) -> dict[str, Any]:
 
 
 def _head(candidates: Sequence[Candidate], side: str) -> list[dict[str, Any]]:
-    """The best of one rank list, in its order; not those far behind that only the other list has at its head."""
+    """The best of one rank list, in order, without candidates from far behind that only the other list ranks high."""
     by_rank = {getattr(one, f"{side}_rank"): one for one in candidates}
     rows: list[dict[str, Any]] = []
     while one := by_rank.get(len(rows) + 1):
-        score = _short(getattr(one, f"{side}_score"))
+        score = _rounded(getattr(one, f"{side}_score"))
         rows.append({"rank": len(rows) + 1, "chunk_id": one.chunk_id, "score": score, "place": one.place})
     return rows
 
@@ -120,14 +122,14 @@ def _passage(rank: int, passage: Passage, answer: Answer) -> dict[str, Any]:
         "rank": rank,
         "chunk_id": passage.chunk.id,
         "place": " › ".join(passage.chunk.breadcrumb),
-        "score": _short(passage.score),
-        "similarity": _short(passage.similarity),
+        "score": _rounded(passage.score),
+        "similarity": _rounded(passage.similarity),
         "dense_rank": passage.dense_rank,
         "sparse_rank": passage.sparse_rank,
-        "dense_score": _short(passage.dense_score),
-        "sparse_score": _short(passage.sparse_score),
-        "pair_share": _short(passage.pair_share),
-        "agreement": _short(passage.agreement),
+        "dense_score": _rounded(passage.dense_score),
+        "sparse_score": _rounded(passage.sparse_score),
+        "pair_share": _rounded(passage.pair_share),
+        "agreement": _rounded(passage.agreement),
         "cited_as": [one.index for one in answer.citations if one.chunk.id == passage.chunk.id],
     }
 
@@ -135,20 +137,20 @@ def _passage(rank: int, passage: Passage, answer: Answer) -> dict[str, Any]:
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     basis = verdict.basis
     return {
-        "confidence": _short(verdict.confidence),
+        "confidence": _rounded(verdict.confidence),
         "level": verdict.level,
         "should_answer": verdict.should_answer,
-        "threshold": None if basis is None else _short(basis.threshold),
+        "threshold": None if basis is None else _rounded(basis.threshold),
         "fitted": None if basis is None else basis.fitted,
-        "bias": None if basis is None else _short(basis.bias),
+        "bias": None if basis is None else _rounded(basis.bias),
         "features": [] if basis is None else _features(basis),
     }
 
 
 def _features(basis: Basis) -> list[dict[str, Any]]:
-    """Those that were weighed, the heaviest first; then the others, which say nothing here."""
+    """Those with a weight, the heaviest first; then the others."""
     rows = [
-        {"name": name, "value": _short(value), "weight": _short(weight), "adds": _short(weight * value)}
+        {"name": name, "value": _rounded(value), "weight": _rounded(weight), "adds": _rounded(weight * value)}
         for name, value in basis.features.items()
         for weight in (basis.weights.get(name, 0.0),)
     ]
@@ -174,5 +176,5 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _short(number: float | None) -> Any:
+def _rounded(number: float | None) -> Any:
     return None if number is None else round(number, 4) + 0.0  # never -0.0

@@ -1,7 +1,7 @@
-"""After so many failures in a row, stop asking for a while: a model that is down should not make every reader wait.
+"""The circuit breaker of the language model: one that is down should not make every reader wait.
 
-Pure but for the clock that is handed in. Closed: calls pass. Open: they are refused at once. After the pause one call
-may try; its success closes the circuit, its failure opens it again.
+Pure but for the clock that is handed in. After so many failures in a row calls are refused at once, for a while. Then
+one call may try: its success closes the circuit, its failure opens it again.
 """
 
 from __future__ import annotations
@@ -10,35 +10,41 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from quoth.errors import ModelUnavailable
+
+MOST_FAILURES = 5  # in a row
+PAUSE_SECONDS = 60.0
+
 
 @dataclass(slots=True)
 class Breaker:
-    failures: int = 5
-    pause: float = 60.0
     now: Callable[[], float] = time.monotonic
     _row: int = field(default=0, init=False)
     _opened: float = field(default=0.0, init=False)
     _trying: bool = field(default=False, init=False)
 
-    def wait(self) -> float:
-        """Seconds until a call may be made; 0 when it may be made now, and then it must be reported."""
-        if self._row < self.failures:
-            return 0.0
-        left = self._opened + self.pause - self.now()
-        if left > 0:
-            return left
-        if self._trying:
-            return 1.0  # somebody is finding out
+    def admit(self) -> None:
+        """`ModelUnavailable` while no call may be made. The outcome of one that is admitted must be reported."""
+        if self._row < MOST_FAILURES:
+            return
+        left = self._opened + PAUSE_SECONDS - self.now()
+        if left > 0 or self._trying:
+            raise ModelUnavailable(
+                f"The language model failed {self._row} times in a row.",
+                hint=f"It is asked again in {max(1.0, left):.0f} seconds.",
+            )
         self._trying = True
-        return 0.0
 
-    def trouble(self) -> tuple[int, float]:
-        """For whoever only wants to know: how many failures in a row there were just now, and for how many seconds
-        calls are refused because of them."""
-        left = self._opened + self.pause - self.now()
+    def fault(self) -> ModelUnavailable | None:
+        """What the last calls say about the model, without calling it."""
+        left = self._opened + PAUSE_SECONDS - self.now()
         if not self._row or left <= 0:
-            return 0, 0.0
-        return self._row, left if self._row >= self.failures else 0.0
+            return None
+        if self._row < MOST_FAILURES:
+            return ModelUnavailable("The last call of the language model failed.", hint="See the log.")
+        return ModelUnavailable(
+            f"It failed {self._row} times in a row.", hint=f"It is asked again in {left:.0f} seconds."
+        )
 
     def succeeded(self) -> None:
         self._row, self._trying = 0, False

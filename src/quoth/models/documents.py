@@ -1,7 +1,7 @@
-"""PDF, EPUB and DOCX → Markdown, by Microsoft's markitdown: the only module that knows it.
+"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown: the only module that knows it.
 
-An extra (`pip install 'quoth[documents]'`), because most books are folders of text. What comes out is a rendition:
-offsets of such a page are offsets into it, not into the document. Blocking; the ingest reads in threads.
+An extra (`pip install 'quoth[documents]'`), because most books are folders of text. The Markdown is a rendition:
+offsets of such a page point into it, not into the document. Blocking; the ingest reads in threads.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.errors import Unreadable
+from quoth.models.runtime import forbid_telemetry
 
 if TYPE_CHECKING:
     from markitdown import MarkItDown
 
 
 class MarkItDownDocuments:
-    """Converts one document after another. The library is loaded with the first."""
+    """Converts one document after another. The library is loaded for the first."""
 
     def __init__(self) -> None:
         self._converter: MarkItDown | None = None
 
     def text(self, path: Path, source_file: str) -> str:
+        forbid_telemetry()  # markitdown loads onnxruntime
         from markitdown import MarkItDownException
 
         if self._converter is None:
@@ -39,7 +41,7 @@ class MarkItDownDocuments:
 
 
 def _converter() -> MarkItDown:
-    """With these three converters and no other: the one for text would take a damaged document for text."""
+    """With these three converters and no other: the one for plain text would accept a damaged document as text."""
     from markitdown import MarkItDown
     from markitdown.converters import DocxConverter, EpubConverter, PdfConverter
 
@@ -50,6 +52,6 @@ def _converter() -> MarkItDown:
 
 
 def documents() -> MarkItDownDocuments | None:
-    """The converter, where the extra is installed."""
+    """The converter; None where the extra is not installed."""
     wanted = ("markitdown", "mammoth", "pdfminer")
     return MarkItDownDocuments() if all(find_spec(name) for name in wanted) else None

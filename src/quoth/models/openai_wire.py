@@ -1,21 +1,29 @@
-"""The wire format of OpenAI's chat completions, as real servers speak it. Pure: bytes in, meaning out.
+"""OpenAI's chat completions on the wire, as real servers speak it. Pure: bytes in, meaning out.
 
-Servers differ where the specification is silent, and each difference met here is one that breaks other clients: two
-tool calls at one index (Ollama), calls without an index (Gemini), calls without an id, usage repeated or missing,
-events without data, a whole completion instead of a stream. What cannot be read at all is `Malformed`.
+Servers differ where the specification is silent, and each difference here breaks other clients: two tool calls at one
+index (Ollama), calls without an index (Gemini), calls without an id, usage repeated or missing, events without data, a
+whole completion instead of a stream. What cannot be read is `Malformed`; what does not end is `Endless`, so that no
+server can make this process grow. Which of a model's words are its answer is decided by `answer_filter`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from quoth.domain import Message, ModelTurn, Tool, ToolCall
+from quoth.models.answer_filter import AnswerFilter
 
 DONE = "[DONE]"
-LONGEST_EVENT = 8 * 2**20
+
+LONGEST_EVENT = 2**20  # bytes
+LONGEST_STREAM = 32 * 2**20  # bytes, the model's thoughts included
+LONGEST_ANSWER = 64_000  # characters, of words and of calls
+MOST_CALLS = 32
+LONGEST_NAME = 200  # characters, of a model or a tool
 
 
 class Malformed(Exception):
@@ -24,6 +32,13 @@ class Malformed(Exception):
 
 class ReportedFault(Exception):
     """The server reported an error inside a stream that had begun well."""
+
+
+class Endless(Exception):
+    """The answer goes on beyond any limit."""
+
+
+# --- what goes out ---------------------------------------------------------------------------------------------------
 
 
 def request_body(model: str, messages: Sequence[Message], tools: Sequence[Tool], **more: object) -> dict[str, Any]:
@@ -53,41 +68,92 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _sound(call: ToolCall) -> str:
-    """Arguments as they may be said again: servers refuse a conversation in which a model once wrote no JSON."""
+    """Arguments that can be sent back: servers refuse a conversation in which a model once wrote broken JSON."""
     try:
         return call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
-    except ValueError:
+    except (ValueError, RecursionError):
         return "{}"
 
 
+# --- what a server refuses -------------------------------------------------------------------------------------------
+
+
+_REFUSING = frozenset((400, 404, 422, 500, 501))
+# The parameters that a request can do without, and the words with which servers name them.
+_OPTIONAL = {
+    "tools": re.compile(r"tool|function", re.IGNORECASE),
+    "temperature": re.compile("temperature", re.IGNORECASE),
+    "stream_options": re.compile("stream_options|include_usage", re.IGNORECASE),
+    "max_tokens": re.compile("max_tokens", re.IGNORECASE),
+    "max_completion_tokens": re.compile("max_completion_tokens", re.IGNORECASE),
+}
+# A prompt that is too long is not a refusal of tools, although such faults often name them: they are a part of it.
+_TOO_LONG = re.compile(r"context|too long|too many tokens|token limit", re.IGNORECASE)
+
+
+def refused_parameters(status: int, fault: str, body: Mapping[str, Any], *, guess: bool) -> frozenset[str]:
+    """The parameters to leave out of the next request, because this one was refused for them.
+
+    Those that the fault names, in whatever words. If it names none and the request had tools: all of them, because
+    tools are what servers refuse most. A 500 that names none may be a bad moment, and counts only with `guess`."""
+    if status not in _REFUSING or _TOO_LONG.search(fault):
+        return frozenset()
+    sent = frozenset(name for name in _OPTIONAL if name in body)
+    named = frozenset(name for name in sent if _OPTIONAL[name].search(fault))
+    if named or "tools" not in sent or (status == 500 and not guess):
+        return named
+    return sent
+
+
+def fault_message(body: object) -> str:
+    """What a server says went wrong, in any of the shapes they use."""
+    if isinstance(body, list) and body:  # Gemini wraps it
+        body = body[0]
+    if not isinstance(body, dict):
+        return ""
+    error = body.get("error", body)
+    if isinstance(error, str):
+        return error
+    return str(error.get("message") or "") if isinstance(error, dict) else ""
+
+
+# --- what comes in ---------------------------------------------------------------------------------------------------
+
+
 class EventLines:
-    """Bytes as they arrive → the data of each event. Comments, other fields and events without data are nothing."""
+    """Bytes as they arrive → the data of each event. Comments, other fields and events without data give nothing."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._data: list[bytes] = []
+        self._line: list[bytes] = []  # pieces of a line whose end has not arrived
+        self._data: list[bytes] = []  # lines of an event whose end has not arrived
+        self._size = 0  # of both, in bytes
+        self._read = 0
 
     def feed(self, block: bytes) -> Iterator[str]:
-        *lines, self._rest = (self._rest + block).replace(b"\r\n", b"\n").split(b"\n")
-        if len(self._rest) > LONGEST_EVENT:
-            raise Malformed("an event has no end")
+        *lines, rest = block.split(b"\n")
+        if lines:
+            lines[0] = b"".join((*self._line, lines[0]))
+            self._line.clear()
         for line in lines:
             if line.startswith(b"data:"):
-                self._data.append(line[5:].removeprefix(b" "))
+                self._data.append(line[5:])
+                self._size += len(line)
             elif not line.strip():
                 yield from self._event()
+        self._line.append(rest)
+        self._size += len(rest)
+        self._read += len(block)
+        if self._size > LONGEST_EVENT or self._read > LONGEST_STREAM:
+            raise Endless("an event of its stream" if self._size > LONGEST_EVENT else "its stream")
 
     def end(self) -> Iterator[str]:
-        """Some servers close without the empty line that ends the last event."""
-        if self._rest.startswith(b"data:"):
-            self._data.append(self._rest[5:].strip())
-        yield from self._event()
+        """The last event, which some servers do not end with an empty line."""
+        yield from self.feed(b"\n\n")
 
     def _event(self) -> Iterator[str]:
-        if self._data:
-            data, self._data = b"\n".join(self._data), []
-            if text := data.decode("utf-8", errors="replace").strip():
-                yield text
+        data, self._data, self._size = b"\n".join(self._data), [], 0
+        if text := data.decode("utf-8", errors="replace").strip():
+            yield text
 
 
 @dataclass(slots=True)
@@ -100,29 +166,33 @@ class _Call:
 
 @dataclass(slots=True)
 class Completion:
-    """Gathers the chunks of one completion. `finished` tells whether it came to an end of its own, `begun` whether the
-    model has made a first token, be it one of a call or of its thoughts."""
+    """Gathers the chunks of one completion. `begun`: the model has made a first token, be it of a call or of a thought.
+    `finished`: it came to its end; `truncated`: not by its own will."""
 
+    filter: AnswerFilter = field(default_factory=AnswerFilter)
     begun: bool = False
     finished: bool = False
     truncated: bool = False
     tokens: int = 0
     prompt_tokens: int = 0
     model: str = ""
+    _size: int = 0  # of the answer so far, in characters
     _calls: list[_Call] = field(default_factory=list)
 
-    def take_all(self, events: Iterable[str]) -> tuple[str, Malformed | ReportedFault | None]:
-        """The events that came together in, their words out, up to one that is wrong."""
+    def take_all(self, events: Iterable[str]) -> tuple[str, Malformed | ReportedFault | Endless | None]:
+        """In: the events that came together. Out: their words for the reader, up to an event that is wrong, and what is
+        wrong."""
         words: list[str] = []
+        fault: Malformed | ReportedFault | Endless | None = None
         try:
             for data in events:
-                words.append(self.take(data))
-        except (Malformed, ReportedFault) as fault:
-            return "".join(words), fault
-        return "".join(words), None
+                words.append(self._take(data))
+        except (Malformed, ReportedFault, Endless) as error:
+            fault = error
+        shown = self._fitting(self.filter.feed("".join(words)))
+        return shown, fault or (Endless("its answer") if self._size > LONGEST_ANSWER else None)
 
-    def take(self, data: str) -> str:
-        """One event in, its words out."""
+    def _take(self, data: str) -> str:
         if data == DONE:
             self.finished = True
             return ""
@@ -130,55 +200,71 @@ class Completion:
         if chunk.get("error"):
             raise ReportedFault(fault_message(chunk) or "no reason given")
         self._account(chunk)
-        words = ""
-        for choice in chunk.get("choices") or ():
-            if not isinstance(choice, dict):
-                raise Malformed("a choice is not an object")
-            message = choice.get("delta") or choice.get("message") or {}
-            self.begun = self.begun or any(value for name, value in message.items() if name != "role")
-            words += _words(message.get("content"))
-            for call in message.get("tool_calls") or ():
-                self._take_call(call)
-            if reason := choice.get("finish_reason"):
-                self.finished = True
-                self.truncated = reason == "length"
-        return words
+        return "".join([self._take_choice(choice) for choice in _items(chunk.get("choices"), "choices")])
+
+    def finish(self) -> str:
+        """The last words, held back until it was clear that they are for the reader."""
+        return self._fitting(self.filter.finish())
 
     def turn(self) -> ModelTurn:
+        """The end of the call. A tool call that was cut off is not made: what it would have been is unknown."""
         calls = tuple(
             ToolCall(id=call.id or f"call_{position}", name=call.name, arguments=call.arguments)
             for position, call in enumerate(self._calls)
         )
+        cut_off = not self.finished or self._size > LONGEST_ANSWER
         return ModelTurn(
-            tool_calls=calls,
+            tool_calls=() if cut_off else calls,
             tokens=self.tokens,
             prompt_tokens=self.prompt_tokens,
-            truncated=self.truncated,
+            truncated=self.truncated or cut_off,
             model=self.model,
         )
 
+    def _fitting(self, text: str) -> str:
+        """As much of it as there is room for. All of it counts, so that the overflow is seen."""
+        fits = text[: max(0, LONGEST_ANSWER - self._size)]
+        self._size += len(text)
+        return fits
+
     def _account(self, chunk: Mapping[str, Any]) -> None:
-        self.model = chunk.get("model") or self.model
+        self.model = _text(chunk.get("model"))[:LONGEST_NAME] or self.model
         usage = chunk.get("usage")
         if isinstance(usage, dict):  # repeated by some servers, each time for the whole: the last one counts
-            total = usage.get("total_tokens")
-            parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-            self.tokens = total if isinstance(total, int) else parts
-            read = usage.get("prompt_tokens")
-            self.prompt_tokens = read if isinstance(read, int) else 0
+            self.prompt_tokens = _count(usage.get("prompt_tokens"))
+            parts = self.prompt_tokens + _count(usage.get("completion_tokens"))
+            self.tokens = _count(usage.get("total_tokens")) or parts
 
-    def _take_call(self, delta: Any) -> None:
+    def _take_choice(self, choice: object) -> str:
+        if not isinstance(choice, dict):
+            raise Malformed("a choice is not an object")
+        message = choice.get("delta") or choice.get("message") or {}
+        if not isinstance(message, dict):
+            raise Malformed("a delta is not an object")
+        self.begun = self.begun or any(value for name, value in message.items() if name != "role")
+        for call in _items(message.get("tool_calls"), "tool calls"):
+            self._take_call(call)
+        if reason := choice.get("finish_reason"):
+            self.finished = True
+            self.truncated = reason == "length"
+        return _words(message.get("content"))
+
+    def _take_call(self, delta: object) -> None:
         if not isinstance(delta, dict):
             raise Malformed("a tool call is not an object")
         function = delta.get("function") or {}
-        index, identity, name = delta.get("index"), delta.get("id") or "", function.get("name") or ""
+        if not isinstance(function, dict):
+            raise Malformed("a function is not an object")
+        index, identity, name = delta.get("index"), _text(delta.get("id")), _text(function.get("name"))[:LONGEST_NAME]
         call = self._open_call(index, identity, name)
         if call is None:
+            if len(self._calls) == MOST_CALLS:
+                raise Endless("the list of its calls")
             call = _Call(index, identity, name)
             self._calls.append(call)
         call.id = call.id or identity
         call.name = call.name or name
-        call.arguments += _arguments(function.get("arguments"))
+        call.arguments += self._fitting(_arguments(function.get("arguments")))
 
     def _open_call(self, index: int | None, identity: str, name: str) -> _Call | None:
         """The call that a delta continues; None when it begins another. Neither index nor id can be relied on: a new id
@@ -197,9 +283,25 @@ class Completion:
 def _complete(call: _Call) -> bool:
     try:
         json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
+
+
+def _items(given: object, what: str) -> Sequence[object]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise Malformed(f"its {what} are not a list")
+    return given
+
+
+def _text(given: object) -> str:
+    return given if isinstance(given, str) else ""
+
+
+def _count(given: object) -> int:
+    return given if isinstance(given, int) and 0 <= given < 2**31 else 0
 
 
 def _arguments(given: object) -> str:
@@ -210,32 +312,20 @@ def _arguments(given: object) -> str:
 
 
 def _words(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):  # content parts
-        return "".join(part.get("text") or "" for part in content if isinstance(part, dict))
-    return ""
+    """A string, or parts of which only those of text are words: some servers send thoughts as parts."""
+    if isinstance(content, list):
+        parts = (part for part in content if isinstance(part, dict) and part.get("type", "text") == "text")
+        return "".join(_text(part.get("text")) for part in parts)
+    return _text(content)
 
 
 def _object(data: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
-    except ValueError as error:
-        # Half of an event may hold half of an answer, and errors are logged; a page of a proxy tells what is wrong.
+    except (ValueError, RecursionError) as error:
+        # Errors are logged, and half of an event may hold half of an answer; the page of a proxy says what is wrong.
         shown = "an event" if '"choices"' in data else repr(data[:80])
         raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):
         raise Malformed(f"{data[:80]!r} is not an object")
     return found
-
-
-def fault_message(body: object) -> str:
-    """What a server says went wrong, in any of the shapes they use."""
-    if isinstance(body, list) and body:  # Gemini wraps it
-        body = body[0]
-    if not isinstance(body, dict):
-        return ""
-    error = body.get("error", body)
-    if isinstance(error, str):
-        return error
-    return str(error.get("message") or "") if isinstance(error, dict) else ""

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quoth.models.minilm_graph import LAYERS, POSITIONS, session_options
+from quoth.models.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     import numpy as np
-    import onnxruntime as ort  # type: ignore[import-untyped]
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
@@ -51,14 +51,14 @@ class ReaderWeights:
     is the 8-bit graph."""
 
     def __init__(self, layers: Tensors, embedder: Tensors, ranges: Tensors) -> None:
-        import onnxruntime as ort
+        ort = load_onnxruntime()
 
         single = {**_embeddings(embedder), **_single(layers)}
         tensors = _rounded(single, ranges) if ranges else single
-        self.initializers: dict[str, ort.OrtValue] = {
+        self.initializers: dict[str, Any] = {
             name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in tensors.items()
         }
-        self.words: ort.OrtValue = ort.OrtValue.ortvalue_from_numpy(embedder["embeddings.word_embeddings.weight"])
+        self.words: Any = ort.OrtValue.ortvalue_from_numpy(embedder["embeddings.word_embeddings.weight"])
         self.graph = GRAPH8 if ranges else GRAPH
 
 
@@ -136,7 +136,7 @@ class ReaderModel:
     """
 
     def __init__(self, weights: ReaderWeights) -> None:
-        import onnxruntime as ort
+        ort = load_onnxruntime()
 
         options = session_options(1)
         options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
@@ -146,7 +146,8 @@ class ReaderModel:
     def read(self, window: Window) -> Heads:
         """May be called from several threads."""
         import numpy as np
-        import onnxruntime as ort
+
+        ort = load_onnxruntime()
 
         length = len(window.ids)
         places = np.arange(length, dtype=np.int32)

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import random
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpcore2
@@ -26,6 +23,7 @@ import httpx2
 
 from quoth.domain import Fetched
 from quoth.errors import Unreadable
+from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
 from quoth.versions import __version__
 
 # --- which addresses a crawl may reach -------------------------------------------------------------------------------
@@ -94,27 +92,15 @@ def _kind(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
 
 USER_AGENT = f"quoth/{__version__}"
 PORTS = (80, 443)
-_RETRIED = frozenset((429, 500, 502, 503, 504))
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
     timeout: float = 10.0  # seconds for one request, from the look-up of its name to its last byte
-    retries: int = 3  # of what may pass: a server's own faults, a broken connection
-    backoff: float = 0.5  # seconds before the first retry; doubled each time
-    max_wait: float = 60.0  # the longest Retry-After that is waited for
+    retries: Retries = Retries(attempts=4, backoff=0.5, longest_wait=60.0)
     allow_private: bool = False  # addresses of this machine and its networks, and other ports than 80 and 443
-
-
-class _Passing(Exception):
-    """A fault that may be gone in a moment."""
-
-    def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait = wait  # what the server asks for, when it does
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
@@ -213,20 +199,7 @@ class WebFetcher:
 
     async def get(self, url: str, *, limit: int, types: Collection[str] = ()) -> Fetched:
         target = self._target(url)
-        options = self._options
-        attempt = 0
-        while True:
-            try:
-                return await self._once(target, url, limit, types)
-            except _Passing as fault:
-                wait = fault.wait if fault.wait is not None else options.backoff * 2**attempt * random.uniform(1, 1.5)
-                if attempt == options.retries or wait > options.max_wait:
-                    asked = f" and asks to wait {wait:.0f} s" if wait > options.max_wait else ""
-                    raise Unreadable(
-                        f"{url} cannot be had: {fault}{asked}.", hint="Try again later.", details={"url": url}
-                    ) from fault
-            await self._sleep(wait)
-            attempt += 1
+        return await self._options.retries.run(lambda attempt: self._once(target, url, limit, types), sleep=self._sleep)
 
     def _target(self, url: str) -> httpx2.URL:
         try:
@@ -249,8 +222,10 @@ class WebFetcher:
         try:
             async with asyncio.timeout(self._options.timeout), self._client.stream("GET", target) as response:
                 status = response.status_code
-                if status in _RETRIED:
-                    raise _Passing(f"HTTP {status}", _retry_after(response.headers.get("retry-after", "")))
+                if status in PASSING_STATUSES:
+                    wait = retry_after(response.headers.get("retry-after", ""))
+                    asked = f" and asks to wait {wait:.0f} s" if wait else ""
+                    raise _passing(url, f"HTTP {status}{asked}", wait)
                 media, _, parameters = response.headers.get("content-type", "").partition(";")
                 kind = media.strip().lower()
                 wanted = status == 200 and (not types or kind in types)
@@ -276,7 +251,7 @@ class WebFetcher:
                     hint="Its certificate or its TLS is not right.",
                     details={"url": url},
                 ) from error
-            raise _Passing(str(error) or type(error).__name__) from error
+            raise _passing(url, str(error) or type(error).__name__) from error
         except httpx2.DecodingError as error:
             raise Unreadable(f"{url} is compressed wrongly: {error}.", details={"url": url}) from error
 
@@ -321,13 +296,6 @@ def _charset(parameters: str) -> str:
     return ""
 
 
-def _retry_after(value: str) -> float | None:
-    """Seconds, or a date; anything else is no wish."""
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+def _passing(url: str, reason: str, wait: float | None = None) -> Passing:
+    error = Unreadable(f"{url} cannot be had: {reason}.", hint="Try again later.", details={"url": url})
+    return Passing(error, wait)

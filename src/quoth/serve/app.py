@@ -70,6 +70,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # to an address that the Host header would choose
+        # Ours are in `insight.telemetry`, and hold no texts; the framework's would hold messages of errors.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     # The last one added is passed first.
     app.add_middleware(LimitedBody, more={"/ingestion/webhook/github": webhook.MAX_DELIVERY})

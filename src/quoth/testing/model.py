@@ -1,4 +1,4 @@
-"""A language model that says what it was told to say, and remembers what it was shown. The port `ChatModel`."""
+"""A language model that follows a script and remembers what it was shown. The port `ChatModel`, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Line = str | ToolCall | ModelUnavailable  # words, a call, or how it fails
 
 @dataclass(slots=True)
 class ScriptedModel:
-    """Each list is one call; the last one stays."""
+    """Each list is one call; the last one is repeated."""
 
     script: list[list[Line]]
     name: str = "scripted"
@@ -41,7 +41,7 @@ class ScriptedModel:
             raise
         yield ModelTurn(tuple(calls), tokens=self.tokens, model=self.name)
 
-    async def check(self) -> str:
+    async def check(self, tools: Sequence[Tool] = ()) -> str:
         return f"{self.name} answers."
 
     async def fault(self) -> ModelUnavailable | None:

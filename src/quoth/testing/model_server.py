@@ -1,20 +1,21 @@
 """A scripted OpenAI server: real HTTP on loopback, real frames, no model. For tests and benchmarks.
 
-Comes in: replies, taken one a request in order; the last one stays. Goes out: what was asked, as parsed bodies. Frames
-are written as bytes, so that a script can also say what a sound server would not: a cut stream, half a frame, no data.
+In: replies, one for each request, in order; the last one is repeated. Out: what was asked, as parsed bodies. Frames are
+bytes, so that a script can also say what a sound server would not: a cut stream, half a frame, an answer without end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 
-Step = bytes | float  # what to send, or how long to pause; a negative pause is for ever
+# What to send, how many seconds to pause (a negative pause never ends), or what to wait for.
+Step = bytes | float | Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Reply:
     content_type: str = "text/event-stream"
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False  # close the connection in the middle
+    endless: bytes = b""  # sent again and again after the steps
+    pace: float = 0.0  # seconds before each time
 
 
 def data(value: object) -> bytes:
@@ -73,7 +76,13 @@ def fails(status: int, message: str = "no", **headers: str) -> Reply:
 
 
 def stalls(*before: bytes) -> Reply:
+    """Sends this, and then nothing more."""
     return Reply((*before, -1.0))
+
+
+def never_ends(frame: bytes, *, pace: float = 0.0) -> Reply:
+    """Sends the same again and again, for as long as somebody reads."""
+    return Reply(endless=frame, pace=pace)
 
 
 class ModelServer:
@@ -85,6 +94,7 @@ class ModelServer:
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.connections = 0
         self.left = 0  # readers that closed before the reply was over
         self.someone_left = asyncio.Event()
 
@@ -97,7 +107,7 @@ class ModelServer:
         self._replies = list(replies)
 
     def reply_to(self, body: Mapping[str, Any]) -> Reply:
-        """What is said to this request: the next of the script. One that listens can be made by overriding it."""
+        """What is said to this request: the next of the script. Override it for a server that listens."""
         return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
 
     async def __aenter__(self) -> Self:
@@ -118,10 +128,11 @@ class ModelServer:
         task = asyncio.current_task()
         assert task is not None
         self._open[task] = writer
+        self.connections += 1
         try:
             await self._converse(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client is gone, which is its right
+            pass  # the client has left, as it may
         finally:
             del self._open[task]
             writer.close()
@@ -139,11 +150,11 @@ class ModelServer:
             first = asyncio.ensure_future(reader.read(1))
             sending = asyncio.ensure_future(_send(writer, reply))
             await asyncio.wait((first, sending), return_when=asyncio.FIRST_COMPLETED)
-            if not sending.done():
+            sending.cancel()
+            [left] = await asyncio.gather(sending, return_exceptions=True)
+            if left:
                 self.left += 1
                 self.someone_left.set()
-                sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
             if reply.cut:
                 writer.transport.abort()
 
@@ -152,17 +163,23 @@ async def _send(writer: asyncio.StreamWriter, reply: Reply) -> None:
     headers = {"content-type": reply.content_type, "transfer-encoding": "chunked"}
     lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{k}: {v}" for k, v in {**headers, **reply.headers}.items())]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-    for step in reply.steps:
+    for step in _steps(reply):
         if isinstance(step, bytes):
             writer.write(f"{len(step):x}\r\n".encode() + step + b"\r\n")
             await writer.drain()
-        elif step < 0:
-            await asyncio.Event().wait()
+        elif isinstance(step, float):
+            await (asyncio.sleep(step) if step >= 0 else asyncio.Event().wait())
         else:
-            await asyncio.sleep(step)
+            await step()
     if not reply.cut:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
+
+
+def _steps(reply: Reply) -> Iterator[Step]:
+    yield from reply.steps
+    while reply.endless:
+        yield from (reply.pace, reply.endless)
 
 
 def asked(body: Mapping[str, Any]) -> Sequence[str]:

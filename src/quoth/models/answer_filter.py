@@ -1,0 +1,110 @@
+"""Which words of a language model are its answer: not its thoughts, and not delimiters of the prompt that it repeats.
+
+In: words as they arrive, cut anywhere. Out: those that are for readers, as soon as that is certain. A thought is what
+is between `<think>` and `</think>` (or one of their kin), or after a `<think>` that is never closed. A tag in code is
+code: in a fenced block, or after an odd number of backticks on its line. Pure; knows nothing of servers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from quoth.domain import Message
+
+_ENDS = {f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "reasoning")} | {"[THINK]": "[/THINK]"}
+_TAGS = (*_ENDS, *_ENDS.values())
+_LONGEST_END = max(map(len, _ENDS.values()))
+_DELIMITER = re.compile(r"^<<<([0-9a-f]{6})$", re.MULTILINE)  # how a prompt sets passages apart
+_LINE_START = 40  # characters, enough to tell whether a line opens or closes a fenced block
+
+
+class AnswerFilter:
+    def __init__(self, messages: Sequence[Message] = (), *, thinks_first: bool = False) -> None:
+        """`messages`: the prompt. With `thinks_first` the answer is expected to begin inside a thought, because some
+        servers keep the opening tag to themselves; without a closing tag all of it is the answer after all."""
+        delimiters = {found for message in messages for found in _DELIMITER.findall(message.content)}
+        self._marks = (*_TAGS, *(f"<<<{one}" for one in delimiters), *(f"{one}>>>" for one in delimiters))
+        self._firsts = frozenset(mark[0] for mark in self._marks)
+        self._first_thought: list[str] | None = [] if thinks_first else None
+        self._held = ""  # what may become a mark
+        self._end = ""  # the tag that ends the present thought
+        self._line, self._ticks, self._fenced = "", 0, False  # the place in the answer's Markdown
+        self.shown = False  # there was a word for readers
+        self.thought = False  # there was a thought
+        self.unopened = False  # there was the end of a thought without its beginning
+
+    def feed(self, words: str) -> str:
+        if self._first_thought is not None:
+            words = self._past_first_thought(self._first_thought, words)
+        if not self._held and not self._end and self._firsts.isdisjoint(words):
+            return self._show(words)
+        text, self._held = self._held + words, ""
+        shown = ""
+        while text:
+            marks = (self._end,) if self._end else self._marks
+            at, mark = _first_of(marks, text)
+            if not mark:
+                at = _beginning_of(marks, text)
+                shown += self._show(text[:at])
+                self._held = text[at:]
+                break
+            shown += self._show(text[:at]) + self._meet(mark)
+            text = text[at + len(mark) :]
+        return shown
+
+    def finish(self) -> str:
+        """What was held back and is not a tag after all."""
+        unfinished, self._first_thought = self._first_thought or [], None
+        shown = self.feed("".join(unfinished))
+        rest, self._held = self._held, ""
+        return shown + self._show(rest)
+
+    def _past_first_thought(self, thought: list[str], words: str) -> str:
+        """What follows it; nothing until its end has come."""
+        recent = (thought[-1] if thought else "") + words
+        at, mark = _first_of(tuple(_ENDS.values()), recent)
+        if not mark:
+            thought[-1:] = [recent[:-_LONGEST_END], recent[-_LONGEST_END:]]
+            return ""
+        before = "".join(thought[:-1]) + recent[:at]
+        self.thought, self.unopened, self._first_thought = True, not _first_of(tuple(_ENDS), before)[1], None
+        return recent[at + len(mark) :]
+
+    def _meet(self, mark: str) -> str:
+        if self._end:
+            self._end = ""
+        elif mark in _TAGS and (self._fenced or self._ticks % 2):
+            return self._show(mark)
+        elif mark in _ENDS:
+            self._end, self.thought = _ENDS[mark], True
+        elif mark in _TAGS:
+            self.unopened = True
+        return ""
+
+    def _show(self, text: str) -> str:
+        if self._end:
+            return ""
+        if self.thought and not self.shown:
+            text = text.lstrip()
+        self.shown = self.shown or bool(text)
+        *lines, last = (self._line + text).split("\n")
+        for line in lines:
+            self._fenced ^= line.lstrip().startswith(("```", "~~~"))
+        self._ticks = last.count("`") if lines else self._ticks + text.count("`")
+        self._line = last[:_LINE_START]
+        return text
+
+
+def _first_of(marks: Sequence[str], text: str) -> tuple[int, str]:
+    found = ((at, mark) for mark in marks if (at := text.find(mark)) >= 0)
+    return min(found, default=(-1, ""))
+
+
+def _beginning_of(marks: Sequence[str], text: str) -> int:
+    """Where at the end of the text one of the marks may have begun; its length when nowhere."""
+    longest = max(map(len, marks))
+    for at in range(max(0, len(text) - longest + 1), len(text)):
+        if any(mark.startswith(text[at:]) for mark in marks):
+            return at
+    return len(text)
