@@ -198,8 +198,13 @@ class Elusive(MemoryIndex):
 
     gone = False
 
-    async def chunks(self, book_id: str, ids: Any) -> list[Chunk]:
-        return [] if self.gone else await super().chunks(book_id, ids)
+    def view(self, book_id: str) -> MemoryView:
+        return Emptied(self, book_id) if self.gone else super().view(book_id)
+
+
+class Emptied(MemoryView):
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        return []
 
 
 class Deleted(MemoryIndex):
@@ -209,11 +214,13 @@ class Deleted(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()), storage)
         self.gone = False
 
-    async def search(self, query: Any) -> Any:
-        hits = await super().search(query)
-        if self.gone:
-            self._kept = self._storage.books.pop(query.book_id)
-        return hits
+    def view(self, book_id: str) -> MemoryView:
+        return Emptied(self, book_id) if self.gone else super().view(book_id)
+
+    async def asked(self, call: str, book_id: str) -> None:
+        if self.gone and call == "idf":  # after the search
+            self._kept = self._storage.books.pop(book_id)
+        await super().asked(call, book_id)
 
     def restore(self) -> None:
         self.gone = False

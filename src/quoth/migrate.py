@@ -2,8 +2,9 @@
 
 In: two `ChunkIndex`es that build alike, and a book of the first. Out: what was `Moved`. Points are streamed in batches,
 so memory does not grow with their vectors; those that the target already holds stay; and the book is published once,
-whole, after it has been compared. A move that is killed leaves the target as it was, and the next one starts anew.
-The library is not asked: chunk ids stay, so its page records fit the moved book, and an ingest finds nothing to do.
+whole, after it has been compared, with its record. A move that is killed leaves the target as it was, and the next one
+starts anew. Chunk ids stay, so page records fit the moved book, and an ingest finds nothing to do; a library that does
+not know the book adopts it (`bookshelf`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from quoth.chunks.payload import payload_hash
-from quoth.domain import IndexedChunk, IndexStatus
-from quoth.errors import Conflict, IndexUnavailable, UnknownBook
+from quoth.domain import Book, IndexedChunk, IndexStatus
+from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, UnknownBook
 from quoth.ports import ChunkIndex, IndexWriter
 
 BATCH = 256
@@ -39,14 +40,18 @@ async def move_book(
     force: bool = False,
     dry_run: bool = False,
     tell: Tell = lambda done, total: None,
+    book: Book | None = None,
 ) -> Moved:
-    """`Conflict` when the target holds something newer, unless `force`."""
-    before = await _status(target, book_id)
-    replaced = before is not None and before.fingerprint != target.fingerprint
+    """`Conflict` when the target holds something newer, unless `force`. `book`: its record, where somebody knows a
+    newer one than the index does."""
+    before, now = await _status(target, book_id), await source.status(book_id)
+    if now.outdated:
+        raise IndexMismatch(f"The index of {book_id!r} was built by another version of Quoth.")
+    replaced = before is not None and (before.outdated or before.fingerprint != target.fingerprint)
     if dry_run:
         wanted = await _scanned(source, book_id)
         moved = _plan(book_id, wanted, {} if before is None or replaced else await _scanned(target, book_id))
-        _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
+        _refuse_older(moved, now, before, force=force or replaced)
         return moved
     # Nobody else changes the book while it moves.
     async with source.writer(book_id) as reading, target.writer(book_id, recreate=replaced) as writing:
@@ -56,7 +61,7 @@ async def move_book(
         await _write(source, writing, moved, wanted, found, tell)
         if await _stored(writing) != wanted:
             raise IndexUnavailable(f"The copy of {book_id!r} differs from it; it was not published.", hint="Try again.")
-        await writing.publish()
+        await writing.publish(book or now.book)
     await _verify(target, moved)
     return moved
 
@@ -82,7 +87,7 @@ async def _write(
 
 async def _verify(target: ChunkIndex, moved: Moved) -> None:
     status = await target.status(moved.book_id)
-    held = await target.count(moved.book_id)
+    held = await target.view(moved.book_id).count()
     if (status.chunks, held, status.fingerprint) != (moved.chunks, moved.chunks, target.fingerprint):
         raise IndexUnavailable(
             f"After the move {moved.book_id!r} has {held} chunks instead of {moved.chunks}.", hint="Move it again."

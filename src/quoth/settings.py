@@ -32,7 +32,7 @@ from pydantic import (
 
 from quoth.domain import REFUSAL_SENTENCE
 from quoth.errors import BadConfiguration
-from quoth.setting_types import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
+from quoth.setting_types import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrls, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 CONFIG_VARIABLE = "QUOTH_CONFIG"
@@ -56,6 +56,8 @@ SPECIFICATION_NAMES = {
     "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",  # OpenTelemetry's own name for it
     "redis_url": "REDIS_URL",
 }
+# Settings of an earlier Quoth that have no effect any more. Programs that still set them start.
+RETIRED = frozenset({"qdrant_prefer_grpc", "qdrant_grpc_port"})
 _LOG_LEVELS = Literal["debug", "info", "warning", "error"]
 
 
@@ -191,10 +193,11 @@ class Settings(BaseModel):
     gemini_api_key: SecretStr | None = Field(default=None, description="Key for Gemini.")
     cohere_api_key: SecretStr | None = Field(default=None, description="Key for Cohere.")
     cohere_model: str | None = Field(default=None, description="Embedding model of Cohere.")
-    qdrant_url: QdrantUrl | None = Field(
-        default=None,
+    qdrant_url: QdrantUrls = Field(
+        default=(),
         repr=False,
-        description="A Qdrant server or cluster that holds the index; default: files in data_dir.",
+        description="The Qdrant server that holds the index, or several nodes of its cluster; default: files in "
+        "data_dir.",
     )
     qdrant_api_key: SecretStr | None = Field(default=None, description="Key for Qdrant.")
     qdrant_collection_name: str = Field(
@@ -209,10 +212,14 @@ class Settings(BaseModel):
         default=1, ge=1, le=1024, description="Parts of a new collection in a Qdrant cluster."
     )
     qdrant_write_consistency: int | None = Field(
-        default=None, ge=1, le=64, description="Copies that must have a write before it counts; default: all."
+        default=None, ge=1, le=64, description="Copies that must have a write before it counts; default: a majority."
     )
-    qdrant_prefer_grpc: bool = Field(default=False, description="Talk gRPC to Qdrant instead of REST?")
-    qdrant_grpc_port: int = Field(default=6334, ge=1, le=65535, description="Port of Qdrant for gRPC.")
+    qdrant_int8: bool = Field(
+        default=False, description="Shall a new collection keep vectors also as bytes, which are compared first?"
+    )
+    qdrant_on_disk: bool = Field(
+        default=False, description="Shall a new collection keep vectors on disk instead of in memory?"
+    )
     qdrant_batch_size: int = Field(default=128, ge=1, le=10_000, description="Chunks in one write to Qdrant.")
     qdrant_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds for one call to Qdrant.")
 
@@ -320,6 +327,8 @@ def _from_toml(directory: Path, layers: list[tuple[str, dict[str, str]]]) -> Ite
     chosen = next((variables[CONFIG_VARIABLE] for _, variables in layers if variables.get(CONFIG_VARIABLE)), None)
     path = directory / Path(chosen).expanduser() if chosen else directory / "quoth.toml"
     for name, value in _toml(path, required=chosen is not None).items():
+        if name in RETIRED:
+            continue
         if name not in Settings.model_fields:
             raise BadConfiguration(
                 f"{path} sets {name!r}, which is no setting.", hint=_did_you_mean(name, Settings.model_fields)
@@ -334,7 +343,7 @@ def _named(variables: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _refuse_unknown_variables(origin: str, variables: Mapping[str, str]) -> None:
-    known = {PREFIX + field.upper() for field in Settings.model_fields} | {CONFIG_VARIABLE}
+    known = {PREFIX + field.upper() for field in (*Settings.model_fields, *RETIRED)} | {CONFIG_VARIABLE}
     for name in sorted(variables):
         if name.startswith(PREFIX) and not name.startswith(TEST_PREFIX) and name not in known:
             where = "in the environment" if origin == "environment" else f"in {origin}"

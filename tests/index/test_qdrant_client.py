@@ -140,7 +140,7 @@ async def test_a_point_is_the_same_as_in_the_embedded_index_but_for_its_version(
 
 
 async def test_a_search_is_one_batch_within_the_live_generation_of_one_book(index: QdrantIndex, wire: Wire) -> None:
-    await index.search(a_query(terms={1: 2.0}, filters=Filters(module="ros2", chapter_max=3), limit=7))
+    await index.view(BOOK).search(a_query(terms={1: 2.0}, filters=Filters(module="ros2", chapter_max=3), limit=7))
     view = {
         "must": [
             {"key": "book_id", "match": {"value": BOOK}},
@@ -189,12 +189,12 @@ def books_named(body: Any) -> list[str]:
 
 async def test_no_call_on_chunks_ever_leaves_the_book_out(index: QdrantIndex, wire: Wire) -> None:
     chunk = a_chunk("one")
-    await index.search(a_query())
-    await index.idf(BOOK, [1, 2])
-    await index.count(BOOK, Filters(layer="L1"))
-    await index.chunks(BOOK, [chunk.id])
-    await index.dense_vectors(BOOK, [chunk.id])
-    await index.page(BOOK, chunk.parent_doc_id)
+    await index.view(BOOK).search(a_query())
+    await index.view(BOOK).idf([1, 2])
+    await index.view(BOOK).count(Filters(layer="L1"))
+    await index.view(BOOK).chunks([chunk.id])
+    await index.view(BOOK).dense_vectors([chunk.id])
+    await index.view(BOOK).page(chunk.parent_doc_id)
     await all_ids(index)
     async with index.writer(BOOK) as writer:
         await writer.stored()
@@ -224,7 +224,7 @@ async def test_a_large_book_is_searched_through_its_graph(
     index: QdrantIndex, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("quoth.index.qdrant_points._EXACT_UP_TO", 0)
-    await index.search(a_query(limit=100))
+    await index.view(BOOK).search(a_query(limit=100))
     [asked] = wire.calls("POST", "/collections/quoth/points/query/batch")
     assert asked.body["searches"][0]["params"] == {"hnsw_ef": 400}
 
@@ -236,7 +236,7 @@ async def failing(index: QdrantIndex, wire: Wire, fault: Fault) -> tuple[QuothEr
     """A search while every call meets this fault: the error, and how many attempts were made."""
     wire.faults = [fault] * 100
     with pytest.raises(QuothError) as caught:
-        await index.search(a_query())
+        await index.view(BOOK).search(a_query())
     wire.faults = []
     return caught.value, len(wire.asked)
 
@@ -266,7 +266,7 @@ async def test_silence_and_closed_connections_too(open_index: OpenIndex, index: 
 @pytest.mark.parametrize("fault", [Fault(503), Fault(closed=True), Fault(429, headers={"Retry-After": "0"})])
 async def test_a_passing_trouble_is_not_noticed(index: QdrantIndex, wire: Wire, fault: Fault) -> None:
     wire.faults = [fault, fault]
-    assert (await index.search(a_query())).total_found == 1
+    assert (await index.view(BOOK).search(a_query())).total_found == 1
 
 
 @pytest.fixture
@@ -285,11 +285,11 @@ async def test_a_server_that_says_when_to_come_again_is_obeyed(
     index: QdrantIndex, wire: Wire, slept: list[float]
 ) -> None:
     wire.faults = [Fault(429, headers={"Retry-After": "3"}), Fault(429, headers={"Retry-After": "5"})]
-    await index.count(BOOK)
+    await index.view(BOOK).count()
     assert slept == [3, 5]
     wire.faults = [Fault(429, headers={"Retry-After": "3600"})]
     with pytest.raises(IndexUnavailable, match="429"):
-        await index.count(BOOK)
+        await index.view(BOOK).count()
     assert slept == [3, 5]
 
 
@@ -327,7 +327,7 @@ async def test_nobody_at_home_is_an_outage(open_index: OpenIndex) -> None:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         for options in ({"url": url}, {"url": url, "prefer_grpc": True, "grpc_port": closed.getsockname()[1]}):
             with pytest.raises(IndexUnavailable, match="QDRANT_URL"):
-                await open_index(**options).search(a_query())
+                await open_index(**options).view(BOOK).search(a_query())
             with pytest.raises(IndexUnavailable):
                 async with open_index(**options).writer(BOOK):
                     pass
@@ -375,7 +375,7 @@ async def test_two_that_create_at_once_are_no_error(open_index: OpenIndex, wire:
     wire.strikes, wire.faults = "PUT /collections/quoth(-books)?$", [Fault(after=True), Fault(after=True)]
     await write(open_index(), indexed(a_chunk("one")))
     assert wire.faults == []
-    assert await open_index().count(BOOK) == 1
+    assert await open_index().view(BOOK).count() == 1
 
 
 async def test_a_publication_whose_answer_is_lost_counts_once(index: QdrantIndex, wire: Wire) -> None:
@@ -396,10 +396,10 @@ async def test_an_outage_in_the_middle_of_a_write_leaves_the_old_book(index: Qdr
             with pytest.raises(IndexUnavailable):
                 await put_and_publish(writer)
         assert wire.faults == []
-        assert await index.chunks(BOOK, [a_chunk("one").id]) == [a_chunk("one")]
-        assert await index.count(BOOK) == 1
+        assert await index.view(BOOK).chunks([a_chunk("one").id]) == [a_chunk("one")]
+        assert await index.view(BOOK).count() == 1
     await write(index, indexed(a_chunk("two")))
-    assert await index.count(BOOK) == 2
+    assert await index.view(BOOK).count() == 2
 
 
 async def put_and_publish(writer: Any) -> None:

@@ -144,8 +144,8 @@ async def test_what_a_killed_writer_left_is_never_seen_and_the_next_one_removes_
     await write(index, *map(indexed, kept))
     await abandon(index, put=("two", "three"), drop=("one",), recreate=recreate)
     assert await all_ids(index) == {chunk.id for chunk in kept}
-    assert (await index.search(a_query())).total_found == 2
-    assert await index.idf(BOOK, [1]) == pytest.approx({1: hand_idf(2, 2)}, rel=1e-4)
+    assert (await index.view(BOOK).search(a_query())).total_found == 2
+    assert await index.view(BOOK).idf([1]) == pytest.approx({1: hand_idf(2, 2)}, rel=1e-4)
     wall.now += 100
     async with index.writer(BOOK) as writer:
         assert set(await writer.stored()) == {chunk.id for chunk in kept}
@@ -196,7 +196,7 @@ async def test_a_lease_is_renewed_while_its_writer_works(wire: Wire) -> None:
         await asyncio.to_thread(wire.wait_for, renewals + 3, "PUT", "/collections/quoth-books/points")
         await writer.put([indexed(a_chunk("one"))])
         await writer.publish()
-    assert await index.count(BOOK) == 1
+    assert await index.view(BOOK).count() == 1
     await index.close()
 
 
@@ -235,7 +235,7 @@ async def test_it_keeps_what_the_fake_keeps_whatever_is_written(open_index: Open
                     await one.publish()
                     await other.publish()
                 assert [chunk async for chunk in ours.scan(BOOK)] == [chunk async for chunk in fake.scan(BOOK)]
-        assert await ours.count(BOOK) == await fake.count(BOOK)
+        assert await ours.view(BOOK).count() == await fake.view(BOOK).count()
         assert (await ours.status(BOOK)).generation == (await fake.status(BOOK)).generation
 
 
@@ -265,10 +265,10 @@ async def test_a_collection_that_somebody_deleted_is_an_outage_and_the_next_writ
     await write(open_index(), indexed(a_chunk("one")))
     wire.engine.delete_collection("quoth")
     with pytest.raises(IndexUnavailable, match="quoth") as caught:
-        await open_index().search(a_query())
+        await open_index().view(BOOK).search(a_query())
     assert "quoth ingest" in caught.value.hint
     await write(open_index(), indexed(a_chunk("one")))
-    assert await open_index().count(BOOK) == 1
+    assert await open_index().view(BOOK).count() == 1
 
 
 async def test_lost_chunks_are_noticed(wire: Wire, open_index: OpenIndex) -> None:
@@ -277,7 +277,7 @@ async def test_lost_chunks_are_noticed(wire: Wire, open_index: OpenIndex) -> Non
     records, _ = wire.engine.scroll("quoth", limit=1)
     wire.engine.delete("quoth", [records[0].id])
     with pytest.raises(IndexUnavailable, match="1 chunks instead of 2"):
-        await index.count(BOOK)
+        await index.view(BOOK).count()
 
 
 async def test_a_scan_never_leaves_out_what_vanishes_under_it(open_index: OpenIndex) -> None:

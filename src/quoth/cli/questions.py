@@ -29,7 +29,7 @@ def questions(
     async def work(quoth: Quoth) -> dict[str, Any]:
         since = quoth.clock.now() - timedelta(days=settings.record_days)
         if book is not None:
-            await quoth.library.book(book)
+            await quoth.book(book)
         # Also when nothing is being recorded any more, the promise of how long they are kept holds.
         gone = await quoth.library.forget_questions(before=quoth.clock.now() if forget else since)
         found = together(await quoth.library.recorded_questions(book, since=since))

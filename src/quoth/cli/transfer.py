@@ -15,8 +15,9 @@ import typer
 
 from quoth.bootstrap import Quoth, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.domain import Chunk, Vector
+from quoth.domain import Book, Chunk, Vector
 from quoth.errors import UnknownBook, Unreadable
+from quoth.ports import Library
 
 if TYPE_CHECKING:
     from quoth.migrate import Moved, Tell
@@ -60,7 +61,10 @@ def migrate_index(
             moved = []
             for book_id in books:
                 with progress_bar(f"Moving {book_id}", shown=not json and sys.stderr.isatty()) as tell:
-                    moved.append(await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell))
+                    known = await _known(quoth.library, book_id)
+                    moved.append(
+                        await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell, book=known)
+                    )
             return moved
 
     moved = run(settings, work)
@@ -74,6 +78,13 @@ def migrate_index(
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
         typer.echo(f"{wanted}, and every command works there.")
+
+
+async def _known(library: Library, book_id: str) -> Book | None:
+    try:
+        return await library.book(book_id)
+    except UnknownBook:
+        return None
 
 
 @contextmanager

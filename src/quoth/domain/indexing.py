@@ -10,7 +10,7 @@ from hashlib import blake2b
 from operator import xor
 from typing import Literal
 
-from quoth.domain.books import Chunk, Notice
+from quoth.domain.books import Book, Chunk, Notice
 
 IngestMode = Literal["incremental", "full", "recreate"]
 JobStatus = Literal["queued", "running", "completed", "failed"]
@@ -99,6 +99,7 @@ class IndexStatus:
     fingerprint: Fingerprint
     bytes_on_disk: int  # 0 where the index does not know
     published_at: datetime
+    book: Book | None = None  # its record as of the publication, without the place it came from
     outdated: bool = False  # written by another version of Quoth, in a format that this one does not read
 
 

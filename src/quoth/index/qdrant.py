@@ -83,6 +83,7 @@ class QdrantIndex:
             bytes_on_disk=0,
             published_at=entry.published_at,
             book=entry.book,
+            outdated=not entry.readable,
         )
 
     async def fault(self) -> QuothError | None:
@@ -201,12 +202,14 @@ class QdrantView:
         pairs = [(id, weight * rarity[id]) for id, weight in _pairs(query.sparse) if id in rarity]
         terms = TermWeights(tuple(id for id, _ in pairs), tuple(weight for _, weight in pairs))
         points, view = self._index.stored_points, view_of(entry)
-        filtered = query.filters != Filters()
         searching = points.search(view, query.dense, terms, query.filters, query.limit, size=entry.chunks)
-        if filtered and query.count:
+        total: int | None = None
+        if query.filters == Filters():
+            (dense, sparse), total = await searching, entry.chunks
+        elif query.count:
             (dense, sparse), total = await asyncio.gather(searching, points.count(view, query.filters))
         else:
-            (dense, sparse), total = await searching, None if filtered else entry.chunks
+            dense, sparse = await searching
         self._points.update((hit.chunk_id, hit.point_id) for hits in (dense, sparse) for hit in hits)
         return IndexHits(dense=_plain(dense), sparse=_plain(sparse), size=entry.chunks, total_found=total)
 
@@ -240,14 +243,18 @@ class WordCounts:
             before = known[0].records if known else ()
             goes_on = known is not None and entry.records[: len(before)] == before
             new = entry.records[len(before) :] if goes_on else entry.records
-            parts = [TermCounts.decode(text) for text in await self._ledger.records(new, "terms")]
-            counts = TermCounts.sum([known[1], *parts] if known and goes_on else parts)
+            texts = await self._ledger.records(new, "terms")
+            counts = await asyncio.to_thread(_summed, [known[1]] if known and goes_on else [], texts)
             if known is None or known[0].lineage != entry.lineage or known[0].generation <= entry.generation:
                 self._known[entry.book_id] = entry, counts
                 self._known.move_to_end(entry.book_id)
             while len(self._known) > _BOOKS:
                 self._known.popitem(last=False)
             return counts
+
+
+def _summed(known: list[TermCounts], texts: Sequence[str]) -> TermCounts:
+    return TermCounts.sum([*known, *map(TermCounts.decode, texts)])
 
 
 def _pairs(terms: TermWeights) -> Sequence[tuple[int, float]]:

@@ -1,7 +1,7 @@
 """The collection that holds the chunks of all books on a Qdrant server: made by the first writer, mended by any.
 
-Under `qdrant`. In: how it is to be kept. Out: a collection with a vector for every size of embedding, one for terms, and
-the payload indexes that queries need. It must not know a chunk.
+Under `qdrant`. In: how it is to be kept. Out: a collection with a vector for every size of embedding, one for terms,
+and the payload indexes that queries need. It must not know a chunk.
 """
 
 from __future__ import annotations

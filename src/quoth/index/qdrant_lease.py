@@ -1,9 +1,9 @@
 """The right to write one book on a Qdrant server: a lease that its holder keeps alive, and that ends when it is silent.
 
-Under `qdrant`, above `qdrant_ledger`. A lease is taken by a write that only succeeds while nobody holds it. It is renewed
-by one that only succeeds while it is still ours: a renewal counts when a copy shows it, whether the write was answered or
-not, since a write waits for every copy and one of them may hang. A writer whose lease may have ended stops writing until
-it is renewed, or for good when another has taken it.
+Under `qdrant`, above `qdrant_ledger`. A lease is taken by a write that only succeeds while nobody holds it. It is
+renewed by one that only succeeds while it is still ours. A renewal counts when a copy shows it, whether the write was
+answered or not: a write waits for every copy, and one of them may hang. A writer whose lease may have ended stops
+writing until it is renewed, or for good when another has taken it.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from quoth.chunks.payload import of_book_record, to_book_record
 from quoth.domain import Book, Fingerprint
 from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, Outage
 from quoth.index.qdrant_collection import make_collection
@@ -181,9 +182,7 @@ class Ledger:
             await asyncio.sleep(pause)
         return None
 
-    async def put(
-        self, point: str, payload: Json, *, only_if: Sequence[Json] = (), update_only: bool = False
-    ) -> None:
+    async def put(self, point: str, payload: Json, *, only_if: Sequence[Json] = (), update_only: bool = False) -> None:
         """Insert; or replace, but only what fulfils one of the conditions. All writers go through one node: by the
         order in which it hears of two, one of them is first on every copy."""
         body: Json = {"points": [{"id": point, "vector": {}, "payload": payload}]}
@@ -224,7 +223,6 @@ def _point(kind: str, name: str) -> str:
 
 
 def _payload(entry: Entry) -> Json:
-    book = entry.book and asdict(replace(entry.book, source=""))  # a path of this machine stays here
     return {
         "kind": "book",
         "book_id": entry.book_id,
@@ -237,7 +235,7 @@ def _payload(entry: Entry) -> Json:
         "writer": entry.writer,
         "lineage": entry.lineage,
         "records": [list(points) for points in entry.records],
-        "book": book,
+        "book": to_book_record(entry.book),
     }
 
 
@@ -245,7 +243,6 @@ def _entry_of(book_id: str, payload: dict[str, Any] | None) -> Entry | None:
     if payload is None:
         return None
     try:
-        book = payload.get("book")
         return Entry(
             book_id=book_id,
             generation=payload["generation"],
@@ -256,7 +253,7 @@ def _entry_of(book_id: str, payload: dict[str, Any] | None) -> Entry | None:
             writer=payload["writer"],
             lineage=payload.get("lineage", ""),
             records=tuple(map(tuple, payload.get("records", ()))),
-            book=Book(**book) if book else None,
+            book=of_book_record(payload.get("book")),
             format=payload["format"],
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 Under `qdrant_server`. In: an HTTP request that any node can answer, and that may be made twice. Out: the first answer
 that is one. The next address is asked at once when one refuses or has a fault of its own, and after a short wait when
-one is silent; whoever answers first is taken. An address that failed or was outrun is asked last for a while, then tried
+one is silent; the first answer is taken. An address that failed or was outrun is asked last for a while, then tried
 again. The only module of the index that knows aiohttp. It must not know what is asked.
 """
 

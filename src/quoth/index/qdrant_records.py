@@ -56,7 +56,8 @@ class TermCounts:
 
         held = sorted((term, count) for term, count in counts.items() if count)
         return cls(
-            np.array([term for term, _ in held], dtype=np.uint32), np.array([count for _, count in held], dtype=np.int32)
+            np.array([term for term, _ in held], dtype=np.uint32),
+            np.array([count for _, count in held], dtype=np.int32),
         )
 
     @classmethod

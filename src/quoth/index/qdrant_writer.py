@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from quoth.chunks.payload import check_put
@@ -122,9 +122,9 @@ class QdrantWriter:
 
     async def publish(self, book: Book | None = None) -> None:
         draft, before = self._draft, self._draft.live
-        if book is None and before is not None:
-            book = before.book
-        if not draft.changed and before is not None and before.book == book:
+        known = before.book if before is not None else None
+        book = known if book is None else replace(book, source="")  # a path of this machine stays here
+        if not draft.changed and book == known:
             return
         view = draft.view
         chunks = (draft.kept.chunks if draft.kept else 0) + draft.tally.chunks

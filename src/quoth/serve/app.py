@@ -100,6 +100,6 @@ async def warm(quoth: Quoth) -> None:
     try:
         await quoth.embedder.embed_query("Are you there?")
         for book_id in (await quoth.index.books())[:1]:
-            await quoth.index.count(book_id)
+            await quoth.index.view(book_id).idf([0])  # opens it
     except QuothError as error:
         logger.warning("not ready to answer: %s", error)

@@ -47,7 +47,7 @@ async def check_index(quoth: Quoth) -> QuothError | None:
 
 async def fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
     try:
-        await quoth.index.count(book_id)  # opens it, and compares how it was built
+        await quoth.index.view(book_id).count()  # opens it, and compares how it was built
     except QuothError as fault:
         return fault
     return None

@@ -87,6 +87,6 @@ def reopen(book: Book) -> BookSource:
 
 async def _book(quoth: Quoth, book_id: str) -> Book | None:
     try:
-        return await quoth.library.book(book_id)
+        return await quoth.shelf.book(book_id)
     except UnknownBook:
         return None
