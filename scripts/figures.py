@@ -1,4 +1,4 @@
-"""Writes the table "Measured" of README.md from docs/benchmarks/*.json, so that no figure is typed by hand.
+"""Writes the table "Measured" of README.md from docs/benchmarks/*.json: no figure is typed by hand.
 
 Run it after a benchmark. tests/test_docs.py compares the README with what this would write.
 """

@@ -1,7 +1,7 @@
-"""Resolve pyproject.toml into requirements/*.lock, each complete and hashed, for every platform: `run` is the default
-install, `cluster` is what the container holds, `dev` is everything.
+"""Resolve pyproject.toml into requirements/*.lock, complete and hashed, for every platform: `run` is the default
+install, `cluster` is for the container, `dev` is everything.
 
-Needs `uv`. What requirements/exclude.txt names is left out on purpose; no index host is written.
+Needs `uv`. Leaves out the packages in requirements/exclude.txt; writes no index host.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Asks every door once and writes down what it answered: the examples of the OpenAPI document.
+"""Calls every endpoint once and writes down the responses: the examples of the OpenAPI document.
 
     python scripts/openapi_examples.py
 
-A tiny book behind the real doors, with the fakes that the package ships; nothing is typed by hand but the questions.
-Run it when a door changes: tests/test_api_openapi.py compares the examples with the schemas.
+A tiny book behind the real endpoints, with the fakes that the package ships; only the questions are typed by hand. Run
+it when an endpoint changes: tests/serve/test_openapi.py compares the examples with the schemas.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SECRET = "It's a Secret to Everybody"
 
 
 class Clock:
-    """Time that moves a millisecond at each look."""
+    """A clock that moves by a millisecond each time it is read."""
 
     def __init__(self) -> None:
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -63,7 +63,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Worker:
-    """Stands for the process of a job: does the work here."""
+    """In place of a job's process: does the work here."""
 
     quoth: Quoth
     order: Order
@@ -81,7 +81,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Call:
-    """One request at one door. `values` fill the path and are the examples of its parameters."""
+    """One request to one endpoint. `values` fill the path and become the examples of its parameters."""
 
     door: str
     body: Mapping[str, Any] | None = None

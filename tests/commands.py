@@ -1,8 +1,8 @@
-"""`quoth …` as a process of its own, without the second that each new one takes to import everything.
+"""`quoth …` as a separate process, without the second that a new one takes to import everything.
 
-One process imports it all, once for each process that runs tests, and forks for every order that it gets over a socket:
-the program, its arguments, directory and environment, and the files for its input and output. What it makes is a real
-process with nothing started in it: no threads, no loaded model, no open store.
+Each process that runs tests has one helper, which imports everything and forks for every order that it gets over a
+socket: the program, its arguments, directory and environment, and the files for its input and output. The result is a
+real process in which nothing has been started: no threads, no loaded model, no open store.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from signal import SIG_DFL, SIGINT, SIGKILL, SIGTERM, default_int_handler, signal
+from signal import SIG_IGN, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, getsignal, signal
 from typing import Any
 
-OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
+OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
 NUMBER = struct.Struct("i")
 LARGEST = 2**20
 # What commands import when they come to it. (Not onnxruntime: it starts threads, and those do not survive a fork.)
@@ -44,7 +44,7 @@ class Started:
         self.pid = self._number(60)
 
     def poll(self, timeout: float = 0.0) -> int | None:
-        """Its exit code, if it has ended until then; the number of a signal is negative, as with subprocess."""
+        """Its exit code, if it has ended by then; a signal is a negative number, as with subprocess."""
         if self._code is None and select.select([self._told], [], [], timeout)[0]:
             self._code = self._number(0)
             os.close(self._told)
@@ -108,6 +108,14 @@ def quoth(
         return subprocess.CompletedProcess([*map(str, arguments)], code, said.read(), complained.read())
 
 
+def give_children_their_signals() -> None:
+    """A test run in the background of a script ignores Ctrl-C, and so would every process that it starts: what is
+    ignored is inherited. A handler is not. One that does nothing leaves this process deaf and its children ordinary."""
+    for number in (SIGINT, SIGQUIT, SIGTERM, SIGHUP):
+        if getsignal(number) is SIG_IGN:
+            signal(number, lambda number, frame: None)
+
+
 BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
 Run = subprocess.CompletedProcess[str]
 
@@ -118,7 +126,7 @@ def document(run: Run) -> Any:
 
 
 def one_line(run: Run) -> str:
-    """An error is one line that says what to do next, and never a traceback."""
+    """An error is one line that says what to do next, never a traceback."""
     (line,) = run.stderr.strip().splitlines()
     assert line.startswith("quoth: ")
     assert run.stdout == ""
@@ -149,9 +157,12 @@ def _make(control: socket.socket) -> None:
         message, files, _, _ = socket.recv_fds(control, LARGEST, 4)
         if not message:
             return None
+        order = json.loads(message)
+        if "QDRANT_URL" in order["env"]:
+            importlib.import_module("qdrant_client")  # takes most of a second, so only once and only where it is used
         if os.fork() == 0:
             control.close()
-            return _keep(json.loads(message), files)
+            return _keep(order, files)
         for file in files:
             os.close(file)
         while _ended_keeper():
@@ -166,7 +177,7 @@ def _ended_keeper() -> bool:
 
 
 def _keep(order: dict[str, object], files: list[int]) -> None:
-    """Has the process for its child, and tells its number and then how it ended."""
+    """Be the parent of the process; report its pid, and later how it ended."""
     *standard, tells = files
     child = os.fork()
     if child == 0:
@@ -185,10 +196,7 @@ def _become(order: dict[str, object], standard: list[int]) -> None:
         os.close(file)
     if os.isatty(0):
         os.login_tty(0)
-        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # nobody has replaced it
-    # A test run in the background ignores Ctrl-C, and its children would too.
-    signal(SIGINT, default_int_handler)
-    signal(SIGTERM, SIG_DFL)
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is the original one
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent

@@ -1,4 +1,4 @@
-"""What every test shares. With QUOTH_TEST_NO_SKIP=1 (CI) a skipped test is a failure: what was not run was not seen."""
+"""What every test shares. With QUOTH_TEST_NO_SKIP=1 (CI) a skipped test is a failure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-from commands import OUR_VARIABLES, quoth
+from commands import OUR_VARIABLES, give_children_their_signals, quoth
 from postgres_server import PostgresServer, binaries
 from sharing import Once
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-# The same examples each time, so that a failure is of the change that was made; `--hypothesis-profile=explore` looks
-# for new ones.
+# The same examples each time: a failure comes from the change that was made. `--hypothesis-profile=explore` looks for
+# new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, deadline=None)
 hypothesis.settings.register_profile("explore", max_examples=500, deadline=None)
@@ -31,8 +31,12 @@ SAMPLE_BOOK = Path(__file__).resolve().parents[1] / "examples" / "robotics-book"
 ALL_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
 
 
+def pytest_configure() -> None:
+    give_children_their_signals()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where slow tests are left out, a file of nothing else need not be imported with all that it imports."""
+    """If slow tests are left out, do not import a file that has nothing else."""
     if config.getoption("markexpr") != "not slow" or collection_path.suffix != ".py":
         return None
     return bool(ALL_SLOW.search(collection_path.read_text(encoding="utf-8"))) or None
@@ -51,7 +55,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test sees only the settings that it makes itself."""
+    """A test sees only its own settings."""
     for name in list(os.environ):
         if name.startswith(OUR_VARIABLES) and not name.startswith("QUOTH_TEST_"):
             monkeypatch.delenv(name)
@@ -59,7 +63,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """In memory where the system has such a place: an index syncs every file, which is not what is tested here."""
+    """In memory if possible: the engine syncs every file, and that is not what is tested here."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -76,18 +80,19 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture(scope="session")
 def sample_data(once: Once) -> Path:
-    """The data directory of the sample book, with the real model."""
+    """The data directory of the sample book, with the real model. A text file beside it has what the ingest printed."""
 
     def ingest(place: Path) -> None:
         run = quoth("ingest", SAMPLE_BOOK, "--data-dir", place)
         assert run.returncode == 0, run.stderr
+        place.with_suffix(".txt").write_text(run.stdout)
 
     return once("sample-data", ingest)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
-    import browsing  # only who looks at pages pays for it
+    import browsing  # only tests of pages need it
 
     async with browsing.started() as browser:
         yield browser

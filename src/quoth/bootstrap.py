@@ -23,13 +23,14 @@ from quoth.ask.find import Retriever
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
+from quoth.ask.request import ChatRequest
 from quoth.ask.spans import SILENT, Spans
 from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
-from quoth.domain import Book, Fingerprint, Key
+from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, TellSteps
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
-    from quoth.sources.visitor import Tell
 
 
 logger = logging.getLogger(__name__)
@@ -98,6 +98,16 @@ class Quoth:
         self.check_book(book_id)
         return await self.shelf.book(book_id)
 
+    def question(self, request: ChatRequest, book: Book, *, request_id: str, owner: str = "") -> Question:
+        """A request as a question to this book, with the operator's limits where it has none of its own."""
+        return request.to_question(
+            book=book,
+            request_id=request_id,
+            top_k=self.settings.top_k,
+            similarity_threshold=self.settings.similarity_threshold,
+            owner=owner,
+        )
+
     async def choose_book(self, book_id: str | None) -> Book:
         """The named book, the configured one, or the only one."""
         wanted = book_id or self.only_book or self.settings.book
@@ -142,10 +152,12 @@ async def bootstrap(
         if model is not None:
             closing.push_async_callback(model.close)
             model = spans.model(model)
-        # When a question is about to come, the model is read while index and database are opened.
-        loading = asyncio.create_task(embedder.load()) if warm else None
+        # Either index imports numpy, in this thread and before the model's thread starts: numpy cannot be imported in
+        # two threads at once.
         index = index or _index(settings, fingerprint_of(embedder))
         closing.push_async_callback(index.close)
+        # When a question is about to come, the model is read while the database is opened.
+        loading = asyncio.create_task(embedder.load()) if warm else None
         store = library or await _library(settings, clock)
         closing.push_async_callback(store.close)
         if loading is not None:
@@ -294,7 +306,7 @@ def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFi
     return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
 
 
-def web_of(settings: Settings, *, tell: Tell = lambda done, total: None) -> Web:
+def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) -> Web:
     """How a crawl reaches published sites, for `open_source`. The HTTP client comes with the first request."""
     from quoth.sources import CrawlOptions, Web
 
@@ -325,7 +337,7 @@ def book_id_for(path: str | Path) -> str:
 
 
 def open_book(
-    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: Tell = lambda done, total: None
+    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
     from quoth.sources import open_source  # brings the parsers along, which asking does not need

@@ -1,9 +1,9 @@
 """A book as JSON Lines, and back: what `quoth export` writes and `quoth import` reads.
 
-Out: one line for each chunk, with all its metadata and offsets, and with what is known of its book and page. In: such
-lines, all of them checked before anything is changed; then the same chunks under the same ids, embedded unless the
-lines or the index hold their vectors, and the page records, so that the next ingest of the same files finds nothing to
-do. Ids are made of the book's id, so an import never renames a book. Lines are read twice rather than held in memory.
+Out: one line for each chunk, with its metadata and offsets and with what is known about its book and page. In: such
+lines, all checked before anything changes. Then come the same chunks with the same ids, embedded unless the lines or
+the index have their vectors, and the page records: the next ingest of the same files has nothing to do. Ids depend on
+the book's id, so an import never renames a book. Lines are read twice instead of being held in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import itertools
 import json
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -25,19 +25,19 @@ from quoth.chunks.plan import WantedChunk, plan_page
 from quoth.chunks.split import embedding_text
 from quoth.domain import Book, Chunk, PageRecord, StoredChunk, Vector
 from quoth.errors import IndexMismatch, QuothError, TextTooLong, UnknownBook, Unreadable
+from quoth.index import status_of
 from quoth.ingest import embed_hash, indexed
-from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library
+from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library, TellSteps
 from quoth.versions import CHUNKER_VERSION
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-BATCH = 64  # chunks embedded and written together, and between two words of progress
-LARGEST = 2**53  # of a number that every reader of JSON understands
+BATCH = 64  # chunks that are embedded and written together; progress is told after each batch
+LARGEST = 2**53  # the largest whole number that every reader of JSON understands
 
 Record = dict[str, Any]
-Tell = Callable[[int, int], None]  # chunks done, chunks in all
-# What a line says beside its chunk. `vector` and `embedder` only where vectors were asked for.
+# What a line says besides its chunk. `vector` and `embedder` only with `--vectors`.
 BOOK, DIGEST, CHUNKER, VECTOR, EMBEDDER = "book", "page_digest", "chunker", "vector", "embedder"
 
 
@@ -45,7 +45,7 @@ BOOK, DIGEST, CHUNKER, VECTOR, EMBEDDER = "book", "page_digest", "chunker", "vec
 
 
 def line_of(chunk: Chunk, book: Book, page: PageRecord | None, vector: Vector | None = None, embedder: str = "") -> str:
-    """The folder that the book came from is left out: it is of this machine."""
+    """Without the folder that the book came from, which means something only on this machine."""
     record: Record = {
         **to_record(chunk),
         BOOK: {"title": book.title, "base_url": book.base_url, "toolchain": book.toolchain},
@@ -66,14 +66,14 @@ class Imported:
     title: str
     pages: int
     chunks: int  # in the file
-    written: int  # of them, because the index did not hold them so
-    dropped: int  # of the index, because the file does not hold them
-    embedded: int  # of the written ones, because nobody had their vectors
+    written: int  # new or different in the index
+    dropped: int  # in the index, but not in the file
+    embedded: int  # of the written ones: neither file nor index had the vector
 
 
 @dataclass(slots=True)
 class Contents:
-    """What a whole file of lines holds, without its texts."""
+    """What a whole file of lines holds, without the texts."""
 
     book: Book
     ids: set[str] = field(default_factory=set)
@@ -82,16 +82,16 @@ class Contents:
 
 
 def read_contents(file: BinaryIO) -> Contents:
-    """Checks every line. `Unreadable` names the first that is wrong, and why."""
+    """Check every line. `Unreadable` names the first wrong one, and why."""
     contents: Contents | None = None
     for number, record in records_of(file):
         chunk = chunk_of(record, number)
         book = _book_of(record, number)
         contents = contents or Contents(book)
         if book != contents.book:
-            raise _wrong(number, f"it is of another book than the lines before, of {book.book_id}")
+            raise _wrong(number, f"it belongs to another book than the lines before: {book.book_id}")
         if chunk.id in contents.ids:
-            raise _wrong(number, f"the chunk {chunk.id} was there before")
+            raise _wrong(number, f"the chunk {chunk.id} is there twice")
         contents.ids.add(chunk.id)
         ids = contents.chunk_ids.setdefault(chunk.source_file, [])
         if chunk.chunk_index != len(ids):
@@ -99,13 +99,13 @@ def read_contents(file: BinaryIO) -> Contents:
         ids.append(chunk.id)
         first = contents.pages.setdefault(chunk.source_file, _page_fields(record))
         if _page_fields(record) != first:
-            raise _wrong(number, f"it says otherwise than the lines before how {chunk.source_file} is")
+            raise _wrong(number, f"it contradicts the lines before about {chunk.source_file}")
     if contents is None:
-        raise Unreadable("There is no chunk in it.", hint="Give a file that `quoth export` wrote.")
+        raise Unreadable("The file has no chunks.", hint="Give a file that `quoth export` wrote.")
     for source_file, ids in contents.chunk_ids.items():
         if (wanted := contents.pages[source_file]["total_chunks"]) != len(ids):
             raise Unreadable(
-                f"{source_file} has {len(ids)} of {wanted} chunks: the file is not whole.", hint="Export it again."
+                f"{source_file} has {len(ids)} of {wanted} chunks: the file is incomplete.", hint="Export it again."
             )
     return contents
 
@@ -115,10 +115,10 @@ def records_of(file: BinaryIO) -> Iterator[tuple[int, Record]]:
     for number, line in enumerate(file, start=1):
         try:
             record = json.loads(line.decode("utf-8"))
-            if b"\\ud" in line:  # an escape may be half of a letter, which nobody can store
+            if b"\\ud" in line:  # an escape may be half of a surrogate pair, which cannot be stored
                 json.dumps(record, ensure_ascii=False).encode()
         except UnicodeError:
-            raise _wrong(number, "it is not UTF-8, or holds half a letter") from None
+            raise _wrong(number, "it is not UTF-8, or has half of a surrogate pair") from None
         except (ValueError, RecursionError):
             raise _wrong(number, "it is not JSON") from None
         if not isinstance(record, dict):
@@ -127,29 +127,29 @@ def records_of(file: BinaryIO) -> Iterator[tuple[int, Record]]:
 
 
 def chunk_of(record: Record, number: int) -> Chunk:
-    """The chunk of a line, if everything in it is as an export writes it."""
+    """The chunk of a line. Every field must be as an export writes it."""
     known = {"id", *_fields(), BOOK, DIGEST, CHUNKER}
     given = record.keys() - {VECTOR, EMBEDDER}
     if given != known:
         strange = sorted(known - given) or sorted(given - known)
-        raise _wrong(number, f"{'it has no' if known - given else 'there is no'} field `{strange[0]}`")
+        raise _wrong(number, f"{'it lacks the' if known - given else 'it has an unknown'} field `{strange[0]}`")
     if record[CHUNKER] != CHUNKER_VERSION:
         raise IndexMismatch(
-            f"Its chunks were made by version {record[CHUNKER]!r} of the splitter, this Quoth has {CHUNKER_VERSION!r}.",
+            f"Its chunks were made by version {record[CHUNKER]!r} of the splitter; this Quoth has {CHUNKER_VERSION!r}.",
             hint="Ingest the book from its files.",
         )
     chunk = _typed(record, number)
     for name, value in to_record(chunk).items():
         if record[name] != value:
-            raise _wrong(number, f"`{name}` does not fit the rest")
+            raise _wrong(number, f"`{name}` contradicts the other fields")
         if isinstance(value, int) and abs(value) > LARGEST:
             raise _wrong(number, f"`{name}` is too large")
     if hashlib.sha256(chunk.text.encode()).hexdigest() != chunk.content_hash:
-        raise _wrong(number, "`text` is not what `content_hash` says")
+        raise _wrong(number, "`text` does not match `content_hash`")
     if chunk.end - chunk.start != len(chunk.text):
-        raise _wrong(number, "`text` is longer or shorter than the place it stands at")
+        raise _wrong(number, "`text` is not as long as `start` and `end` say")
     if not is_chunk_id(chunk.id):
-        raise _wrong(number, "`id` is no UUID")
+        raise _wrong(number, "`id` is not a UUID")
     return chunk
 
 
@@ -176,7 +176,7 @@ def _adapter() -> TypeAdapter[Chunk]:
 
 @cache
 def _fields() -> frozenset[str]:
-    """What an export says of a chunk, whatever chunk it is."""
+    """The fields that an export has for every chunk."""
     return frozenset(to_record(Chunk(id="", book_id="", text=""))) - {"id"}
 
 
@@ -195,13 +195,13 @@ def _book_of(record: Record, number: int) -> Book:
 
 
 def _page_fields(record: Record) -> Record:
-    """What all chunks of one page have in common."""
+    """What all chunks of a page have in common."""
     names = ("parent_doc_id", "source_file_hash", "title", "total_chunks", "module", "chapter", "lesson", DIGEST)
     return {name: record[name] for name in names} | {"url": record["url"].partition("#")[0]}
 
 
 def _vector_of(record: Record, number: int, embedder: Embedder) -> Vector | None:
-    """The line's own vector, where this very embedder has made it."""
+    """The vector in the line, if this embedder has made it."""
     if record.get(EMBEDDER) != embedder.name or VECTOR not in record:
         return None
     try:
@@ -215,7 +215,7 @@ def _vector_of(record: Record, number: int, embedder: Embedder) -> Vector | None
 
 def _wrong(number: int, why: str) -> Unreadable:
     return Unreadable(
-        f"Line {number} is no chunk of an export: {why}.",
+        f"Line {number} is not a chunk of an export: {why}.",
         hint="Nothing was changed. Give a file that `quoth export` wrote.",
         details={"line": number},
     )
@@ -228,11 +228,12 @@ class Importer:
         self._embedder = embedder
         self._clock = clock
 
-    async def run(self, file: BinaryIO, *, tell: Tell = lambda done, total: None) -> Imported:
-        """The book of the file instead of what is there of it. Index first, library second, as an ingest does it."""
+    async def run(self, file: BinaryIO, *, tell: TellSteps = lambda done, total: None) -> Imported:
+        """Replace the book by that of the file. Index first, library second, as in an ingest."""
         contents = await asyncio.to_thread(read_contents, file)
         book = contents.book
-        rebuilt = await self._built_otherwise(book.book_id)
+        before = await status_of(self._index, book.book_id)
+        rebuilt = before is not None and before.fingerprint != self._index.fingerprint
         written = embedded = 0
         async with self._index.writer(book.book_id, recreate=rebuilt) as writer:
             stored = await writer.stored()
@@ -255,16 +256,10 @@ class Importer:
             embedded=embedded,
         )
 
-    async def _built_otherwise(self, book_id: str) -> bool:
-        try:
-            return (await self._index.status(book_id)).fingerprint != self._index.fingerprint
-        except UnknownBook:
-            return False
-
     async def _put(
         self, batch: Sequence[tuple[WantedChunk, Vector | None]], stored: Mapping[str, StoredChunk], writer: IndexWriter
     ) -> tuple[int, int]:
-        """How many were embedded and written."""
+        """How many were embedded, and how many were written."""
         put = set(plan_page([item for item, _ in batch], stored, ()).put)
         new = [(item, vector) for item, vector in batch if item.chunk.id in put]
         if not new:
@@ -282,18 +277,18 @@ class Importer:
             return await self._embedder.embed_passages(texts)
         except TextTooLong as error:
             raise Unreadable(
-                f"It holds a chunk that is longer than {self._embedder.name} reads.", hint="Ingest it from its files."
+                f"It has a chunk that is too long for {self._embedder.name}.", hint="Ingest the book from its files."
             ) from error
 
     async def _tell_library(self, contents: Contents) -> None:
-        """What is as it was stays untouched, with its date and the folder it came from."""
+        """Records that did not change stay as they are, with their date and the folder they came from."""
         book_id = contents.book.book_id
         known = await self._library.page_records(book_id)
         now = self._clock.now()
         wanted = [_page_record(contents, source_file, now) for source_file in contents.pages]
         new = [record for record in wanted if record.digest and not _same(known.get(record.source_file), record)]
         await self._library.put_page_records(new)
-        # A page without text has a record and no line: it stays.
+        # A page without text has a record but no line; it stays.
         held = {record.source_file for record in known.values() if record.chunk_ids}
         await self._library.drop_page_records(book_id, sorted(held - {one.source_file for one in wanted if one.digest}))
         try:

@@ -1,10 +1,10 @@
 """The ingesting pipeline: source → chunks → plan → embed → apply, as a job.
 
 In: a `BookSource`. Out: the finished `IngestJob`. Pages are read one at a time and applied in batches, so memory does
-not grow with the book. The index is published before the library is told, and a file counts as unchanged only when
-both agree; so a run that is killed anywhere leaves the old book or a newer one, and the next run mends the rest.
-One bad page never stops the others: it keeps its old chunks, is reported, and the job says so at its end. The job's
-counters are saved as it goes, so that any process can show how far it is.
+not grow with the book. The index is published before the library notes it, and a file counts as unchanged only if both
+agree. So a run that is killed anywhere leaves the old book or a newer one, and the next run repairs the rest. A bad
+page does not stop the others: it keeps its old chunks, and the job reports it. The job's counters are saved during the
+run, so any process can show the progress.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 class IngestOptions:
     chunks: ChunkOptions = ChunkOptions()
     batch_chunks: int = 256  # embedded and written together
-    embed_slice: int = 64  # embedded between two words of progress
-    publish_seconds: float = 60.0  # work that a killed run can lose at most
-    save_seconds: float = 1.0  # between two savings of the job's counters
+    embed_slice: int = 64  # embedded between two reports of progress
+    publish_seconds: float = 60.0  # the most work that a killed run can lose
+    save_seconds: float = 1.0  # between two saves of the job's counters
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told after every page and every embedded piece, for a progress bar or a job's events."""
+    """Reported after every page and every embedded slice, for a progress bar or a job's events."""
 
     pages_done: int
     pages_total: int
     chunks_embedded: int
     source_file: str = ""
-    share: float = 0.0  # of the pages being embedded: as many as are as good as done
+    share: float = 0.0  # pages of the current batch that are embedded, as a fraction of pages
 
 
-Tell = Callable[[Progress], None]
+TellProgress = Callable[[Progress], None]
 Planned = Callable[[FilePlan], None]
 
 
@@ -122,7 +122,7 @@ class Run:
 
     job: IngestJob
     writer: IndexWriter
-    tell: Tell
+    tell: TellProgress
     pages_total: int = 0
     held: HeldChunks = field(default_factory=HeldChunks)
     notices: list[Notice] = field(default_factory=list)
@@ -161,12 +161,12 @@ class Ingest:
         *,
         mode: IngestMode = "incremental",
         dry_run: bool = False,
-        tell: Tell = lambda progress: None,
+        tell: TellProgress = lambda progress: None,
         planned: Planned = lambda plan: None,
         job_id: int | None = None,
     ) -> IngestJob:
-        """With `job_id` the run takes over a job that was queued for it; otherwise it numbers one of its own, unless
-        it is a dry run, which leaves no trace."""
+        """With `job_id` the run takes over a queued job. Without it, it starts a job of its own, or none for a dry run,
+        which leaves no trace."""
         book_id = source.book.book_id
         job = IngestJob(book_id=book_id, mode=mode, dry_run=dry_run, status="running", started_at=self._clock.now())
         async with self._index.writer(book_id, recreate=mode == "recreate") as writer:
@@ -178,7 +178,7 @@ class Ingest:
                 await self._save(self._finish(failed, "failed"))
                 raise
             done = self._finish(run.outcome(), "completed")
-            # Still under the lock: whoever gets it next may trust that no job of the book is alive.
+            # Still under the lock: the next holder may rely on it that no job of the book is running.
             await self._save(done)
         return done
 
@@ -188,7 +188,7 @@ class Ingest:
             if (waiting.book_id, waiting.status) != (job.book_id, "queued"):
                 raise Conflict(
                     f"Job {job_id} of book {waiting.book_id!r} is {waiting.status} and cannot be taken over.",
-                    hint="Start another one.",
+                    hint="Start a new job.",
                 )
             await self._library.save_job(job := replace(job, job_id=job_id))
             return job
@@ -198,7 +198,7 @@ class Ingest:
         return await self._library.start_job(job)
 
     async def _save(self, job: IngestJob) -> None:
-        if job.job_id:  # otherwise a dry run that nobody asked to be remembered
+        if job.job_id:  # a dry run without a queued job is not stored
             await self._library.save_job(job)
 
     async def _run(self, source: BookSource, run: Run, planned: Planned) -> None:
@@ -221,7 +221,7 @@ class Ingest:
             await self._library.put_book(source.book)
 
     async def _progress(self, run: Run, source_file: str = "", *, share: float = 0.0) -> None:
-        """Tell whoever watches here, and from time to time whoever asks the library."""
+        """Report to this process at once, and to the library from time to time."""
         run.tell(Progress(run.pages_done, run.pages_total, run.job.chunks_embedded, source_file, share))
         now = self._clock.monotonic()
         if now - run.saved_at >= self._options.save_seconds:
@@ -257,7 +257,7 @@ class Ingest:
         return PreparedPage(file, page, wanted)
 
     async def _apply(self, run: Run) -> None:
-        """Write the waiting pages: new and moved chunks in, then stale ones out."""
+        """Write the waiting pages: add new and moved chunks, then drop stale ones."""
         if not run.batch:
             return
         batch, run.batch = run.batch, []
@@ -289,14 +289,14 @@ class Ingest:
             await self._progress(run, file)
 
     async def _drop(self, ids: Sequence[str], run: Run) -> None:
-        """A dropped text may turn up on a page that is read later: its vector is kept until the run is over."""
+        """A dropped text may come back on a page that is read later: its vector is kept until the run ends."""
         hashes = {run.held.stored[id].embed_hash for id in ids}
         for hash, vector in (await run.writer.vectors(hashes)).items():
             run.dropped[hash] = array("f", vector)
         await run.writer.drop(ids)
 
     async def _vectors(self, batch: Sequence[PreparedPage], run: Run) -> dict[str, Vector]:
-        """A vector for every text of the batch: from the index where it has one, made otherwise."""
+        """A vector for every text of the batch, from the index if it has one, else from the embedder."""
         texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
         vectors = await run.writer.vectors(texts)
         if run.job.dry_run:
@@ -313,7 +313,7 @@ class Ingest:
         return vectors
 
     async def _delete(self, plan: FilePlan, run: Run) -> None:
-        """Pages that are gone. Chunks that a renamed page has taken over stand under its name by now and stay."""
+        """Drop the chunks of pages that are gone. Those of a renamed page are under its new name by now, and stay."""
         await run.held.read(run.writer, plan.deleted)
         for source_file in plan.deleted:
             ids = sorted(run.held.by_file.get(source_file, ()))
@@ -323,7 +323,7 @@ class Ingest:
             run.count(files_deleted=1, chunks_deleted=len(ids))
 
     async def _publish(self, run: Run, book: Book) -> None:
-        """First the index, then the library: a crash in between costs a second look at these pages, nothing else."""
+        """First the index, then the library: a crash in between only means that these pages are read again."""
         if run.job.dry_run:
             return
         await run.writer.publish(book)

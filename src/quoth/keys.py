@@ -1,8 +1,8 @@
-"""Makes keys and recognises them. Pure but for the randomness.
+"""Makes keys and recognises them. Pure, apart from the random numbers.
 
-A key reads `qk_<id>_<secret>`, a public one `qp_<id>_<secret>`: the id finds it in the store, the secret proves it. The
-secret has 256 random bits, so one round of SHA-256 is as safe a thing to keep as any slow hash: there is nothing to
-guess. Comparing takes as long for any wrong secret.
+A key is `qk_<id>_<secret>`, a public key `qp_<id>_<secret>`. The id finds it in the store, the secret proves it. The
+store keeps a SHA-256 of the secret: with 256 random bits there is nothing to guess, so a slow hash would add nothing.
+Comparison takes equally long for every wrong secret.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ def make(
     daily: int | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[Key, str]:
-    """The key to store, and the words that open with it, which are known to nobody afterwards."""
+    """The key to store, and its text, which cannot be found out again later."""
     if origins and scope != "ask":
-        raise WrongUsage(f"A public key cannot have the scope {scope}.", hint="Everybody sees it: use --scope ask.")
+        raise WrongUsage(
+            f"A public key cannot have the scope `{scope}`.", hint="Everyone can read a public key: use --scope ask."
+        )
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     key = Key(
         key_id=key_id,
@@ -51,7 +53,7 @@ def make(
 
 
 def parse(written: str) -> tuple[str, str] | None:
-    """Id and secret, or None when this cannot be a key."""
+    """Id and secret, or None if this cannot be a key."""
     read = _WRITTEN.fullmatch(written)
     return None if read is None else (read[1], read[2])
 
@@ -65,7 +67,7 @@ def _digest(secret: str) -> str:
 
 
 def origin_of(written: str) -> str:
-    """As browsers send it: scheme, host and, where it is not the usual one, port. `WrongUsage` for anything else."""
+    """As browsers send it: scheme, host, and the port unless it is the default one. `WrongUsage` for anything else."""
     try:
         parts = urlsplit(written.strip())
         port = parts.port
@@ -74,7 +76,9 @@ def origin_of(written: str) -> str:
     host = parts.hostname or ""
     bare = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password)
     if parts.scheme not in ("http", "https") or not re.fullmatch(r"[a-z0-9.:-]+", host) or not bare:
-        raise WrongUsage(f"{written!r} is no origin.", hint="Write it like https://docs.example.org, without a path.")
+        raise WrongUsage(
+            f"{written!r} is not an origin.", hint="Write it like https://docs.example.org, without a path."
+        )
     host = f"[{host}]" if ":" in host else host
     usual = {"http": 80, "https": 443}[parts.scheme]
     return f"{parts.scheme}://{host}" if port in (None, usual) else f"{parts.scheme}://{host}:{port}"

@@ -1,8 +1,8 @@
 """Log lines on stderr: for people, or one JSON object a line for machines.
 
-Any module logs with the standard library (`logging.getLogger(__name__).info("ingested", extra={"pages": 3})`); whoever
-starts the program calls `set_up_logging` once. Every line carries the `request_id` of the request it belongs to. What
-a reader asked goes into `extra={"question": …}` and nowhere else: it is dropped here unless the operator allowed it.
+Every module logs with the standard library: `logging.getLogger(__name__).info("ingested", extra={"pages": 3})`. The
+program calls `set_up_logging` once. Every line carries the `request_id` of its request. A reader's question goes only
+into `extra={"question": …}`, and is dropped here unless the operator has allowed it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, TextIO
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
-# What the logging module itself puts on a record; everything else came through `extra`.
+# The fields that the logging module itself puts on a record; all others came through `extra`.
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
@@ -27,7 +27,7 @@ def set_up_logging(
     log_questions: bool = False,
     stream: TextIO | None = None,
 ) -> None:
-    """Send all log lines to stderr (or `stream`): ours from `level` on, other libraries' from warning on."""
+    """Send all log lines to stderr or `stream`: ours from `level` on, those of libraries from warning on."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_JsonLines(log_questions) if format == "json" else _TextLines(log_questions))
     root = logging.getLogger()
@@ -52,7 +52,7 @@ class _Lines(logging.Formatter):
 
 
 class _TextLines(_Lines):
-    """`[INFO] 12:00:00 quoth.ingest: ingested pages=3`. Values are quoted where needed, so a line stays a line."""
+    """`[INFO] 12:00:00 quoth.ingest: ingested pages=3`. Values are quoted where needed, so each record is one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")

@@ -1,34 +1,34 @@
-"""A book moves from one index to another: nothing is read from its source, nothing is embedded again.
+"""Copies a book from one index to another, without reading its source and without embedding.
 
-In: two `ChunkIndex`es that build alike, and a book of the first. Out: what was `Moved`. Points are streamed in batches,
-so memory does not grow with their vectors; those that the target already holds stay; and the book is published once,
-whole, after it has been compared, with its record. A move that is killed leaves the target as it was, and the next one
-starts anew. Chunk ids stay, so page records fit the moved book, and an ingest finds nothing to do; a library that does
-not know the book adopts it (`bookshelf`).
+In: two `ChunkIndex`es with the same fingerprint, and a book of the first. Out: what was `Moved`. Points are streamed in
+batches, so memory does not grow with their vectors. Points that the target already has stay. The book is compared and
+then published once, as a whole; a move that is killed leaves the target as it was. Its record goes with
+it. Chunk ids stay the same, so page records fit the copy, and an ingest has nothing to do; a library that does not know
+the book adopts it (`bookshelf`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quoth.chunks.payload import payload_hash
 from quoth.domain import Book, IndexedChunk, IndexStatus
-from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, UnknownBook
-from quoth.ports import ChunkIndex, IndexWriter
+from quoth.errors import Conflict, IndexMismatch, IndexUnavailable
+from quoth.index import status_of
+from quoth.ports import ChunkIndex, IndexWriter, TellSteps
 
 BATCH = 256
 
-Tell = Callable[[int, int], None]  # chunks written, chunks to write
-Hashes = dict[str, str]  # of all that a chunk holds, by its id
+Hashes = dict[str, str]  # of everything in a chunk, by its id
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
     book_id: str
     chunks: int  # in the book
-    written: int  # of them, because the target did not hold them
-    dropped: int  # of the target, because the book does not hold them
+    written: int  # new or different in the target
+    dropped: int  # in the target, but not in the book
     dry_run: bool = False
 
 
@@ -39,12 +39,12 @@ async def move_book(
     *,
     force: bool = False,
     dry_run: bool = False,
-    tell: Tell = lambda done, total: None,
+    tell: TellSteps = lambda done, total: None,
     book: Book | None = None,
 ) -> Moved:
-    """`Conflict` when the target holds something newer, unless `force`. `book`: its record, where somebody knows a
+    """`Conflict` if the target has a newer book, unless `force`. `book`: its record, where somebody knows a
     newer one than the index does."""
-    before, now = await _status(target, book_id), await source.status(book_id)
+    before, now = await status_of(target, book_id), await source.status(book_id)
     if now.outdated:
         raise IndexMismatch(f"The index of {book_id!r} was built by another version of Quoth.")
     replaced = before is not None and (before.outdated or before.fingerprint != target.fingerprint)
@@ -53,21 +53,23 @@ async def move_book(
         moved = _plan(book_id, wanted, {} if before is None or replaced else await _scanned(target, book_id))
         _refuse_older(moved, now, before, force=force or replaced)
         return moved
-    # Nobody else changes the book while it moves.
+    # No other process changes the book while it is copied.
     async with source.writer(book_id) as reading, target.writer(book_id, recreate=replaced) as writing:
         wanted, found = await _stored(reading), await _stored(writing)
         moved = _plan(book_id, wanted, found, dry_run=False)
         _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
         await _write(source, writing, moved, wanted, found, tell)
         if await _stored(writing) != wanted:
-            raise IndexUnavailable(f"The copy of {book_id!r} differs from it; it was not published.", hint="Try again.")
+            raise IndexUnavailable(
+                f"The copy of {book_id!r} differs from the original and was not published.", hint="Try again."
+            )
         await writing.publish(book or now.book)
     await _verify(target, moved)
     return moved
 
 
 async def _write(
-    source: ChunkIndex, writing: IndexWriter, moved: Moved, wanted: Hashes, found: Hashes, tell: Tell
+    source: ChunkIndex, writing: IndexWriter, moved: Moved, wanted: Hashes, found: Hashes, tell: TellSteps
 ) -> None:
     """New chunks in, then stale ones out."""
     batch: list[IndexedChunk] = []
@@ -108,17 +110,10 @@ def _refuse_older(moved: Moved, source: IndexStatus, target: IndexStatus | None,
     if target is None or force or not (moved.written or moved.dropped) or target.published_at <= source.published_at:
         return
     raise Conflict(
-        f"The target holds {moved.book_id!r} as of {target.published_at:%Y-%m-%d %H:%M:%S} UTC, newer than what would "
-        f"replace it, of {source.published_at:%Y-%m-%d %H:%M:%S} UTC.",
-        hint="Move the other way round, or replace it with --force.",
+        f"{moved.book_id!r} in the target ({target.published_at:%Y-%m-%d %H:%M:%S} UTC) is newer than in the source "
+        f"({source.published_at:%Y-%m-%d %H:%M:%S} UTC).",
+        hint="Move in the other direction, or replace it with --force.",
     )
-
-
-async def _status(index: ChunkIndex, book_id: str) -> IndexStatus | None:
-    try:
-        return await index.status(book_id)
-    except UnknownBook:
-        return None
 
 
 async def _scanned(index: ChunkIndex, book_id: str) -> Hashes:

@@ -42,6 +42,9 @@ from quoth.domain import (
 )
 from quoth.errors import ModelUnavailable, Outage, QuothError
 
+# Told after every step of long work: steps done, steps in all.
+TellSteps = Callable[[int, int], None]
+
 
 class Clock(Protocol):
     def now(self) -> datetime:

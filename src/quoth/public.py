@@ -126,13 +126,7 @@ class Quoth:
         fields = {"book_id" if name == "book" else name: value for name, value in options.items()}
         request = parse(ChatRequest, {"query": query, **fields})
         book = await self._parts.choose_book(request.book_id)
-        settings = self._parts.settings
-        return request.to_question(
-            book=book,
-            request_id=str(uuid.uuid4()),
-            top_k=settings.top_k,
-            similarity_threshold=settings.similarity_threshold or 0.0,
-        )
+        return self._parts.question(request, book, request_id=str(uuid.uuid4()))
 
 
 @asynccontextmanager

@@ -263,7 +263,7 @@ def test_what_is_older_than_the_retention_is_neither_shown_nor_kept(
 
 def test_all_of_them_can_be_forgotten(tmp_path: Path, command: Callable[..., str]) -> None:
     put(tmp_path, days_ago(1, "zeppelin"), days_ago(2, "feathers", "birds"))
-    assert "Forgot 2 questions." in command("--forget")
+    assert "Deleted 2 questions." in command("--forget")
     assert json.loads(command("--json"))["questions"] == []
 
 

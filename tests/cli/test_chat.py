@@ -74,7 +74,7 @@ async def ask(screen: Terminal, question: str = ASKED) -> str:
 # --- chat on a terminal ----------------------------------------------------------------------------------------------
 
 
-async def test_a_talk_shows_answers_with_their_sources_and_can_be_resumed(opens: Opens, model: ModelServer) -> None:
+async def test_a_chat_shows_answers_with_their_sources_and_can_be_resumed(opens: Opens, model: ModelServer) -> None:
     with opens("chat") as screen:
         await screen.until(PROMPT)
         shown = await ask(screen)
@@ -95,7 +95,7 @@ async def test_a_talk_shows_answers_with_their_sources_and_can_be_resumed(opens:
 
 
 @pytest.mark.parametrize("goodbye", ["quit" + ENTER, "EXIT" + ENTER, " q " + ENTER, CTRL_C, CTRL_D])
-async def test_it_is_left_with_exit_code_0(opens: Opens, goodbye: str) -> None:
+async def test_leaving_gives_exit_code_0(opens: Opens, goodbye: str) -> None:
     with opens("chat") as screen:
         before = screen.settings()
         await screen.until(PROMPT)
@@ -105,7 +105,7 @@ async def test_it_is_left_with_exit_code_0(opens: Opens, goodbye: str) -> None:
         assert "Traceback" not in screen.seen
 
 
-async def test_ctrl_c_stops_an_answer_and_the_talk_goes_on(opens: Opens, model: ModelServer) -> None:
+async def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(opens: Opens, model: ModelServer) -> None:
     model.then([stalls(chunk({"content": "Transient local durability "})), says(TRUE)])
     with opens("chat") as screen:
         await screen.until(PROMPT)
@@ -119,7 +119,7 @@ async def test_ctrl_c_stops_an_answer_and_the_talk_goes_on(opens: Opens, model: 
         assert "--session" in screen.rest()
 
 
-async def test_lines_can_be_edited_and_are_remembered_from_talk_to_talk(
+async def test_lines_can_be_edited_and_are_remembered_from_chat_to_chat(
     opens: Opens, model: ModelServer, data: Path
 ) -> None:
     with opens("chat") as screen:
@@ -147,15 +147,15 @@ async def test_colours_are_for_those_who_want_them(opens: Opens) -> None:
         assert "\x1b[3" not in screen.seen
 
 
-async def test_a_talk_has_an_end(opens: Opens) -> None:
+async def test_a_chat_has_a_last_question(opens: Opens) -> None:
     with opens("chat", AGENT_MAX_TURNS="1") as screen:
         await screen.until(PROMPT)
         screen.type(ASKED + ENTER)
         assert await screen.ended() == 0
-        assert "One chat has at most 1 questions" in screen.rest()
+        assert "One chat has at most 1 question (" in screen.rest()
 
 
-def test_ctrl_c_stops_also_what_has_only_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_also_stops_an_answer_that_has_only_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -238,7 +238,7 @@ def test_every_piped_line_is_a_question_and_no_prompt_is_printed(data: Path) -> 
     assert SESSION_LINE.search(run.stderr)
 
 
-def test_json_of_a_talk_is_one_document_in_which_follow_ups_were_understood(data: Path) -> None:
+def test_json_of_a_chat_is_one_document_in_which_follow_ups_were_understood(data: Path) -> None:
     run = quoth("chat", "--json", "--session", SESSION, "--data-dir", data, lines=f"{ASKED}\nTell me more\n")
     assert run.returncode == 0
     body = json.loads(run.stdout)
@@ -247,7 +247,7 @@ def test_json_of_a_talk_is_one_document_in_which_follow_ups_were_understood(data
     assert "durability" in body["turns"][1]["metadata"]["searched_query"].lower()
 
 
-def test_a_question_that_fails_costs_one_line_and_the_talk_goes_on(data: Path) -> None:
+def test_a_question_that_fails_costs_one_line_and_the_chat_goes_on(data: Path) -> None:
     lines = f"{'x' * 32_001}\n{ASKED}\n"
     run = quoth("chat", "--session", SESSION, "--data-dir", data, lines=lines)
     assert run.stdout.startswith("Transient local durability")
@@ -259,21 +259,21 @@ def test_a_question_that_fails_costs_one_line_and_the_talk_goes_on(data: Path) -
     assert [turn.get("error_code") for turn in body["turns"]] == ["QUERY_TOO_LONG", None]
 
 
-def test_lines_beyond_the_last_turn_are_not_left_out_in_silence(data: Path) -> None:
+def test_lines_beyond_the_last_turn_are_not_left_out_silently(data: Path) -> None:
     run = quoth("chat", "--data-dir", data, lines=f"{ASKED}\n{ASKED}\n", QUOTH_MAX_TURNS="1")
     assert run.stdout.count("**Sources:**") == 1
-    assert "at most 1 questions" in run.stderr
+    assert "at most 1 question (" in run.stderr
     assert run.returncode == 1
 
 
 @pytest.mark.parametrize("wrong", ["--book nope", "--session x", "--top-k 99", "--lesson -1", "--selection nowhere"])
-def test_what_is_wrong_for_every_question_is_said_before_the_first(data: Path, wrong: str) -> None:
+def test_an_option_that_is_wrong_for_every_question_is_reported_before_the_first(data: Path, wrong: str) -> None:
     run = quoth("chat", *wrong.split(), "--data-dir", data, lines=f"{ASKED}\n")
     assert (run.returncode, run.stdout) == (3 if "selection" in wrong else 2, "")
     assert len(run.stderr.splitlines()) == 1
 
 
-def test_a_selection_and_filters_hold_for_the_whole_talk(data: Path, tmp_path: Path) -> None:
+def test_a_selection_and_filters_hold_for_the_whole_chat(data: Path, tmp_path: Path) -> None:
     (tmp_path / "picked.txt").write_text("The red cable carries 48 volts and must not be cut.")
     picked = quoth(
         "chat", "--selection", tmp_path / "picked.txt", "--data-dir", data, "--json", lines="What carries 48 volts?\n"

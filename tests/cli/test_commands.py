@@ -49,7 +49,7 @@ def test_a_question_off_the_book_is_refused_with_exit_code_0(data: Path) -> None
     assert "Vienna, Prague" in run.stdout[missing:nearest]
 
 
-def test_json_of_ask_is_one_document_with_quotes_that_stand_in_the_files(data: Path) -> None:
+def test_json_of_ask_is_one_document_with_quotes_that_are_in_the_files(data: Path) -> None:
     body = document(quoth("ask", ASKED, "--json", "--data-dir", data))
     assert body["metadata"]["mode"] == "extractive"
     assert body["sources"]
@@ -88,7 +88,7 @@ def test_every_exported_chunk_is_an_exact_slice_of_its_file(data: Path) -> None:
         assert text[record["start"] : record["end"]] == record["text"]
 
 
-def test_books_and_status_tell_what_is_stored(data: Path) -> None:
+def test_books_and_status_show_what_is_stored(data: Path) -> None:
     (book,) = document(quoth("books", "--json", "--data-dir", data))["books"]
     assert (book["book_id"], book["toolchain"]) == ("robotics-book", "docusaurus")
     status = document(quoth("status", "--json", "--data-dir", data))
@@ -149,7 +149,7 @@ def test_errors_are_json_when_json_is_wanted(tmp_path: Path) -> None:
     assert json.loads(run.stdout)["error_code"] == "UNKNOWN_BOOK"
 
 
-def test_pages_that_cannot_be_read_are_named_and_the_others_go_in(tmp_path: Path) -> None:
+def test_pages_that_cannot_be_read_are_named_and_the_others_are_ingested(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "good.md").write_text("# Good\n\nA gripper closes with a force of 40 newtons.\n")
@@ -196,7 +196,7 @@ def test_a_missing_or_damaged_model_file_is_named_and_nothing_is_lost(
     assert "[1]" in quoth("ask", ASKED, "--data-dir", copied).stdout
 
 
-def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_path: Path) -> None:
+def test_an_index_of_another_version_is_refused_and_recreate_repairs_it(tmp_path: Path) -> None:
     book, place = tmp_path / "book", tmp_path / "data"
     book.mkdir()
     (book / "gripper.md").write_text("# Gripper\n\nA gripper closes with a force of 40 newtons.\n")
@@ -204,7 +204,7 @@ def test_an_index_that_was_built_otherwise_is_refused_and_recreate_mends_it(tmp_
     asked = "With which force does the gripper close?"
     generations = Generations(place / "index", "book")
     live = generations.pointer()
-    generations.publish_base(live.generation, replace(live.fingerprint, chunker="of-long-ago"), live.chunks)
+    generations.publish_base(live.generation, replace(live.fingerprint, chunker="of-long-ago"), live.chunks, live.book)
     for arguments in (["ask", asked], ["ingest", str(book)]):
         run = quoth(*arguments, "--data-dir", place)
         assert run.returncode == 2, run.stdout
@@ -326,8 +326,8 @@ def test_a_dry_run_shows_the_plan_page_by_page_and_changes_nothing(tmp_path: Pat
         (book / f"new{number:02}.md").write_text("# New\n\nThe page kept is about kept things.\n")
 
     shown = quoth("ingest", book, "--dry-run", "--data-dir", place).stdout
-    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged pages\n")
-    assert "  new     new19.md\n  new     … and 2 more (all of them with --json)\n" in shown
+    assert shown.startswith("Plan: 22 new, 1 changed, 1 deleted, 1 unchanged page\n")
+    assert "  new     new19.md\n  new     … and 2 more (--json lists all)\n" in shown
     assert "  changed edited.md\n  deleted gone.md\n" in shown
     assert "Would change book: 24 pages" in shown
 
@@ -367,3 +367,26 @@ def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> No
     assert said == "quoth: interrupted; what was published before is intact.\n"
     last = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", tmp_path / "data"))
     assert last["files_discovered"] == 600
+
+
+def test_the_next_command_is_the_one_to_type_here(tmp_path: Path) -> None:
+    """For a program that is not on the path, and a data directory that is not the default one."""
+    for name, content in (("docs", "The gripper closes with 40 newtons."), ("other docs", "The lid is made of oak.")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "page.md").write_text(f"# Page\n\n{content}\n")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "quoth"
+    program.symlink_to(Path(sys.prefix) / "bin" / "quoth")
+
+    def typed(line: str, path: str = "/usr/bin:/bin") -> str:
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = typed("bin/quoth ingest docs --data-dir 'my data'")
+    assert said.endswith("Ask it: bin/quoth ask --data-dir 'my data' \"…\"\n")
+    following = said.rpartition("Ask it: ")[2].replace("…", "With which force does the gripper close?")
+    assert "40 newtons. [1]" in typed(following)
+    # Found by its name, and with a second book the book must be named.
+    said = typed("quoth ingest 'other docs' --data-dir 'my data'", path=f"{program.parent}:/usr/bin:/bin")
+    assert said.endswith("Ask it: quoth ask --data-dir 'my data' --book other-docs \"…\"\n")

@@ -1,4 +1,4 @@
-"""`quoth config --check`: is the language model there, and if not, what to do about it."""
+"""`quoth config --check`: does the language model answer, and if not, what can be done?"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_a_wrong_file_is_exit_code_3_with_its_line(data: Path, tmp_path: Path) -
     (tmp_path / "wrong.jsonl").write_text("\n".join(lines), encoding="utf-8")
     run = quoth("import", tmp_path / "wrong.jsonl", "--data-dir", tmp_path / "there")
     assert run.returncode == 3
-    assert "Line 5 is no chunk of an export" in one_line(run)
+    assert "Line 5 is not a chunk of an export" in one_line(run)
     missing = quoth("import", tmp_path / "nowhere.jsonl", "--data-dir", tmp_path / "there")
     assert missing.returncode == 3
     assert "nowhere.jsonl cannot be read" in one_line(missing)
@@ -59,7 +59,7 @@ def test_an_answer_is_explained_by_its_request_id_or_as_the_last_one(data: Path)
     for heading in (
         "By meaning (cosine)",
         "By words (BM25)",
-        "Put together",
+        "Combined",
         "Judged: confidence",
         "Checked:",
         "Times",
@@ -76,7 +76,7 @@ def test_an_answer_is_explained_by_its_request_id_or_as_the_last_one(data: Path)
     assert len(json.dumps(record).encode()) < 30_000  # escaped; as stored it is less than 20,000
 
 
-def test_a_request_that_left_no_trace_is_said_so(data: Path, tmp_path: Path) -> None:
+def test_a_request_without_a_trace_is_reported(data: Path, tmp_path: Path) -> None:
     run = quoth("explain", "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111", "--data-dir", data)
     assert run.returncode == 2
     assert "There is no trace of 0b8a1f0e" in one_line(run)

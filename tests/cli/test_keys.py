@@ -26,12 +26,12 @@ def document(run: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(run.stdout)
 
 
-def test_a_key_is_made_shown_once_listed_and_revoked(tmp_path: Path) -> None:
+def test_a_key_is_created_shown_once_listed_and_revoked(tmp_path: Path) -> None:
     place = ("--data-dir", tmp_path)
     made = quoth("keys", "create", "--name", "the docs", *place)
     parsed = keys.parse(made.stdout.strip())  # nothing else on standard output: KEY=$(quoth keys create …)
     assert parsed is not None
-    assert "only time" in made.stderr
+    assert "not shown again" in made.stderr
     listed = quoth("keys", "list", *place)
     assert listed.stdout == f"{parsed[0]}  active  ask  the docs\n"
     assert quoth("keys", "revoke", parsed[0], *place).stdout == f"Revoked {parsed[0]} (the docs).\n"
@@ -41,7 +41,7 @@ def test_a_key_is_made_shown_once_listed_and_revoked(tmp_path: Path) -> None:
     assert "digest" not in row
 
 
-def test_a_public_key_has_its_sites_its_budget_and_its_end(tmp_path: Path) -> None:
+def test_a_public_key_has_its_sites_its_budget_and_its_expiry(tmp_path: Path) -> None:
     sites = ("--origin", "https://Docs.example.org/", "--origin", "http://localhost:3000")
     limits = ("--daily", "50", "--expires", "90d", "--json", "--data-dir", tmp_path)
     made = document(quoth("keys", "create", "--name", "site", "--public", *sites, *limits))
@@ -74,7 +74,7 @@ def test_a_mistake_is_one_line_that_says_what_to_do(arguments: list[str], says: 
     assert run.stderr.count("\n") == 1
 
 
-def test_an_end_is_a_span_or_the_end_of_a_day() -> None:
+def test_a_key_expires_after_a_span_or_at_the_end_of_a_day() -> None:
     assert end_of("90d", NOW) == NOW + timedelta(days=90)
     assert end_of("12h", NOW) == NOW + timedelta(hours=12)
     assert end_of("2030-05-17", NOW) == datetime(2030, 5, 18, tzinfo=UTC)
@@ -87,7 +87,7 @@ def settings(folder: Path, **given: Any) -> Settings:
     return load_settings(environ={}, directory=folder, data_dir=folder, **given)
 
 
-def test_a_server_for_others_needs_a_key_or_a_login_or_a_plain_word(tmp_path: Path) -> None:
+def test_a_server_for_others_needs_a_key_or_a_login_or_an_explicit_option(tmp_path: Path) -> None:
     login = {"jwt_jwks_url": "https://l.example/jwks", "jwt_issuer": "l", "jwt_audience": "q"}
     assert not is_closed(settings(tmp_path))
     assert is_closed(settings(tmp_path, **login))

@@ -1,4 +1,4 @@
-"""A refit is judged on questions it has not seen, is written only when it is better, and is then really used."""
+"""A refit is judged on questions it has not seen, is written only if it is better, and is then used."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_levels_stay_in_order() -> None:
 
 def test_too_few_questions_are_refused_with_the_numbers_that_are_needed() -> None:
     few = made(LEAST_HELD + LEAST_NOT_HELD - 1, Logistic(0.5))
-    with pytest.raises(WrongUsage, match=f"at least {LEAST_HELD} and {LEAST_NOT_HELD}") as caught:
+    with pytest.raises(WrongUsage, match=f"needs {LEAST_HELD} and {LEAST_NOT_HELD}") as caught:
         refit(few, MINILM)
     assert caught.value.exit_code == 2
 

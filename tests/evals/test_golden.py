@@ -1,4 +1,4 @@
-"""The sample book's golden questions on the real engine, held to floors: what CI guards of the quality of answers."""
+"""The sample book's golden questions on the real engine, with floors: how CI guards the quality of answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOLDEN = BOOK.parent / "golden.yaml"
 
 # metric: (what is wanted, what is held to today). Refusals are guarded on both sides: every decision, and every
 # question that had to be refused; of these the ones on absent subjects must be, while those near the book's subjects
-# need somebody who understands the passage (docs/evaluation.md). Where the second number is lower, raise it as soon as
+# need a reader who understands the passage (docs/evaluation.md). Where the second number is lower, raise it as soon as
 # the wanted one is reached; a question or two of room is left for other processors.
 FLOORS: dict[str, tuple[float, float]] = {
     "hit@5": (0.95, 0.95),
@@ -42,7 +42,7 @@ def data(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first(sample_data: Path, once: Once) -> Path:
-    """What the first evaluation of the book said."""
+    """The report of the first evaluation of the book."""
 
     def evaluate(place: Path) -> None:
         run = quoth("eval", GOLDEN, "--json", "--strict", "--data-dir", shutil.copytree(sample_data, place / "data"))
@@ -101,9 +101,9 @@ def test_a_wrong_file_a_wrong_option_and_an_unknown_book_exit_with_2(data: Path,
     bad.write_text("answerable:\n  - {id: a, qestion: x}\n", encoding="utf-8")
     for arguments, expected in (
         ((bad,), "bad.yaml:2: unknown field `qestion`. Did you mean `question`?"),
-        ((GOLDEN, "--fail-under", "hit@5"), "not metric=value"),
+        ((GOLDEN, "--fail-under", "hit@5"), "not of the form metric=value"),
         ((GOLDEN, "--book", "nobody"), "nobody"),
-        ((GOLDEN, "--compare", bad), "cannot be compared with"),
+        ((GOLDEN, "--compare", bad), "cannot be read"),
     ):
         run = quoth("eval", *arguments, "--data-dir", data)
         assert run.returncode == 2, run.stderr

@@ -14,8 +14,8 @@ from rich.console import Console, RenderableType
 from eval_results import result
 from quoth.errors import WrongUsage
 from quoth.evals.cases import Case, GoldenSet
+from quoth.evals.html import html_page
 from quoth.evals.labels import Stale
-from quoth.evals.page import html_page
 from quoth.evals.report import Document, Floor, check_floors, compare, failures, floor, read_report, report, verdict_on
 from quoth.evals.results import Result, from_record, to_record
 from quoth.evals.run import Outcome, Run
@@ -23,7 +23,7 @@ from quoth.evals.terminal import comparison_table, tables
 
 GOLDEN = GoldenSet("golden.yaml", "0" * 64, "book", ())
 ABOUT = {"book_id": "book", "at": "2026-01-01T00:00:00.000Z", "confidence": {"source": "shipped", "note": ""}}
-STALE = Stale("old", 7, "docs/old.md", "Words that are gone.", "the quote is not in the page any more")
+STALE = Stale("old", 7, "docs/old.md", "Words that are gone.", "the quote is no longer in the page")
 RIGHT = result("right", right_ranks=(1,), quote_recall=1.0, citations=1, right_citations=1, confidence=0.9)
 WRONG = result("wrong", right_ranks=(2,), confidence=0.6, question="Is <b>this</b> & that safe?")
 REFUSED = result("shy", answered=False, confidence=0.1)
@@ -55,7 +55,7 @@ def test_the_document_is_json_and_its_results_can_be_read_back() -> None:
     assert [from_record(record) for record in again["results"]] == RESULTS
 
 
-def test_the_operating_point_is_where_the_judge_stands() -> None:
+def test_the_operating_point_is_that_of_the_judges_threshold() -> None:
     assert document(*RESULTS)["operating_point"] == {
         "threshold": 0.6,
         "coverage": 0.75,
@@ -83,8 +83,8 @@ def test_floors_are_checked_against_the_run() -> None:
 @pytest.mark.parametrize(
     ("text", "at_most", "expected"),
     [
-        ("hit@5", False, "not metric=value"),
-        ("hit@5=high", False, "not metric=value"),
+        ("hit@5", False, "not of the form metric=value"),
+        ("hit@5=high", False, "not of the form metric=value"),
         ("aurc=0.1", False, "Use --fail-over aurc=0.1"),
         ("hit@5=0.9", True, "Use --fail-under hit@5=0.9"),
         ("answerable.calibration_error=0.9", False, "Use --fail-over"),
@@ -117,9 +117,9 @@ def test_runs_are_compared_over_the_questions_of_both() -> None:
     assert "+0.500" in text
 
 
-def test_a_report_that_cannot_be_compared_with_says_why(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_used_for_comparison_says_why(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
-    with pytest.raises(WrongUsage, match=r"old\.json cannot be compared with"):
+    with pytest.raises(WrongUsage, match=r"old\.json cannot be read"):
         read_report(path)
     path.write_text("[]", encoding="utf-8")
     with pytest.raises(WrongUsage, match="not a report"):
@@ -134,12 +134,12 @@ def test_a_report_that_cannot_be_compared_with_says_why(tmp_path: Path) -> None:
 
 
 def test_each_failure_says_what_happened() -> None:
-    told = {record["id"]: verdict_on(record) for record in failures(document(*RESULTS))}
-    assert told == {
-        "wrong": "other words were quoted; its passage was found at rank 2",
+    said = {record["id"]: verdict_on(record) for record in failures(document(*RESULTS))}
+    assert said == {
+        "wrong": "quoted something else; its passage was found at rank 2",
         "shy": "refused with confidence 0.10; its passage was not among the first ten",
-        "bold": "answered with confidence 0.80; had to be refused",
-        "sel": "refused with confidence 0.40; the selection holds it",
+        "bold": "answered with confidence 0.80, but had to be refused",
+        "sel": "refused with confidence 0.40; the selected text has it",
     }
 
 
@@ -147,7 +147,7 @@ def test_the_tables_show_figures_failures_and_stale_labels() -> None:
     text = printed(tables(document(*RESULTS, stale=(STALE,))))
     for expected in (
         "golden.yaml: 5 questions to book", "By kind of question", "retrieve", "Risk-coverage", "4 not right",
-        "wrong: Is <b>this</b>", "line 7, old: the quote is not in the page any more",
+        "wrong: Is <b>this</b>", "line 7, old: the quote is no longer in the page",
     ):  # fmt: skip
         assert expected in text, expected
 
@@ -163,7 +163,7 @@ class Elements(HTMLParser):
         self.addresses += [name for name, _ in attrs if name in ("src", "href")]
 
 
-def test_the_page_stands_alone_and_shows_every_failure() -> None:
+def test_the_page_needs_nothing_else_and_shows_every_failure() -> None:
     full = {**document(*RESULTS, stale=(STALE,)), "floors": check_floors([Floor("hit@1", 0.9)], RESULTS)}
     page = html_page(full)
     elements = Elements()

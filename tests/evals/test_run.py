@@ -44,7 +44,7 @@ def runner(quoth: Quoth, *, conversations: Conversations | None = None, **option
     )
 
 
-async def test_every_kind_of_question_gets_the_result_it_deserves(tmp_path: Path) -> None:
+async def test_every_kind_of_question_gets_its_result(tmp_path: Path) -> None:
     async with opened(tmp_path) as doors:
         run = await runner(doors.quoth).run([ANSWERABLE, UNANSWERABLE, SHUT_OUT, SELECTED, FOLLOW_UP])
     late, cup, out, selected, then = run.results
@@ -120,7 +120,7 @@ async def test_a_model_that_fails_ends_the_run_and_is_never_a_refusal(tmp_path: 
 
 
 @pytest.mark.parametrize("bound", [1, 3])
-async def test_no_more_questions_are_under_way_than_allowed(tmp_path: Path, bound: int) -> None:
+async def test_no_more_questions_run_at_once_than_allowed(tmp_path: Path, bound: int) -> None:
     cases = [replace(ANSWERABLE, id=str(number)) for number in range(8)]
     seen: list[tuple[int, int]] = []
     async with opened(tmp_path) as doors:
@@ -134,15 +134,15 @@ async def test_no_more_questions_are_under_way_than_allowed(tmp_path: Path, boun
 
 
 async def test_a_stale_label_is_named_and_not_asked(tmp_path: Path) -> None:
-    gone = replace(ANSWERABLE, id="gone", label=Label("topics.md", "Words that nobody wrote."))
+    gone = replace(ANSWERABLE, id="gone", label=Label("topics.md", "Words that are not there."))
     moved = replace(ANSWERABLE, id="moved", label=Label("topic.md", QUOTE))
-    lost = replace(ANSWERABLE, id="lost", label=Label("topic.md", "Words that nobody wrote."))
+    lost = replace(ANSWERABLE, id="lost", label=Label("topic.md", "Words that are not there."))
     async with opened(tmp_path) as doors:
         run = await runner(doors.quoth).run([gone, ANSWERABLE, moved, lost])
     assert [result.id for result in run.results] == ["late"]
     assert {label.id: label.reason for label in run.stale} == {
-        "gone": "the quote is not in the page any more",
-        "moved": "the quote stands in topics.md now",
+        "gone": "the quote is no longer in the page",
+        "moved": "the quote is now in topics.md",
         "lost": "there is no such page; the nearest is topics.md",
     }
 
@@ -176,7 +176,7 @@ def test_chunks_may_overlap_and_leave_gaps() -> None:
     assert joined([chunk("a long text", start=0), chunk("long", start=2)]).text == "a long text"
 
 
-def test_a_quote_is_found_however_its_lines_are_broken_and_each_time_it_stands_there() -> None:
+def test_a_quote_is_found_wherever_its_lines_break_and_each_time_it_occurs() -> None:
     text = "It keeps the\n  last message. It keeps the last message (a.b)."
     assert [text[slice(*span)].split() for span in spans_of("keeps the last", text)] == [["keeps", "the", "last"]] * 2
     assert spans_of("(a.b)", text) == ((text.index("(a.b)"), text.index("(a.b)") + 5),)

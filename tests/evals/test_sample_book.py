@@ -1,7 +1,7 @@
 """The sample book and its golden questions are what a new user meets first and what the evaluation trusts.
 
 These tests read the files in `examples/` and nothing else: the structure is complete, the front matter is valid, every
-construct that a Docusaurus reader has to cope with occurs, and every golden quote stands in its page word for word.
+construct that a reader of Docusaurus has to handle occurs, and every golden quote is in its page word for word.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def test_the_recorded_anchors_cover_every_page_and_every_heading() -> None:
         assert built[source]["unlisted"] == bool(front_matter(page).get("unlisted")), source
 
 
-# --- the constructs that a reader of Docusaurus pages has to cope with ----------------------------------------------
+# --- the constructs that a reader of Docusaurus pages has to handle ------------------------------------------------
 
 
 def test_mdx_lessons_use_tabs_partials_and_comments() -> None:
@@ -233,7 +233,7 @@ def test_ids_and_questions_are_unique() -> None:
 
 
 @pytest.mark.parametrize("case", quoted(), ids=lambda case: case["id"])
-def test_a_quote_stands_in_its_page_exactly_once_as_written(case: dict[str, Any]) -> None:
+def test_a_quote_is_in_its_page_exactly_once_as_written(case: dict[str, Any]) -> None:
     page = BOOK / case["page"]
     assert page in pages()
     assert published(page)

@@ -196,7 +196,7 @@ async def test_a_verification_names_the_damaged_file(book: Path, data_dir: Path,
 
 
 async def test_scores_stay_what_they_were_when_the_signs_or_vectors_are_zeroed(book: Path, data_dir: Path) -> None:
-    """As it once was: a book answered with other scores, and nobody was told."""
+    """Sizes alone do not tell: a book would answer with other scores."""
     for name in ("vectors.npy", "signs.npy", "term_weights.npy", "term_starts.npy"):
         file = book / "gen-000001" / name
         content = file.read_bytes()

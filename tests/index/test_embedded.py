@@ -182,16 +182,16 @@ async def test_a_book_that_is_being_opened_keeps_no_other_waiting(
     for book_id in ("slow", "quick"):
         await write(open_index(), indexed(a_chunk("page", book_id=book_id)), book_id=book_id)
     index, load, may_open = open_index(), Base.open, threading.Event()
-    assert (await index.view(BOOK).search(a_query(book_id="quick"))).total_found == 1
+    assert (await index.view("quick").search(a_query())).total_found == 1
 
     def slowly(folder: Path) -> Base:
         assert may_open.wait(60)
         return load(folder)
 
     monkeypatch.setattr(Base, "open", slowly)
-    slow = asyncio.create_task(index.view(BOOK).search(a_query(book_id="slow")))
+    slow = asyncio.create_task(index.view("slow").search(a_query()))
     await asyncio.sleep(0)
-    assert (await index.view(BOOK).search(a_query(book_id="quick"))).total_found == 1
+    assert (await index.view("quick").search(a_query())).total_found == 1
     assert not slow.done()
     may_open.set()
     assert (await slow).total_found == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.index_contract import FINGERPRINT, IndexContract, OpenIndex, a_chunk, a_query, indexed, write
+from contracts.index_contract import BOOK, FINGERPRINT, IndexContract, OpenIndex, a_chunk, a_query, indexed, write
 from quoth.domain import Fingerprint
 from quoth.errors import IndexUnavailable
 from quoth.ports import ChunkIndex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -103,3 +104,18 @@ def test_it_tells_what_it_met() -> None:
     assert (reader.thought, reader.shown, reader.unopened) == (True, False, False)
     reader.feed("</think>Two</think>.")
     assert (reader.thought, reader.shown, reader.unopened) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    "piece", ["</think>", "<think></think>", "`<think>`", "1a0278>>>", "abcdef>>>", "<<<", "<", "a"]
+)
+def test_twice_the_words_take_about_twice_the_time(piece: str) -> None:
+    """No server can hold the process up with an answer made of tags."""
+
+    def spent(times: int) -> float:
+        reader, began = AnswerFilter(PROMPT), time.process_time()
+        reader.feed(piece * times)
+        return time.process_time() - began
+
+    once, twice = (min(spent(times) for _ in range(3)) for times in (20_000, 40_000))
+    assert twice < 3 * once + 0.005

@@ -9,7 +9,7 @@ import pytest
 
 from doors import ASKED, SESSION, Doors, check_problem, frames, opened
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import Conversation, IndexHits, IndexQuery, Turn
+from quoth.domain import Conversation, Turn
 from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.serve.bodies import MAX_BODY
 from quoth.serve.shapes import Problem
@@ -111,7 +111,7 @@ class FailingIndex(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()))
         self._error = error
 
-    async def search(self, query: IndexQuery) -> IndexHits:
+    async def asked(self, call: str, book_id: str) -> None:
         raise self._error
 
 

@@ -125,7 +125,7 @@ def test_an_origin_is_kept_as_browsers_send_it(written: str, sent: str) -> None:
     ],
 )
 def test_what_is_not_an_origin_is_refused(written: str) -> None:
-    with pytest.raises(WrongUsage, match="no origin"):
+    with pytest.raises(WrongUsage, match="not an origin"):
         keys.origin_of(written)
 
 

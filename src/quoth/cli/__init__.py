@@ -1,7 +1,7 @@
 """The terminal door: each command parses, calls one pipeline, prints.
 
 Exit codes: 0 ok · 1 failed · 2 wrong usage or configuration · 3 the book could not be read. An error is one line that
-says what to do next; a traceback is shown only with --verbose. `main` is the one place here that catches everything.
+says what to do next; only --verbose shows a traceback. `main` is the one place here that catches everything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
         sys.stderr.write("quoth: interrupted; what was published before is intact.\n")
         sys.exit(1)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe went away: nobody is left to tell
+        sys.stderr.close()  # the reader of the pipe has gone
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the last handler: nothing may leave as a traceback
         if verbose:
@@ -61,8 +61,8 @@ def main() -> None:
 
 
 def leave(code: int | None) -> NoReturn:
-    """What was opened is closed and what was said is out: the interpreter would only take the model apart in memory,
-    which costs a fifth of a second."""
+    """Leave at once. Everything is closed and printed by now; the interpreter would only spend a fifth of a second on
+    taking the model apart in memory."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code or 0)
@@ -72,7 +72,7 @@ def as_quoth_error(error: Exception) -> QuothError:
     if isinstance(error, QuothError):
         return error
     if isinstance(error, typer.Abort):
-        return QuothError("Nothing was done.")
+        return QuothError("Cancelled; nothing was changed.")
     complaint = getattr(error, "format_message", None)  # typer's own: an unknown option, a missing argument
     if complaint is None:
         return InternalError(f"{type(error).__name__}: {error}")

@@ -1,4 +1,6 @@
-"""The `quoth` command: the options that its commands share, and how they reach settings and pipelines."""
+"""The `quoth` command: the options that several commands share, and the way from a command to settings and pipelines.
+
+In: what was typed. Out: `Settings`, and a pipeline that runs to its end on one event loop. Knows no single command."""
 
 from __future__ import annotations
 
@@ -38,9 +40,9 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Where books are kept (QUOTH_DATA_DIR).", show_default="the user's data directory"),
 ]
-BookId = Annotated[str | None, typer.Option("--book", help="Which book.", show_default="the only one")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="[DEBUG] lines on standard error, tracebacks too.")]
+BookId = Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="the only one")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print [DEBUG] lines and tracebacks on standard error.")]
 
 
 def _version(wanted: bool) -> None:
@@ -67,8 +69,9 @@ def settings_for(*, data_dir: Path | None, verbose: bool = False, **overrides: A
 
 
 def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool = False) -> T:
-    """Join everything, do one thing, close everything. `warm` when the model will be needed. SIGTERM ends it as Ctrl-C
-    does, in good order. (Raising SIGINT would not do: it is ignored where a shell started us in the background.)"""
+    """Open everything, do one thing, close everything. `warm`: the embedding model will be needed. SIGTERM ends the
+    work in good order, as Ctrl-C does. (It does not raise SIGINT, because a shell may have started us with that signal
+    ignored.)"""
 
     async def joined() -> T:
         task = asyncio.current_task()
@@ -87,9 +90,13 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
+def error_view(error: QuothError) -> dict[str, Any]:
+    return {"error_code": error.code, "message": error.message, "hint": error.hint, "details": dict(error.details)}
+
+
 def report(error: QuothError, *, as_json: bool) -> None:
     if as_json:
-        print_json({"error_code": error.code, "message": error.message, "hint": error.hint, "details": error.details})
+        print_json(error_view(error))
     else:
         line = " ".join(str(error).split())
         sys.stderr.write(f"quoth: {line}\n")
@@ -102,20 +109,24 @@ OPTIONS: dict[str, Any] = {
     "url_prefix": Annotated[str | None, typer.Option("--url-prefix", help="Only pages whose URL starts with this.")],
     "section": Annotated[str | None, typer.Option("--section", help="Only under this heading, exactly as written.")],
     "module": Annotated[str | None, typer.Option("--module", help="Only this module.")],
-    "chapter_min": Annotated[int | None, typer.Option("--chapter-min", help="From this chapter on.")],
-    "chapter_max": Annotated[int | None, typer.Option("--chapter-max", help="Up to this chapter.")],
+    "chapter_min": Annotated[int | None, typer.Option("--chapter-min", help="Only from this chapter on.")],
+    "chapter_max": Annotated[int | None, typer.Option("--chapter-max", help="Only up to this chapter.")],
     "lesson": Annotated[int | None, typer.Option("--lesson", help="Only this lesson.")],
-    "hardware_tier": Annotated[int | None, typer.Option("--hardware-tier", help="This tier or lower, 1 to 4.")],
-    "proficiency_levels": Annotated[list[str] | None, typer.Option("--level", help="A1 … C2; may be repeated.")],
-    "layer": Annotated[str | None, typer.Option("--layer", help="L1 … L4.")],
+    "hardware_tier": Annotated[
+        int | None, typer.Option("--hardware-tier", help="Only this hardware tier, 1 to 4, or lower.")
+    ],
+    "proficiency_levels": Annotated[
+        list[str] | None, typer.Option("--level", help="Only this level, A1 to C2; may be repeated.")
+    ],
+    "layer": Annotated[str | None, typer.Option("--layer", help="Only this layer, L1 to L4.")],
 }
 
-# Where an option is named otherwise than the field it sets.
+# Options whose name differs from the field they set.
 FIELDS = {"url_prefix": "source_url_prefix"}
 
 
 def takes_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all filter options; it receives those that were used as one dict, `filters`."""
+    """Give a command all filter options. It receives the ones that were used as one dict, `filters`."""
 
     @functools.wraps(command)
     def wrapper(**values: Any) -> None:

@@ -1,7 +1,7 @@
-"""`quoth ask` and `quoth search`: the same pipelines as the HTTP doors; `--json` prints the very same bodies.
+"""`quoth ask` and `quoth search`: the same pipelines as the HTTP doors, and with `--json` the same bodies.
 
-On a terminal an answer appears while it is written: what is under way, the words as they come, then the sources. A pipe
-gets the finished answer (`output`).
+On a terminal an answer appears while it is written: first what is going on, then the words as they come, then the
+sources. A pipe gets the finished answer (`output`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLEAR_LINE = "\r\x1b[2K"
 
 
 async def answered_live(quoth: Quoth, question: Question) -> Answer:
-    """Ask and show. Whoever stops it finds the terminal at the beginning of a line, in no colour."""
+    """Ask and show. If it is stopped, the cursor is at the beginning of a line and no colour is left on."""
     screen = Screen()
     try:
         async with aclosing(quoth.conversations.ask(question)) as events:
@@ -46,8 +46,8 @@ async def answered_live(quoth: Quoth, question: Question) -> Answer:
 
 class Screen:
     def __init__(self) -> None:
-        self._note = False  # that something is under way stands on the line
-        self._open = False  # the line has words on it
+        self._note = False  # the line shows what is going on
+        self._open = False  # the line has words of the answer on it
         self._spoke = False
 
     def take(self, event: AnswerEvent) -> None:
@@ -83,9 +83,9 @@ class Screen:
 
 TopK = Annotated[int | None, typer.Option("--top-k", "-k", help="Passages to read, 1 to 20.", show_default="5")]
 Selection = Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")]
-SessionId = Annotated[str | None, typer.Option(help="Go on with this session (UUID v4).")]
+SessionId = Annotated[str | None, typer.Option(help="Continue this session (UUID v4).")]
 
-# S3's search names four of the filters otherwise.
+# The search request has other names for four of the filters.
 SEARCH_FIELDS = {name: f"{name}_filter" for name in ("module", "lesson", "hardware_tier", "layer")}
 
 
@@ -94,12 +94,12 @@ def given(**fields: Any) -> dict[str, Any]:
 
 
 def ask_book(settings: Settings, fields: dict[str, Any], *, live: bool = False) -> Answer:
-    """`live`: shown while it is written. Otherwise the caller shows it."""
+    """With `live` the answer is shown while it is written; otherwise the caller shows it."""
     request = parse(ChatRequest, fields)
 
     async def work(quoth: Quoth) -> Answer:
         book = await quoth.choose_book(request.book_id)
-        question = request.to_question(book=book, request_id=str(uuid.uuid4()), top_k=settings.top_k)
+        question = quoth.question(request, book, request_id=str(uuid.uuid4()))
         return await (answered_live(quoth, question) if live else quoth.conversations.answer(question))
 
     return run(settings, work, warm=True)
@@ -163,12 +163,12 @@ def search(
     filters: dict[str, Any],
     book: BookId = None,
     top_k: TopK = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show raw scores and ranks of both lists.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the raw scores and ranks of both lists.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Find passages, best first, without an answer."""
+    """Find passages, best first, without answering."""
     narrowed = {SEARCH_FIELDS.get(name, name): value for name, value in filters.items()}
     request = parse(SearchRequest, {**given(text=text, book_id=book, limit=top_k, explain=explain), **narrowed})
 

@@ -1,7 +1,7 @@
-"""The pipelines on an event loop of their own, beside a main thread that belongs to the terminal.
+"""The pipelines on an event loop in a thread of their own; the main thread belongs to the terminal.
 
-Line editing and Ctrl-C work in the main thread and nowhere else, so a command that talks with a person keeps it and
-sends its work over here. Everything is joined once and closed at the end.
+Line editing and Ctrl-C work only in the main thread. A command that talks with a person stays there and sends its work
+here. Everything is opened once and closed at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quoth.settings import Settings
 
 T = TypeVar("T")
 
-GRACE = 5.0  # seconds for work that was stopped to put itself in order
+GRACE = 5.0  # seconds that stopped work gets to clean up
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Background:
     loop: asyncio.AbstractEventLoop
 
     def do(self, work: Callable[[Quoth], Coroutine[Any, Any, T]]) -> T:
-        """Wait for it here. Whatever interrupts the waiting stops the work, and is raised once that has ended."""
-        ended = threading.Lock()  # a bare one: Ctrl-C inside of an Event can leave that locked for ever
+        """Run it there and wait here. An interrupt stops the work, and is raised when the work has ended."""
+        ended = threading.Lock()  # not an Event: Ctrl-C inside its wait can leave it locked for ever
         ended.acquire()
         tasks: list[asyncio.Task[T]] = []
 
@@ -40,7 +40,7 @@ class Background:
         def stop() -> None:
             if tasks:
                 tasks[0].cancel()
-            else:  # Ctrl-C was quicker than the beginning
+            else:  # Ctrl-C came before the work began
                 ended.release()
 
         try:
@@ -68,7 +68,7 @@ def background(settings: Settings) -> Iterator[Background]:
     def live() -> None:
         try:
             outcome.set_result(asyncio.run(joined()))
-        except BaseException as error:  # noqa: BLE001 - carried over to the thread that waits
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             outcome.set_exception(error)
 
     threading.Thread(target=live, name="quoth-pipelines", daemon=True).start()

@@ -1,4 +1,7 @@
-"""`quoth books`, `quoth status`, `quoth verify`, `quoth delete-book`: what is stored."""
+"""`quoth books`, `quoth status`, `quoth verify`, `quoth delete-book`: what is stored.
+
+A book whose index is gone is still listed, so that it can be ingested again or deleted.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,11 @@ import typer
 
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.domain import Book, IndexStatus
+from quoth.cli.output import counted
+from quoth.domain import Book
 from quoth.errors import IndexDamaged, IndexMismatch, UnknownBook, Unsupported
+from quoth.index import status_of
 from quoth.serve.views import book_view, job_view
-
-
-async def _status(quoth: Quoth, book: Book) -> IndexStatus | None:
-    """A book whose index is gone is still listed, so that it can be ingested again or deleted."""
-    try:
-        return await quoth.index.status(book.book_id)
-    except UnknownBook:
-        return None
 
 
 @app.command(epilog="Example: quoth books --json")
@@ -27,7 +24,7 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
     """List the books."""
 
     async def work(quoth: Quoth) -> list[dict[str, Any]]:
-        return [book_view(book, await _status(quoth, book)) for book in await quoth.books()]
+        return [book_view(book, await status_of(quoth.index, book.book_id)) for book in await quoth.books()]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)
     if json:
@@ -36,12 +33,13 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
     if not rows:
         typer.echo("No book yet. Add one: quoth ingest PATH")
     for row in rows:
-        typer.echo(f"{row['book_id']}  {row['title']}  ({row['chunks']} chunks, {row['toolchain']})  {row['base_url']}")
+        holds = f"({counted(row['chunks'], 'chunk')}, {row['toolchain']})"
+        typer.echo(f"{row['book_id']}  {row['title']}  {holds}  {row['base_url']}")
 
 
 @app.command(epilog="Example: quoth status --book my-docs")
 def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Say what is stored, where, how it was built, and how the last job went."""
+    """Show what is stored, where, how it was built, and how the last job went."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> dict[str, Any]:
@@ -51,7 +49,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
             "fingerprint": quoth.index.fingerprint.as_dict(),
             "books": [
                 {
-                    **book_view(one, found := await _status(quoth, one)),
+                    **book_view(one, found := await status_of(quoth.index, one.book_id)),
                     "outdated": found is not None and found.outdated,
                     "pages": len(await quoth.library.page_records(one.book_id)),
                     "last_job": next((job_view(job) for job in await quoth.library.jobs(one.book_id, limit=1)), None),
@@ -70,14 +68,13 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
     for row in view["books"]:
         job = row["last_job"]
         typer.echo(f"\n{row['title']} ({row['book_id']}), {row['toolchain']}, from {row['source']}")
-        typer.echo(f"  {row['pages']} pages, {row['chunks']} chunks, {row['bytes_on_disk'] / 1e6:.1f} MB, ", nl=False)
-        typer.echo(f"generation {row['generation']}")
+        size = f"{row['bytes_on_disk'] / 1e6:.1f} MB, generation {row['generation']}"
+        typer.echo(f"  {counted(row['pages'], 'page')}, {counted(row['chunks'], 'chunk')}, {size}")
+        again = f"build it again: {_recreation(row['book_id'], row['source'])}"
         if row["outdated"]:
-            typer.echo(f"  built by an earlier Quoth; build it again: {_recreation(row['book_id'], row['source'])}")
+            typer.echo(f"  built by an earlier Quoth; {again}")
         elif row["fingerprint"] is not None and row["fingerprint"] != view["fingerprint"]:
-            typer.echo(
-                f"  built with other settings than these; build it again: {_recreation(row['book_id'], row['source'])}"
-            )
+            typer.echo(f"  built with other settings than these; {again}")
         if job:
             typer.echo(f"  last job {job['job_id']}: {job['status']}, {job['mode']}, started {job['started_at']}")
 
@@ -130,7 +127,7 @@ def _recreation(book_id: str, source: str) -> str:
 @app.command("delete-book", epilog="Example: quoth delete-book my-docs --yes")
 def delete_book(
     book_id: Annotated[str, typer.Argument(help="The book to delete.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,

@@ -1,13 +1,12 @@
 """`quoth chat`: question after question in one session, in a terminal or from a pipe.
 
-One event loop and one opened book for the whole talk. A question that fails costs one line and the talk goes on; Ctrl-C
-stops the answer that is being written, and at the prompt it leaves, as Ctrl-D, `quit`, `exit` and `q` do.
+One event loop and one opened book serve the whole chat. A question that fails costs one line, and the chat goes on.
+Ctrl-C stops the answer that is being written. At the prompt it leaves, as Ctrl-D, `quit`, `exit` and `q` do.
 """
 
 from __future__ import annotations
 
 import io
-import shlex
 import signal
 import sys
 import uuid
@@ -22,10 +21,21 @@ import typer
 
 from quoth.ask.request import ChatRequest, parse
 from quoth.bootstrap import Quoth
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, report, settings_for, takes_filters
+from quoth.cli.app import (
+    BookId,
+    DataDir,
+    Json,
+    Verbose,
+    app,
+    error_view,
+    print_json,
+    report,
+    settings_for,
+    takes_filters,
+)
 from quoth.cli.ask import Selection, SessionId, TopK, answered_live, given, print_stages, read_selection
 from quoth.cli.background import Background, background
-from quoth.cli.output import decorated, harmless, print_answer, styled
+from quoth.cli.output import command_line, counted, decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
 from quoth.errors import QuothError, SessionNotFound
 from quoth.serve.views import View, answer_view
@@ -48,9 +58,9 @@ def chat(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Talk with the book: follow-ups are understood. Leave with quit, exit, q, Ctrl-C or Ctrl-D.
+    """Ask question after question; follow-ups are understood. Leave with quit, exit, q, Ctrl-C or Ctrl-D.
 
-    Ctrl-C stops an answer that is being written. From a pipe every line is a question."""
+    Ctrl-C also stops an answer that is being written. From a pipe, every line is a question."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     fields = given(
         book_id=book,
@@ -59,7 +69,9 @@ def chat(
         filters=filters or None,
         session_id=session or str(uuid.uuid4()),
     )
-    parse(ChatRequest, {**fields, "query": "…"})  # what is wrong for every question is said before the first
+    parse(
+        ChatRequest, {**fields, "query": "…"}
+    )  # an option that is wrong for every question is reported before the first
     live = not json and sys.stdin.isatty() and sys.stdout.isatty()
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
@@ -86,12 +98,12 @@ class Talk:
     said: list[View] = field(default_factory=list)  # for --json
 
     def open(self, *, resumed: bool) -> None:
-        """The book, chosen once; on a terminal, where one is and what was said last."""
+        """Choose the book, once. On a terminal, say which it is and show the last exchange."""
         self.book = self.pipelines.do(lambda quoth: quoth.choose_book(self.fields.get("book_id")))
         if resumed:
             self._remind()
         if self.live:
-            typer.echo(styled(f"{self.book.book_id}. Ask; quit, Ctrl-C or Ctrl-D leaves.", dim=True))
+            typer.echo(styled(f"{self.book.book_id}. Ask a question; quit, Ctrl-C or Ctrl-D leaves.", dim=True))
 
     def go_on(self) -> None:
         most = self.settings.max_turns
@@ -100,17 +112,16 @@ class Talk:
             if question is None:
                 return
             self._turn(question)
-        if self.live or self._question() is not None:  # nothing that was piped in is left out in silence
+        if self.live or self._question() is not None:  # a piped question is never left out silently
             self.failed += not self.live
-            sys.stderr.write(f"quoth: One chat has at most {most} questions (QUOTH_MAX_TURNS).\n")
+            sys.stderr.write(f"quoth: One chat has at most {counted(most, 'question')} (QUOTH_MAX_TURNS).\n")
 
     def close(self, data_dir: Path | None) -> None:
         session = self.fields["session_id"]
         if self.as_json:
             print_json({"session_id": session, "turns": self.said})
         elif self._last_turns():
-            place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
-            line = f"To go on with this session: quoth chat{place} --session {session}"
+            line = f"To continue this session: {command_line('chat', '--session', session, data_dir=data_dir)}"
             typer.echo(styled(line, dim=True) if self.live else line, err=not self.live)
 
     def _turn(self, question: str) -> None:
@@ -138,19 +149,17 @@ class Talk:
     async def _answer(self, quoth: Quoth, text: str) -> Answer:
         assert self.book is not None
         request = parse(ChatRequest, {**self.fields, "query": text})
-        question = request.to_question(book=self.book, request_id=str(uuid.uuid4()), top_k=self.settings.top_k)
+        question = quoth.question(request, self.book, request_id=str(uuid.uuid4()))
         return await (answered_live(quoth, question) if self.live else quoth.conversations.answer(question))
 
     def _complain(self, error: QuothError) -> None:
         if self.as_json:
-            self.said.append(
-                {"error_code": error.code, "message": error.message, "hint": error.hint, "details": dict(error.details)}
-            )
+            self.said.append(error_view(error))
         else:
             report(error, as_json=False)
 
     def _question(self) -> str | None:
-        """The next line with something on it; None to leave."""
+        """The next line that is not empty; None to leave."""
         while True:
             try:
                 line = input(prompt() if self.live else "").strip()
@@ -164,10 +173,10 @@ class Talk:
                 return line
 
     def _remind(self) -> None:
-        """Show the last exchange of a session that is resumed."""
+        """Show the last exchange of a resumed session."""
         turns = self._last_turns()
         if not turns:
-            sys.stderr.write(f"quoth: There is no session {self.fields['session_id']} yet; it begins now.\n")
+            sys.stderr.write(f"quoth: There is no session {self.fields['session_id']} yet; this chat starts it.\n")
         for turn in turns if self.live else ():
             typer.echo(f"{styled('> ' + turn.query, bold=True)}\n{harmless(turn.response)}\n")
 
@@ -180,13 +189,13 @@ class Talk:
 
 
 def prompt() -> str:
-    # The marks tell line editing that these characters take no room.
+    # The marks tell the line editor that these characters take no room on the screen.
     return "\x01\x1b[1;36m\x02> \x01\x1b[0m\x02" if decorated() else "> "
 
 
 @contextmanager
 def line_editing(history: Path) -> Iterator[None]:
-    """Arrow keys, and the questions of earlier talks. Where the system has no such library, plain lines."""
+    """Arrow keys and the questions of earlier chats; plain lines where Python has no readline."""
     try:
         import readline
     except ImportError:
@@ -195,22 +204,22 @@ def line_editing(history: Path) -> Iterator[None]:
     try:
         readline.read_history_file(history)
     except OSError:
-        readline.clear_history()  # none yet, or none that can be read
+        readline.clear_history()  # there is none yet, or it cannot be read
     readline.set_history_length(REMEMBERED_LINES)
     try:
         yield
     finally:
         try:
             history.parent.mkdir(parents=True, exist_ok=True)
-            history.touch(mode=0o600)  # questions are nobody else's
+            history.touch(mode=0o600)  # only its owner may read it
             readline.write_history_file(history)
         except OSError as error:
-            sys.stderr.write(f"quoth: The questions could not be kept in {history}: {error.strerror}.\n")
+            sys.stderr.write(f"quoth: The history of questions could not be written to {history}: {error.strerror}.\n")
 
 
 @contextmanager
 def terminated_in_good_order() -> Iterator[None]:
-    """A closed window or a `kill` ends the talk, and what is open is closed."""
+    """A closed window or a `kill` ends the chat in good order."""
 
     def leave(number: int, _: FrameType | None) -> NoReturn:
         sys.exit(128 + number)

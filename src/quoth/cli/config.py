@@ -1,4 +1,4 @@
-"""`quoth config`: every setting, its value, and where it came from. Secrets are never printed."""
+"""`quoth config`: every setting, its value and where the value comes from. Secrets are never printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.settings import Settings
 
-Check = Annotated[bool, typer.Option("--check", help="Ask the configured language model one word.")]
+Check = Annotated[bool, typer.Option("--check", help="Ask the language model for one word.")]
 
 
 @app.command(epilog="Example: OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_MODEL=llama3.2 quoth config --check")

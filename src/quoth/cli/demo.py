@@ -1,9 +1,8 @@
-"""`quoth demo`: the sample book goes in, one cited answer and one honest refusal come out."""
+"""`quoth demo`: reads the sample book, asks it twice, and says what to type next: a cited answer, an honest refusal."""
 
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 import typer
@@ -12,16 +11,17 @@ import quoth
 from quoth.cli.app import DataDir, Verbose, app, settings_for
 from quoth.cli.ask import ask_book
 from quoth.cli.ingest import ingest_path
-from quoth.cli.output import print_answer, print_job
+from quoth.cli.output import command_line, print_answer, print_job
 from quoth.errors import Unreadable
 
 BOOK_ID = "robotics-book"
 ANSWERED = "How do late subscribers get the last message that was published?"
 REFUSED = "How much does a TurtleBot 4 cost?"
+YOURS = "Why is my clock not moving in the simulation?"
 
 
 def sample_book() -> Path:
-    """Inside the installed package, or beside the sources in a checkout."""
+    """In the installed package, or in a checkout beside the sources."""
     package = Path(quoth.__file__).parent
     for place in (package / "examples" / BOOK_ID, package.parents[1] / "examples" / BOOK_ID):
         if place.is_dir():
@@ -37,7 +37,6 @@ def demo(data_dir: DataDir = None, verbose: Verbose = False) -> None:
     for question in (ANSWERED, REFUSED):
         typer.echo(f"\n> {question}\n")
         print_answer(ask_book(settings, {"query": question, "book_id": BOOK_ID}))
-    place = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir else ""
-    command = shlex.quote(sys.argv[0])
-    typer.echo(f"\nAsk it yourself:  {command} ask{place} 'What is a QoS profile?'")
-    typer.echo(f"Start the page:   {command} serve{place}     then open http://{settings.host}:{settings.port}")
+    typer.echo(f"\nAsk it:        {command_line('ask', '--book', BOOK_ID, shlex.quote(YOURS), data_dir=data_dir)}")
+    typer.echo(f"Its page:      {command_line('serve', data_dir=data_dir)}   at http://{settings.host}:{settings.port}")
+    typer.echo(f"Your own book: {command_line('ingest', 'FOLDER', data_dir=data_dir)}")

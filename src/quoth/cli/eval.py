@@ -1,10 +1,13 @@
-"""`quoth eval`: golden questions through the same pipeline as every reader's, and what came of them."""
+"""`quoth eval`: asks golden questions through the pipeline that readers use, and reports the figures.
+
+In: a YAML file, and what to do with the result (`--compare`, `--fail-under`, `--html`, `--calibrate`). Out: tables or
+one JSON document, and an exit code for CI. Measures nothing itself: that is in `quoth.evals`.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +16,7 @@ import typer
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.progress import progress_bar
 from quoth.domain import Book
 from quoth.errors import WrongUsage
 from quoth.serve.views import timestamp
@@ -22,53 +26,50 @@ if TYPE_CHECKING:
     from quoth.evals.calibrate import Refit
     from quoth.evals.cases import GoldenSet
     from quoth.evals.report import Document
-    from quoth.evals.run import Run, Tell
+    from quoth.evals.run import Run
+    from quoth.ports import TellSteps
 
-# What measures is imported where it is used: asking needs neither numpy nor tables.
+# quoth.evals is imported where it is used: other commands need neither numpy nor tables.
 
 
-@contextmanager
-def progress_bar(shown: bool) -> Iterator[Tell]:
-    if not shown:
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("Asking"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+GoldenFile = Annotated[Path, typer.Argument(help="Golden questions in YAML; docs/evaluation.md shows the format.")]
+OldReport = Annotated[
+    Path | None, typer.Option("--compare", help="Compare with the --json report of an earlier run.", metavar="OLD")
+]
+FailUnder = Annotated[
+    list[str] | None,
+    typer.Option(help="Exit with 1 if the metric is lower; may be repeated.", metavar="METRIC=VALUE"),
+]
+FailOver = Annotated[
+    list[str] | None,
+    typer.Option(help="Exit with 1 if the metric is higher, for metrics where less is better.", metavar="METRIC=VALUE"),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if a label is stale.")]
+HtmlFile = Annotated[Path | None, typer.Option("--html", help="Write an HTML page with the curve and every failure.")]
+Calibrate = Annotated[
+    bool, typer.Option("--calibrate", help="Fit the confidence to this book; keep the fit if it is better.")
+]
+Concurrency = Annotated[
+    int, typer.Option(min=1, max=64, help="Questions asked at once; more than 1 distorts the latencies.")
+]
 
 
 @app.command("eval", epilog="Example: quoth eval examples/golden.yaml --fail-under hit@5=0.95 --html report.html")
 def evaluate(
-    file: Annotated[Path, typer.Argument(help="Golden questions in YAML; docs/evaluation.md shows the format.")],
+    file: GoldenFile,
     book: BookId = None,
-    compare: Annotated[
-        Path | None, typer.Option("--compare", help="Compare with this report of an earlier --json.", metavar="OLD")
-    ] = None,
-    fail_under: Annotated[
-        list[str] | None,
-        typer.Option(help="Exit with 1 when the metric is below; may be repeated.", metavar="METRIC=VALUE"),
-    ] = None,
-    fail_over: Annotated[
-        list[str] | None,
-        typer.Option(help="The same for metrics of which less is better.", metavar="METRIC=VALUE"),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when a label is stale.")] = False,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page with the curve and every failure.")] = None,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Fit confidence to this book, and use it if it proves better.")
-    ] = False,
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=64, help="Questions under way at once; more than 1 blurs the latencies.")
-    ] = 1,
+    compare: OldReport = None,
+    fail_under: FailUnder = None,
+    fail_over: FailOver = None,
+    strict: Strict = False,
+    html: HtmlFile = None,
+    calibrate: Calibrate = False,
+    concurrency: Concurrency = 1,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Ask golden questions and measure: what was found, quoted, refused, how sure, how fast. No model is needed."""
+    """Measure a book with questions whose answers are known: what is found, quoted and refused, how fast."""
     from quoth.evals import report as reports
     from quoth.evals.cases import read_cases
 
@@ -80,7 +81,7 @@ def evaluate(
 
     async def work(quoth: Quoth) -> Document:
         chosen = await quoth.choose_book(book or golden.book_id)
-        with progress_bar(shown=not json and sys.stderr.isatty()) as tell:
+        with progress_bar("Asking", quiet=json) as tell:
             done = await _asked(quoth, chosen, golden, concurrency, tell)
         document = reports.report(golden, done, _about(quoth, chosen, golden, concurrency))
         if floors:
@@ -104,10 +105,14 @@ def evaluate(
         raise typer.Exit(1)
 
 
-async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, tell: Tell) -> Run:
+async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, tell: TellSteps) -> Run:
     from quoth.evals.run import Runner, RunOptions
 
-    options = RunOptions(top_k=quoth.settings.top_k, concurrency=concurrency)
+    options = RunOptions(
+        top_k=quoth.settings.top_k,
+        similarity_threshold=quoth.settings.similarity_threshold,
+        concurrency=concurrency,
+    )
     runner = Runner(quoth.conversations, quoth.index, quoth.library, book_id=book.book_id, options=options)
     return await runner.run(golden.cases, tell)
 
@@ -119,13 +124,16 @@ def _about(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int) -> dic
     source = "fitted to this book" if own else shipped
     note = ""
     if own and own.get("file_sha256") == golden.digest:
-        note = "it was fitted on these very questions, so the figures of confidence and refusal flatter it"
+        note = (
+            "it was fitted on these very questions, so its figures for confidence and refusal look better than they are"
+        )
     return {
         "quoth": __version__,
         "at": timestamp(quoth.clock.now()),
         "book_id": book.book_id,
         "fingerprint": quoth.index.fingerprint.as_dict(),
         "top_k": quoth.settings.top_k,
+        "similarity_threshold": quoth.settings.similarity_threshold,
         "concurrency": concurrency,
         "confidence": {"source": source, "note": note},
     }
@@ -140,9 +148,9 @@ def _calibrated(quoth: Quoth, book: Book, golden: GoldenSet, done: Run) -> Docum
     path = quoth.calibrations.path(book.book_id)
     if fit.better:
         quoth.calibrations.write(book.book_id, fit.calibration, _provenance(quoth, golden, fit, view))
-        view["verdict"] += f" Written to {path}; used from now on, until the file is deleted."
+        view["verdict"] += f" Written to {path}, and used until that file is deleted."
     else:
-        stays = " The numbers fitted earlier stay." if quoth.calibrations(book.book_id) else ""
+        stays = " The earlier fit stays in use." if quoth.calibrations(book.book_id) else ""
         view["verdict"] += f" Nothing was written.{stays}"
     return view
 
@@ -165,12 +173,12 @@ def _provenance(quoth: Quoth, golden: GoldenSet, fit: Refit, view: Document) -> 
 
 
 def _write_page(path: Path, document: Document) -> None:
-    from quoth.evals.page import html_page
+    from quoth.evals.html import html_page
 
     try:
         path.write_text(html_page(document), encoding="utf-8")
     except OSError as error:
-        raise WrongUsage(f"{path} cannot be written: {error.strerror}.", hint="Name another file.") from error
+        raise WrongUsage(f"{path} cannot be written: {error.strerror}.", hint="Give another file name.") from error
 
 
 def _print(document: Document) -> None:
@@ -199,5 +207,5 @@ def _complaints(document: Document, *, strict: bool) -> Sequence[str]:
         if not one["holds"]
     ]
     if strict:
-        lines += [f"the label of {label['id']} is stale: {label['reason']}." for label in document["stale"]]
+        lines += [f"The label of {label['id']} is stale: {label['reason']}." for label in document["stale"]]
     return lines

@@ -1,4 +1,8 @@
-"""`quoth explain`: how an answer came about, from its trace."""
+"""`quoth explain`: how an answer came about.
+
+In: the stored trace of an answer. Out: the trace as JSON, or as tables in the order of the pipeline: question, both
+rank lists, combined list, verdict, answer, check, times.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-PIPED = 120  # columns where there is no terminal to ask
+PIPED = 120  # columns, where no terminal says how many it has
 Row = dict[str, Any]
 
 
@@ -29,7 +33,7 @@ def explain(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say how an answer came about: what was searched and found, how it was judged, written and checked."""
+    """Show how an answer came about: what was searched and found, how it was judged, written and checked."""
 
     async def work(quoth: Quoth) -> Trace:
         return await quoth.library.trace(request_id)
@@ -63,9 +67,9 @@ def show(trace: Trace) -> None:
     _answer(console, record["answer"], record["grounding"])
     times = record["times"]
     stages = " · ".join(f"{stage} {spent:.1f}" for stage, spent in times["stages"].items())
-    first = "" if times["first_word"] is None else f" · first words after {times['first_word']:.1f}"
+    first = "" if times["first_word"] is None else f" · first word after {times['first_word']:.1f}"
     _head(console, "Times, in ms")
-    _line(console, f"{stages}{first} · in all {times['total']:.1f}")
+    _line(console, f"{stages}{first} · total {times['total']:.1f}")
 
 
 def _head(console: Console, text: str) -> None:
@@ -100,20 +104,21 @@ def _question(console: Console, trace: Trace) -> None:
     console.print(_plain(asked["text"]), style="bold", markup=False)
     _line(console, f"{trace.book_id} · {timestamp(trace.created_at)} · request {trace.request_id}", style="dim")
     if asked["selected_text"] is not None:
-        _line(console, f"asked of a selection of {asked['selected_text']} characters: the book was not searched")
+        _line(console, f"about a selected text of {asked['selected_text']} characters; the book was not searched")
         return
     if asked["filters"]:
         _line(console, "filters   " + ", ".join(f"{name}={value}" for name, value in asked["filters"].items()))
     if query["rules"]:
         _line(
-            console, f"points back: {', '.join(query['rules'])}; taken over: {', '.join(query['carried']) or 'nothing'}"
+            console,
+            f"follow-up ({', '.join(query['rules'])}), with words from before: {', '.join(query['carried']) or 'none'}",
         )
         _line(console, f"searched  {_plain(query['searched'])}")
     else:
         _line(console, "searched  as asked")
     known = [f"{term['text']} {term['idf']:.1f}" for term in query["terms"] if term["in_book"]]
     absent = [term["text"] for term in query["terms"] if not term["in_book"]]
-    _line(console, f"words     {', '.join(known) or 'none that the book uses'} (the rarer, the higher)")
+    _line(console, f"words     {', '.join(known) or 'none that the book uses'} (rarer words weigh more)")
     if absent:
         _line(console, f"nowhere   {', '.join(absent)}")
 
@@ -133,7 +138,7 @@ def _fused(console: Console, rows: list[Row]) -> None:
     if not rows:
         _head(console, "Nothing was found")
         return
-    _head(console, "Put together")
+    _head(console, "Combined")
     numbers = ("#", "score", "similar", "dense", "words", "pairs", "agree")
     table = _table(*numbers, "section", "chunk", "cited", right=numbers)
     for row in rows:
@@ -159,7 +164,7 @@ def _verdict(console: Console, verdict: Row) -> None:
         return
     _line(
         console,
-        f"threshold {verdict['threshold']:.3f} · {'fitted' if verdict['fitted'] else 'unfitted: a rule of thumb'}",
+        f"threshold {verdict['threshold']:.3f} · {'fitted' if verdict['fitted'] else 'not fitted: a rule of thumb'}",
     )
     table = _table("feature", "value", "weight", "adds", "section", right=("value", "weight", "adds"))
     table.columns[-1].header = ""
@@ -179,11 +184,11 @@ def _answer(console: Console, answer: Row, grounding: Row) -> None:
         )
         _line(console, f"{answer['tokens']} tokens ({read} read, {written} written)")
     for call in answer["tools"]:
-        _line(console, f"it called {call['name']} {_plain(call['arguments'])}")
+        _line(console, f"the model called {call['name']} {_plain(call['arguments'])}")
     if answer["fallback_message"]:
         _line(console, answer["fallback_message"])
     if grounding["total"] or grounding["removed"]:
-        removed = f", {grounding['removed']} taken out" if grounding["removed"] else ""
+        removed = f", {grounding['removed']} removed" if grounding["removed"] else ""
         _head(console, f"Checked: {grounding['supported']} of {grounding['total']} sentences supported{removed}")
         table = _table("", "score", "sources", "sentence", right=("score",))
         for row in grounding["sentences"]:
@@ -194,7 +199,7 @@ def _answer(console: Console, answer: Row, grounding: Row) -> None:
 
 
 def _tail(place: str) -> str:
-    """The page and the section: what tells two chunks apart stands at the end."""
+    """The page and the section: paths of chunks differ at their end."""
     parts = place.split(" › ")
     return " › ".join(parts if len(parts) <= 2 else ("…", *parts[-2:])) or "–"
 
@@ -208,7 +213,7 @@ def _plain(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a book is no markup."""
+    """Text of a book must not be read as markup."""
     from rich.markup import escape
 
     return escape(_plain(text))

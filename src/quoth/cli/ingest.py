@@ -1,20 +1,22 @@
-"""`quoth ingest`: read a book into the index, with a progress bar when somebody watches."""
+"""`quoth ingest`: reads a book into the index, once or (`--watch`) after every edit.
+
+In: a folder or the address of a site. Out: what was read, added and dropped, or with `--dry-run` what would be.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quoth.bootstrap import Quoth, book_id_for, documents, web_of
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import print_job, print_notices, print_plan, summary
+from quoth.bootstrap import Quoth, book_id_for, open_book
+from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import command_line, counted, print_job, print_notices, print_plan, summary
+from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
 from quoth.serve.views import job_view, plan_view
@@ -22,46 +24,13 @@ from quoth.settings import Settings
 
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
-    from quoth.ingest import Planned, Progress, Tell
+    from quoth.ingest import Progress, TellProgress
     from quoth.sources import BookSource
 
 
-@contextmanager
-def progress_bar(shown: bool) -> Iterator[tuple[Tell, Planned]]:
-    """Two listeners for an ingest: one draws how far it is, one says beforehand what it will do."""
-    if not shown:
-        yield (lambda progress: None), (lambda plan: None)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[pages]} pages · {task.fields[chunks]} chunks · {task.fields[rate]:.0f}/s"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Reading", total=None, pages="", chunks=0, rate=0.0)
-
-        def tell(progress: Progress) -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            bar.update(
-                task,
-                completed=progress.pages_done + progress.share,
-                total=progress.pages_total,
-                pages=f"{progress.pages_done}/{progress.pages_total}",
-                chunks=progress.chunks_embedded,
-                rate=progress.chunks_embedded / elapsed if elapsed else 0.0,
-            )
-
-        yield tell, lambda plan: bar.console.print(summary(plan), highlight=False)
-
-
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the command line asks for."""
+class IngestCommand:
+    """One `quoth ingest` as it was typed."""
 
     path: str
     book_id: str
@@ -74,70 +43,76 @@ class Order:
     def is_site(self) -> bool:
         return self.path.lower().startswith(("http://", "https://"))
 
-    @property
-    def place(self) -> str:
-        """Absolute, because it is remembered: a server may ingest the book again from another working directory."""
-        return self.path if self.is_site else str(Path(self.path).absolute())
+    def open(self, settings: Settings, tell: TellProgress = lambda progress: None) -> BookSource:
+        from quoth.ingest import Progress  # brings the parsers along, which asking does not need
 
-    def open(self, settings: Settings, tell: Tell = lambda progress: None) -> BookSource:
-        # These bring the parsers along, which asking does not need.
-        from quoth.ingest import Progress
-        from quoth.sources import open_source
+        def crawled(done: int, total: int) -> None:
+            tell(Progress(done, total, 0))
 
-        web = web_of(settings, tell=lambda done, total: tell(Progress(done, total, 0)))
-        return open_source(self.place, book_id=self.book_id, base_url=self.base_url, documents=documents(), web=web)
+        return open_book(settings, self.path, self.book_id, self.base_url, crawled)
 
 
-async def carry_out(quoth: Quoth, order: Order, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
+async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
     plans: list[FilePlan] = []
-    with progress_bar(shown=not quiet and sys.stderr.isatty()) as (tell, announce):
+    with progress_bar("Reading", quiet=quiet) as bar:
+
+        def tell(progress: Progress) -> None:
+            done, total, chunks = progress.pages_done, progress.pages_total, progress.chunks_embedded
+            rate = chunks / bar.elapsed if bar.elapsed else 0.0
+            bar(done + progress.share, total, f"{done}/{total} pages · {chunks} chunks · {rate:.0f}/s")
 
         def planned(plan: FilePlan) -> None:
             plans.append(plan)
-            if not order.dry_run:
-                announce(plan)
+            if not command.dry_run:
+                bar.say(summary(plan))
 
-        source = await asyncio.to_thread(order.open, quoth.settings, tell)
+        source = await asyncio.to_thread(command.open, quoth.settings, tell)
         try:
             job = await quoth.ingest.run(
-                source, mode=order.mode, dry_run=order.dry_run, tell=tell, planned=planned, job_id=order.job_id
+                source, mode=command.mode, dry_run=command.dry_run, tell=tell, planned=planned, job_id=command.job_id
             )
         finally:
-            source.close()  # a crawl runs in a thread, which would not hear of Ctrl-C
+            source.close()  # a crawl runs in a thread, where Ctrl-C does not reach it
     return job, plans[0]
 
 
 def ingest_path(settings: Settings, path: Path, *, book_id: str) -> IngestJob:
-    job, _ = run(settings, lambda quoth: carry_out(quoth, Order(str(path), book_id), quiet=False))
+    job, _ = run(settings, lambda quoth: carry_out(quoth, IngestCommand(str(path), book_id), quiet=False))
     return job
+
+
+Place = Annotated[
+    str, typer.Argument(help="The folder of the book or its project, or the URL of a site or its sitemap.")
+]
+NewBookId = Annotated[
+    str | None, typer.Option("--book", help="The id to keep the book under.", show_default="the folder's name")
+]
+BaseUrl = Annotated[str, typer.Option(help="Where the book is published; citations link there.")]
+Mode = Annotated[
+    str, typer.Option(help="incremental: read what changed · full: read everything · recreate: start over.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the plan (pages, chunks, embeddings) and change nothing.")
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Keep running and ingest every edit, until Ctrl-C.")]
+MaxPages = Annotated[int | None, typer.Option(help="For a site: the most pages to read.", show_default="5,000")]
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="For a site: allow this machine and private networks.")
+]
+JobId = Annotated[int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")]
 
 
 @app.command(epilog="Example: quoth ingest my-docs/ --book my-docs --base-url https://docs.example.com")
 def ingest(
-    path: Annotated[
-        str,
-        typer.Argument(help="The folder of the book or of its toolchain's project; or the URL of a sitemap or a site."),
-    ],
-    book: BookId = None,
-    base_url: Annotated[str, typer.Option(help="Where the book is published; citations link there.")] = "",
-    mode: Annotated[
-        str, typer.Option(help="incremental: only what changed · full: read all again · recreate: start from nothing.")
-    ] = "incremental",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan (pages, chunks, embeddings), and change nothing.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: take over every edit of the folder until Ctrl-C.")
-    ] = False,
-    max_pages: Annotated[
-        int | None, typer.Option(help="Of a site: read at most so many pages.", show_default="5,000")
-    ] = None,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Of a site: it may be on this machine or a private network.")
-    ] = False,
-    job_id: Annotated[
-        int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")
-    ] = None,
+    path: Place,
+    book: NewBookId = None,
+    base_url: BaseUrl = "",
+    mode: Mode = "incremental",
+    dry_run: DryRun = False,
+    watch: Watch = False,
+    max_pages: MaxPages = None,
+    allow_private: AllowPrivate = False,
+    job_id: JobId = None,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
@@ -147,19 +122,29 @@ def ingest(
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
-    order = Order(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
+    command = IngestCommand(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
     if watch:
-        _refuse_watch(order, json=json)
-        _watch(settings, order)
+        _refuse_watch(command, json=json)
+        _watch(settings, command)
         return
-    job, plan = run(settings, lambda quoth: carry_out(quoth, order, quiet=json))
+
+    async def work(quoth: Quoth) -> tuple[IngestJob, FilePlan, int]:
+        job, plan = await carry_out(quoth, command, quiet=json)
+        return job, plan, len(await quoth.books())
+
+    job, plan, books = run(settings, work)
     if json:
         print_json({**job_view(job), "plan": plan_view(plan, job)} if dry_run else job_view(job))
     else:
         _print(job, plan)
+        if not dry_run and not job.files_failed:
+            which = ("--book", job.book_id) if books > 1 else ()
+            typer.echo("Ask it: " + command_line("ask", *which, '"…"', data_dir=data_dir))
     if job.files_failed:
         if not json:
-            sys.stderr.write(f"quoth: {job.files_failed} pages could not be read; the others are in.\n")
+            sys.stderr.write(
+                f"quoth: {counted(job.files_failed, 'page')} could not be read; all others were ingested.\n"
+            )
         raise typer.Exit(Unreadable.exit_code)
 
 
@@ -168,34 +153,34 @@ def _print(job: IngestJob, plan: FilePlan) -> None:
     if job.dry_run:
         print_plan(plan, job)
     print_job(job)
-    if not job.dry_run and not job.files_failed:
-        typer.echo('Ask it: quoth ask "…"   or start the page: quoth serve')
 
 
-def _refuse_watch(order: Order, *, json: bool) -> None:
-    if json or order.dry_run:
+def _refuse_watch(command: IngestCommand, *, json: bool) -> None:
+    if json or command.dry_run:
         other = "--json" if json else "--dry-run"
-        raise WrongUsage(f"--watch does not go with {other}.", hint="Leave one of them out.")
-    if order.is_site:
-        raise WrongUsage("A site cannot be watched.", hint="Run the ingest again now and then: it reads what changed.")
+        raise WrongUsage(f"--watch and {other} cannot be combined.", hint="Leave one of them out.")
+    if command.is_site:
+        raise WrongUsage(
+            "A site cannot be watched.", hint="Run the ingest again from time to time; it reads only what changed."
+        )
 
 
-def _watch(settings: Settings, order: Order) -> None:
+def _watch(settings: Settings, command: IngestCommand) -> None:
     from quoth.cli.watch import follow_edits
 
     async def work(quoth: Quoth) -> None:
         async def first() -> None:
-            job, _ = await carry_out(quoth, order, quiet=False)
+            job, _ = await carry_out(quoth, command, quiet=False)
             print_notices(job.notices)
             print_job(job)
 
-        again = replace(order, mode="incremental")
-        await follow_edits(quoth, Path(order.place), first, lambda: again.open(settings))
+        again = replace(command, mode="incremental")
+        await follow_edits(quoth, Path(command.path).absolute(), first, lambda: again.open(settings))
 
     try:
         run(settings, work)
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the ^C of the terminal stands alone on its line
+        sys.stderr.write("\n")  # after the ^C that the terminal printed
 
 
 def _mode(value: str) -> IngestMode:

@@ -1,4 +1,7 @@
-"""`quoth keys create|list|revoke`: who may ask a server."""
+"""`quoth keys create|list|revoke`: who may use a server.
+
+In: what a key opens and for how long. Out: the key itself, once; later only its id and what it opens.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from quoth.errors import WrongUsage
 from quoth.serve.views import key_view
 
 commands = typer.Typer(
-    help="Make, list and revoke the keys of a server.",
+    help="Create, list and revoke the keys of a server.",
     epilog="Example: quoth keys create --name docs-site --scope ask --public --origin https://docs.example.org",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(commands, name="keys")
 
-ONCE = "This is the only time it is shown. Send it as: Authorization: Bearer KEY"
+ONCE = "This key is not shown again. Send it as: Authorization: Bearer KEY"
 
 
 class Scope(StrEnum):
@@ -35,25 +38,26 @@ class Scope(StrEnum):
 
 @commands.command(epilog="Example: quoth keys create --name ci --scope ingest --book my-docs --expires 90d")
 def create(
-    name: Annotated[str, typer.Option(help="For whom it is; shown by `quoth keys list`.")],
+    name: Annotated[str, typer.Option(help="Who it is for; `quoth keys list` shows it.")],
     scope: Annotated[Scope, typer.Option(help="What it opens; admin opens everything.")] = Scope.ask,
     book: Annotated[str | None, typer.Option("--book", help="The only book it opens.", show_default="all")] = None,
-    public: Annotated[bool, typer.Option("--public", help="It stands in a web page; needs --origin.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="It will be visible in a web page; needs --origin.")] = False,
     origin: Annotated[
-        list[str] | None, typer.Option(help="A site that may use a public key, such as https://docs.example.org.")
+        list[str] | None,
+        typer.Option(help="A site that may use the public key, such as https://docs.example.org; may be repeated."),
     ] = None,
     daily: Annotated[
         int | None,
-        typer.Option(min=0, help="Answers a day by a language model; then the book answers in its own words."),
+        typer.Option(min=0, help="Most model answers a day; after that the book answers in its own words."),
     ] = None,
-    expires: Annotated[str | None, typer.Option(help="When it ends: 90d, 12h, or 2030-12-31.")] = None,
+    expires: Annotated[str | None, typer.Option(help="When it expires: 90d, 12h, or 2030-12-31.")] = None,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Make a key and show it once."""
+    """Create a key and show it once."""
     if public != bool(origin):
-        raise WrongUsage("A public key needs the sites it may be used from.", hint="Give --public and --origin URL.")
+        raise WrongUsage("A public key needs the sites that may use it.", hint="Give both --public and --origin URL.")
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> tuple[Key, str]:
@@ -82,7 +86,7 @@ def create(
 
 @commands.command("list", epilog="Example: quoth keys list --json")
 def list_keys(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Show the keys there are, and what each opens."""
+    """List the keys and what each opens."""
 
     async def work(quoth: Quoth) -> list[dict[str, Any]]:
         return [key_view(key, quoth.clock.now()) for key in await quoth.library.keys.all()]
@@ -91,19 +95,19 @@ def list_keys(data_dir: DataDir = None, json: Json = False, verbose: Verbose = F
     if json:
         print_json({"keys": rows})
     elif not rows:
-        typer.echo("There is no key. Make one: quoth keys create --name me --scope admin")
+        typer.echo("There is no key. Create one: quoth keys create --name me --scope admin")
     for row in () if json else rows:
         typer.echo(line_of(row))
 
 
 @commands.command(epilog="Example: quoth keys revoke 3f9c0a51b2d4")
 def revoke(
-    key_id: Annotated[str, typer.Argument(help="Its id, as `quoth keys list` shows it.")],
+    key_id: Annotated[str, typer.Argument(help="The key's id, as `quoth keys list` shows it.")],
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """End a key for good, at once."""
+    """Revoke a key, at once and for good."""
 
     async def work(quoth: Quoth) -> dict[str, Any]:
         now = quoth.clock.now()
@@ -117,15 +121,17 @@ def revoke(
 
 
 def end_of(written: str, now: datetime) -> datetime:
-    """90d and 12h from now, or the end of a day in UTC."""
+    """90d or 12h from now, or the end of a day in UTC."""
     if span := re.fullmatch(r"(\d{1,5})([dh])", written):
         return now + (timedelta(days=int(span[1])) if span[2] == "d" else timedelta(hours=int(span[1])))
     try:
         day = datetime.strptime(written, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        raise WrongUsage(f"{written!r} is no end.", hint="Write 90d, 12h, or a day like 2030-12-31.") from None
+        raise WrongUsage(
+            f"--expires {written!r} is not a time.", hint="Write 90d, 12h, or a day like 2030-12-31."
+        ) from None
     if (end := day + timedelta(days=1)) <= now:
-        raise WrongUsage(f"{written} has passed.", hint="A key must end in the future.")
+        raise WrongUsage(f"--expires {written} is in the past.", hint="Give a day that is still to come.")
     return end
 
 

@@ -1,12 +1,18 @@
-"""What people read in the terminal: answers, refusals, search results, notices. Plain text first; colour only decorates
-and only on a terminal, so that a pipe gets exactly the format of CONTRACT section 9."""
+"""What people read in the terminal: answers, refusals, search results, notices, and the command to type next.
+
+In: domain values. Out: plain text in the format of docs/contract.md. Colour only decorates, and only on a terminal: a
+pipe gets exactly that format.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,7 +24,6 @@ from quoth.serve.views import plan_view
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
 
-QUOTE_WIDTH = 96
 NOTICES_SHOWN = 20
 PAGES_SHOWN = 20
 
@@ -26,12 +31,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def decorated() -> bool:
-    """May the output be coloured, and lines be written over?"""
+    """May the output have colours, and may a line be overwritten?"""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def harmless(text: str) -> str:
-    """For a terminal, without control characters: a book or a model could repaint what was said before."""
+    """On a terminal, without control characters: with them, a book or a model could repaint the screen."""
     return _CONTROLS.sub("", text) if sys.stdout.isatty() else text
 
 
@@ -45,9 +50,9 @@ def print_answer(answer: Answer) -> None:
 
 
 def print_basis(answer: Answer) -> None:
-    """What stands below the words of an answer: how far to trust it, its sources, or where to look instead."""
+    """What comes below the words of an answer: how far to trust it, its sources, or where to look instead."""
     if answer.grounding.removed:
-        typer.echo(styled(f"\n({answer.grounding.removed} unsupported sentences were taken out.)", dim=True))
+        typer.echo(styled(f"\n({counted(answer.grounding.removed, 'unsupported sentence')} removed.)", dim=True))
     if answer.disclaimer:
         typer.echo(styled(f"\n({answer.disclaimer})", dim=True))
     if answer.citations:
@@ -64,14 +69,14 @@ def print_basis(answer: Answer) -> None:
 
 
 def marked(text: str, grounding: Grounding) -> str:
-    """The answer, with a warning behind every sentence that its sources do not support."""
+    """The answer, with a warning after every sentence that its sources do not support."""
     out, at = "", 0
     for sentence in grounding.sentences:
         start = text.find(sentence.text, at)
         if sentence.supported or start < 0:
             continue
         end = start + len(sentence.text)
-        alone = "\n" in sentence.text or sentence.text.startswith("|")  # behind a block, not inside it
+        alone = "\n" in sentence.text or sentence.text.startswith("|")  # after a block, not inside it
         warning = styled(f"⚠ not supported by the source: {sentence.reason}", fg="yellow")
         out += f"{harmless(text[at:end])}{chr(10) if alone else ' '}({warning})"
         at = end
@@ -79,7 +84,7 @@ def marked(text: str, grounding: Grounding) -> str:
 
 
 def print_unsupported(grounding: Grounding) -> None:
-    """The same warnings below words that stand on the screen already."""
+    """The same warnings, below an answer that is already on the screen."""
     for sentence in grounding.sentences:
         if not sentence.supported:
             warning = f"⚠ not supported by the source: “{snippet(sentence.text)}” ({sentence.reason})"
@@ -104,19 +109,24 @@ def raw_score(score: float | None, rank: int | None) -> str:
     return "–" if score is None else f"{score:.4f} ({f'rank {rank}' if rank else 'not in its list'})"
 
 
+def counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def print_job(job: IngestJob) -> None:
     verb = "Would change" if job.dry_run else "Ingested"
     read = f"{job.files_processed} read, {job.files_skipped} unchanged, {job.files_deleted} deleted"
-    chunks = f"{job.chunks_created} chunks added, {job.chunks_kept} kept, {job.chunks_deleted} dropped"
+    chunks = f"{counted(job.chunks_created, 'chunk')} added, {job.chunks_kept} kept, {job.chunks_deleted} dropped"
     spent = "" if job.duration_seconds is None else f" in {job.duration_seconds:.1f} s"
     typer.echo(
-        f"{verb} {job.book_id}: {job.files_discovered} pages ({read}); {chunks}, {job.chunks_embedded} embedded{spent}"
+        f"{verb} {job.book_id}: {counted(job.files_discovered, 'page')} ({read}); {chunks}, "
+        f"{job.chunks_embedded} embedded{spent}"
     )
 
 
 def summary(plan: FilePlan) -> str:
     counts = f"{len(plan.new)} new, {len(plan.changed)} changed, {len(plan.deleted)} deleted"
-    return f"Plan: {counts}, {len(plan.unchanged)} unchanged pages"
+    return f"Plan: {counts}, {counted(len(plan.unchanged), 'unchanged page')}"
 
 
 def print_plan(plan: FilePlan, job: IngestJob) -> None:
@@ -128,14 +138,29 @@ def print_plan(plan: FilePlan, job: IngestJob) -> None:
         for name in names[:PAGES_SHOWN]:
             typer.echo(f"  {what:<8}{name}")
         if len(names) > PAGES_SHOWN:
-            typer.echo(f"  {what:<8}… and {len(names) - PAGES_SHOWN} more (all of them with --json)")
+            typer.echo(f"  {what:<8}… and {len(names) - PAGES_SHOWN} more (--json lists all)")
     typer.echo(f"{view['embeddings_saved']} of {job.chunks_created + job.chunks_kept} chunks need no embedding")
 
 
 def print_notices(notices: Sequence[Notice]) -> None:
-    """Fatal ones first; on standard error, since they are not the result."""
+    """Fatal ones first; on standard error, because they are not the result."""
     ordered = sorted(notices, key=lambda notice: not notice.fatal)
     for notice in ordered[:NOTICES_SHOWN]:
         sys.stderr.write(f"{'error' if notice.fatal else 'note'}: {notice}\n")
     if len(ordered) > NOTICES_SHOWN:
-        sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (all of them with --json)\n")
+        sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (--json lists all)\n")
+
+
+def command_line(command: str, *arguments: str, data_dir: Path | None) -> str:
+    """A command to type next. Quote the arguments that need it: they are used as they are."""
+    place = ("--data-dir", shlex.quote(str(data_dir))) if data_dir else ()
+    return " ".join((_program(), command, *place, *arguments))
+
+
+def _program() -> str:
+    """`quoth` if a shell finds this installation under that name, otherwise what was typed now."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m quoth"
+    found = shutil.which("quoth")
+    return "quoth" if found and called.exists() and called.samefile(found) else shlex.quote(sys.argv[0])

@@ -1,4 +1,7 @@
-"""`quoth questions`: what readers asked and the book does not hold, for its author."""
+"""`quoth questions`: what readers asked and the book could not answer, for its author.
+
+In: recorded questions, redacted before they were stored. Out: a list, newest first, similar ones together.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,16 @@ import typer
 from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import counted
 from quoth.serve.views import recorded_view
 
-OFF = "Questions are not recorded. To record refused and low-confidence ones, redacted: QUOTH_RECORD_QUESTIONS=true"
+OFF = "Recording is off. QUOTH_RECORD_QUESTIONS=true records refused and low-confidence questions, redacted."
 
 
 @app.command(epilog="Example: quoth questions --book my-docs --json")
 def questions(
     book: BookId = None,
-    forget: Annotated[bool, typer.Option("--forget", help="Delete all that is recorded, of every book.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Delete all recorded questions of every book.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
@@ -30,7 +34,7 @@ def questions(
         since = quoth.clock.now() - timedelta(days=settings.record_days)
         if book is not None:
             await quoth.book(book)
-        # Also when nothing is being recorded any more, the promise of how long they are kept holds.
+        # The retention period holds even after recording was switched off.
         gone = await quoth.library.forget_questions(before=quoth.clock.now() if forget else since)
         found = together(await quoth.library.recorded_questions(book, since=since))
         return {
@@ -45,13 +49,13 @@ def questions(
         print_json(view)
         return
     if forget:
-        typer.echo(f"Forgot {view['forgotten']} questions.")
+        typer.echo(f"Deleted {counted(view['forgotten'], 'question')}.")
     for row in view["questions"]:
         _print(row)
     if not view["recording"]:
         typer.echo(OFF)
     elif not view["questions"]:
-        typer.echo(f"No question was refused or of low confidence in the last {settings.record_days} days.")
+        typer.echo(f"No question was refused or answered with low confidence in the last {settings.record_days} days.")
 
 
 def _print(row: dict[str, Any]) -> None:

@@ -1,4 +1,8 @@
-"""`quoth serve`: the page and the HTTP doors on one port. `quoth mcp`: the books for a coding agent, over stdio."""
+"""`quoth serve`: the page and the HTTP doors on one port. `quoth mcp`: the books for a coding agent, over stdio.
+
+In: settings. Out: a server until a signal, or a protocol until its input ends. An address that others can reach needs
+keys, or --allow-open.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,8 @@ from quoth.errors import BadConfiguration
 from quoth.settings import Settings
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")]
-Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.", show_default="8000")]
-Workers = Annotated[int | None, typer.Option(help="Processes that answer.", show_default="1")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 picks a free one.", show_default="8000")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes.", show_default="1")]
 
 
 async def has_keys(quoth: Quoth) -> bool:
@@ -22,7 +26,7 @@ async def has_keys(quoth: Quoth) -> bool:
 
 
 def is_closed(settings: Settings) -> bool:
-    """Whether nobody gets in without a key."""
+    """Whether every caller needs a key."""
     if settings.auth != "auto":
         return settings.auth == "keys"
     return settings.jwt_jwks_url is not None or run(settings, has_keys)
@@ -34,17 +38,17 @@ def serve(
     port: Port = None,
     workers: Workers = None,
     allow_open: Annotated[
-        bool, typer.Option("--allow-open", help="Listen beyond this machine although nobody needs a key.")
+        bool, typer.Option("--allow-open", help="Allow other machines to connect without a key.")
     ] = False,
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Start the page and the API."""
+    """Start the reader's page and the HTTP API."""
     settings = settings_for(data_dir=data_dir, verbose=verbose, host=host, port=port, workers=workers)
     if not settings.is_local and not allow_open and not is_closed(settings):
         raise BadConfiguration(
-            f"{settings.host} can be reached from other machines and no key is required.",
-            hint="Make one: `quoth keys create --name me --scope admin`; or listen on 127.0.0.1, or say --allow-open.",
+            f"Other machines can reach {settings.host}, and no key is required.",
+            hint="Create one (`quoth keys create --name me --scope admin`), listen on 127.0.0.1, or add --allow-open.",
         )
     from quoth.serve.server import serve_forever  # brings FastAPI and uvicorn along
 
@@ -53,7 +57,7 @@ def serve(
 
 @app.command(epilog="Example: quoth mcp --book my-book   An agent: claude mcp add my-book -- quoth mcp --book my-book")
 def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False) -> None:
-    """Serve coding agents (Model Context Protocol) on standard input and output; `quoth serve` does at /mcp."""
+    """Serve coding agents (Model Context Protocol) on standard input and output. `quoth serve` has it at /mcp."""
     settings = settings_for(data_dir=data_dir, verbose=verbose, book=book)
 
     async def work(quoth: Quoth) -> None:
@@ -62,7 +66,7 @@ def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False)
         from quoth.serve.mcp_tools import Agents
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)  # a thread waits for input and cannot be told to stop
+            signal.signal(number, signal.SIG_DFL)  # a thread waits for input and cannot be stopped
         server = Agents(lambda request: quoth).server()
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())

@@ -1,4 +1,7 @@
-"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: a book between files and Qdrant."""
+"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: books between files and Qdrant.
+
+In: a book, a file, or two indexes. Out: lines on standard output, or what was written. Embeds only what has no vector.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ import typer
 
 from quoth.bootstrap import Quoth, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import counted
+from quoth.cli.progress import progress_bar
 from quoth.domain import Book, Chunk, Vector
 from quoth.errors import UnknownBook, Unreadable
 from quoth.ports import Library
 
 if TYPE_CHECKING:
-    from quoth.migrate import Moved, Tell
-
-if TYPE_CHECKING:
     from quoth.export import Imported
+    from quoth.migrate import Moved
 
 
 # --- migrate-index ---------------------------------------------------------------------------------------------------
@@ -32,16 +35,16 @@ if TYPE_CHECKING:
 @app.command("migrate-index", epilog="Example: quoth migrate-index --to cluster --dry-run")
 def migrate_index(
     to: Annotated[
-        str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data dir.")
+        str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data directory.")
     ],
-    book: Annotated[str | None, typer.Option("--book", help="Which book.", show_default="all of them")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, and change nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a book of the target even if it is newer.")] = False,
+    book: Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="all of them")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move and change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a book even if the target's is newer.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Move books to a Qdrant server, or back, without embedding them again. They stay where they were, too."""
+    """Copy books to a Qdrant server, or back, without embedding them again. The originals stay."""
     if to not in ("cluster", "embedded"):
         raise typer.BadParameter(f"{to!r} is not one of cluster, embedded.", param_hint="--to")
     settings = settings_for(data_dir=data_dir, verbose=verbose)
@@ -60,7 +63,7 @@ def migrate_index(
                 raise UnknownBook("There is no book to move.", hint="`quoth ingest PATH` adds one.")
             moved = []
             for book_id in books:
-                with progress_bar(f"Moving {book_id}", shown=not json and sys.stderr.isatty()) as tell:
+                with progress_bar(f"Moving {book_id}", quiet=json) as tell:
                     known = await _known(quoth.library, book_id)
                     moved.append(
                         await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell, book=known)
@@ -77,7 +80,7 @@ def migrate_index(
         typer.echo(f"{verb} {one.book_id} to the {'cluster' if to == 'cluster' else 'embedded index'}: {what}")
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
-        typer.echo(f"{wanted}, and every command works there.")
+        typer.echo(f"{wanted}, and every command uses it.")
 
 
 async def _known(library: Library, book_id: str) -> Book | None:
@@ -87,30 +90,19 @@ async def _known(library: Library, book_id: str) -> Book | None:
         return None
 
 
-@contextmanager
-def progress_bar(what: str, *, shown: bool) -> Iterator[Tell]:
-    if not shown:
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 # --- export and import -----------------------------------------------------------------------------------------------
 
 
 @app.command(epilog="Example: quoth export --book my-docs > my-docs.jsonl")
 def export(
     book: BookId = None,
-    vectors: Annotated[bool, typer.Option("--vectors", help="With vectors, so that an import embeds nothing.")] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Include the vectors; an import then embeds nothing.")
+    ] = False,
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Write every chunk with all its metadata and offsets as JSON Lines."""
+    """Write every chunk with its metadata and offsets as JSON Lines."""
 
     async def work(quoth: Quoth) -> None:
         from quoth.export import line_of
@@ -137,12 +129,12 @@ async def _chunks(quoth: Quoth, book_id: str, *, vectors: bool) -> AsyncIterator
     "import", epilog="Example: quoth import my-docs.jsonl   or: quoth export --vectors | ssh host quoth import -"
 )
 def import_book(
-    file: Annotated[str, typer.Argument(help="What `quoth export` wrote; - reads standard input.")],
+    file: Annotated[str, typer.Argument(help="A file that `quoth export` wrote; - reads standard input.")],
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read an exported book back: the same chunks under the same ids, in place of what is there of the book."""
+    """Read an exported book back, with the same chunks and ids. It replaces the book that is there."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     with opened(file) as lines:
@@ -151,7 +143,7 @@ def import_book(
             from quoth.export import Importer
 
             importer = Importer(quoth.index, quoth.library, quoth.embedder, quoth.clock)
-            with progress_bar("Importing", shown=not json and sys.stderr.isatty()) as tell:
+            with progress_bar("Importing", quiet=json) as tell:
                 return await importer.run(lines, tell=tell)
 
         done = run(settings, work)
@@ -159,22 +151,22 @@ def import_book(
         print_json(asdict(done))
         return
     what = f"{done.written} of {done.chunks} chunks written, {done.dropped} dropped, {done.embedded} embedded"
-    typer.echo(f"Imported {done.title} ({done.book_id}), {done.pages} pages: {what}")
+    typer.echo(f"Imported {done.title} ({done.book_id}), {counted(done.pages, 'page')}: {what}")
 
 
 @contextmanager
 def opened(file: str) -> Iterator[BinaryIO]:
-    """Something that can be read twice."""
+    """Can be read twice, a pipe too."""
     if file == "-":
         with tempfile.TemporaryFile() as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             yield copy
         return
     try:
-        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; only opening it may fail here
+        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; here only opening may fail
     except OSError as error:
         raise Unreadable(
-            f"{file} cannot be read: {error.strerror}.", hint="Give a file, or - to read a pipe."
+            f"{file} cannot be read: {error.strerror}.", hint="Give a file, or - for standard input."
         ) from error
     with lines:
         yield lines

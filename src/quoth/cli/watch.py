@@ -1,7 +1,7 @@
-"""`quoth ingest --watch`: after the first ingest, every edit of the folder is taken over, until Ctrl-C.
+"""`quoth ingest --watch`: after the first ingest, ingests every edit of the folder until Ctrl-C.
 
-The model and the database stay open, so that an edit is in the book a moment later; the right to write is held only
-while something is written, so that other commands and a server find their turn.
+The model and the database stay open, so an edit is in the book a moment later. The writer lock is held only while
+something is written, so other commands and a server can write too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.bootstrap import Quoth
-from quoth.cli.output import print_notices
+from quoth.cli.output import counted, print_notices
 from quoth.domain import IngestJob
 from quoth.errors import Conflict, Outage, QuothError, Unreadable
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quoth.sources import BookSource
     from quoth.sources.watching import Look
 
-PATIENCE = 2.0  # seconds before another try, when somebody else is writing or something is down
+RETRY_SECONDS = 2.0  # after another process was writing, or something was down
 Say = Callable[[str], None]
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -42,8 +42,8 @@ async def follow_edits(
     say: Say = say_line,
     sleep: Sleep = asyncio.sleep,
 ) -> None:
-    """Do `first`, then ingest incrementally after every edit of the folder, with a line for each. Ends only by being
-    cancelled, or when `first` fails."""
+    """Do `first`, then ingest incrementally after every edit, with a line for each. Ends only when it is cancelled or
+    `first` fails."""
     from quoth.sources.watching import changes, look_at
 
     async def look() -> Look:
@@ -52,13 +52,13 @@ async def follow_edits(
     async with aclosing(changes(look, sleep, quoth.clock)) as moments:
         await anext(moments)
         await first()
-        say(f"Watching {folder}; Ctrl-C ends it.")
+        say(f"Watching {folder}; press Ctrl-C to stop.")
         async for _ in moments:
-            await take_over(quoth, reopen, say=say, sleep=sleep)
+            await ingest_edit(quoth, reopen, say=say, sleep=sleep)
 
 
-async def take_over(quoth: Quoth, reopen: Callable[[], BookSource], *, say: Say, sleep: Sleep) -> None:
-    """One edit. What may pass by itself is waited for; a folder that cannot be read waits for the next edit."""
+async def ingest_edit(quoth: Quoth, reopen: Callable[[], BookSource], *, say: Say, sleep: Sleep) -> None:
+    """One edit. Tries again while another process writes or something is down, but not on an unreadable folder."""
     waiting = False
     while True:
         plans: list[FilePlan] = []
@@ -66,13 +66,13 @@ async def take_over(quoth: Quoth, reopen: Callable[[], BookSource], *, say: Say,
             source = await asyncio.to_thread(reopen)
             job = await quoth.ingest.run(source, planned=plans.append)
         except Unreadable as error:
-            say(told(error))
+            say(error_line(error))
             return
         except (Conflict, Outage) as error:
             if not waiting:
-                say(told(error))
+                say(error_line(error))
             waiting = True
-            await sleep(PATIENCE)
+            await sleep(RETRY_SECONDS)
             continue
         print_notices([notice for notice in job.notices if notice.fatal])
         if touched := line_of(plans[0], job):
@@ -80,16 +80,18 @@ async def take_over(quoth: Quoth, reopen: Callable[[], BookSource], *, say: Say,
         return
 
 
-def told(error: QuothError) -> str:
+def error_line(error: QuothError) -> str:
     return f"quoth: {' '.join(str(error).split())}"
 
 
 def line_of(plan: FilePlan, job: IngestJob) -> str:
-    """Which pages, and what became of them; empty when the edit was none of the book's."""
+    """Which pages were touched and what became of them; empty if the edit touched no page."""
     names = [f"+{file.source_file}" for file in plan.new]
     names += [file.source_file for file in plan.changed] + [f"-{name}" for name in plan.deleted]
     if not names:
         return ""
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    chunks = f"{job.chunks_created} chunks added, {job.chunks_deleted} dropped, {job.chunks_embedded} embedded"
+    chunks = (
+        f"{counted(job.chunks_created, 'chunk')} added, {job.chunks_deleted} dropped, {job.chunks_embedded} embedded"
+    )
     return f"{shown}: {chunks} in {job.duration_seconds or 0.0:.1f} s"

@@ -1,1 +1,1 @@
-"""`quoth eval`: golden questions go through the pipeline that every reader goes through, and come out as numbers."""
+"""Golden questions go through the pipeline that readers use, and come out as figures. `quoth eval` runs this."""

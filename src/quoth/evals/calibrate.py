@@ -1,10 +1,10 @@
 """Fits the judge's logistic model, and decides whether a book's own fit is better than the shipped one.
 
-Shared by `quoth eval --calibrate` and benchmarks/refusal.py. Every figure comes from questions that the fit has not
-seen: the questions are dealt into five parts, all about one page into the same part, and each part is judged by a model
-fitted on the other four. The model fitted on everything is worth writing only when those held-out judgements beat the
-shipped model's on the same questions by more than their standard error. Features are those that `quoth.ask.judge`
-names; this module knows none of them. Pure.
+Used by `quoth eval --calibrate` and benchmarks/refusal.py. Every figure comes from questions that the fit has not seen:
+the questions are split into five parts, with all questions about one page in the same part, and each part is judged by
+a model fitted on the other four. The model fitted on all questions is kept only if these held-out judgements beat the
+shipped model's by more than the standard error. `quoth.ask.judge` names the features; this module knows none of them.
+Pure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROUNDS = 50
 def fit_logistic(
     names: Sequence[str], rows: Floats, labels: Mask, weights: Floats, ridge: float = 1.0, prior: Logistic | None = None
 ) -> Logistic:
-    """Newton's method on standardised features; the weights that leave are those of the raw ones."""
+    """Newton's method on standardised features. The weights it returns are for the raw features."""
     mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-9
     matrix = np.hstack([np.ones((len(rows), 1)), (rows - mean) / deviation]).astype(np.float64)
     scale = weights.astype(np.float64) * len(rows) / weights.sum()
@@ -49,7 +49,7 @@ def fit_logistic(
         pull = beta - target
         return float((scale * (np.logaddexp(0, logits) - labels * logits)).sum() + pull @ penalty @ pull / 2)
 
-    # From nothing, not from the prior: where that is far off it is certain of everything, and a step from there leads
+    # Start at zero, not at the prior: a prior that is far off is certain of everything, and a step from there can lead
     # anywhere. A step that makes things worse is halved.
     beta = np.zeros(matrix.shape[1])
     for _ in range(ROUNDS):
@@ -73,21 +73,21 @@ def fit_logistic(
 
 
 FOLDS = 5
-LEAST_HELD, LEAST_NOT_HELD = 30, 20  # questions of either sort; below that a fit says more about chance than the book
-PULL = 10.0  # how firmly the fit is held to the shipped numbers, in standardised units
-ANSWERABLE_REFUSED = 0.05  # the stated risk: at most this share of the questions that could be answered is refused
+LEAST_HELD, LEAST_NOT_HELD = 30, 20  # questions of each sort; with fewer, a fit shows chance rather than the book
+PULL = 10.0  # how strongly the fit is pulled towards the shipped numbers, in standardised units
+ANSWERABLE_REFUSED = 0.05  # at most this share of the answerable questions may be refused
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     features: Mapping[str, float]
     held: bool
-    group: str  # examples of one group are never on both sides of a split
+    group: str  # a split never separates examples of one group
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One model's held-out judgements, and how good they are."""
+    """One model's judgements of questions it has not seen, and how good they are."""
 
     confidences: tuple[float, ...]
     log_loss: float
@@ -107,9 +107,9 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class Refit:
     examples: tuple[Example, ...]
-    before: Judged  # by what ships
+    before: Judged  # by the shipped model
     after: Judged  # by models that had not seen the question
-    gain: float  # mean fall of the log loss
+    gain: float  # by how much the mean log loss falls
     uncertainty: float  # standard error of the gain
     calibration: Calibration  # fitted on all questions
 
@@ -119,7 +119,7 @@ class Refit:
 
 
 def examples_of(outcomes: Sequence[Outcome]) -> list[Example]:
-    """A question without any passage is refused by rule; it has no features."""
+    """A question without any passage is refused by rule and has no features."""
     return [
         Example(features(outcome.evidence), outcome.result.held, outcome.result.page or f"question {outcome.result.id}")
         for outcome in outcomes
@@ -132,9 +132,8 @@ def refit(examples: Sequence[Example], embedder: str) -> Refit:
     held = sum(example.held for example in examples)
     if held < LEAST_HELD or len(examples) - held < LEAST_NOT_HELD:
         raise WrongUsage(
-            f"There are {held} questions whose answer is found and {len(examples) - held} whose answer is not: "
-            "too few to fit to.",
-            hint=f"--calibrate needs at least {LEAST_HELD} and {LEAST_NOT_HELD}, besides those on selected text.",
+            f"{held} questions with a found answer and {len(examples) - held} without one are too few to fit to.",
+            hint=f"--calibrate needs {LEAST_HELD} and {LEAST_NOT_HELD}; questions on selected text do not count.",
         )
     unseen, decisions = [0.0] * len(examples), [False] * len(examples)
     folds = fold_of(examples)
@@ -161,7 +160,8 @@ def refit(examples: Sequence[Example], embedder: str) -> Refit:
 
 
 def fold_of(examples: Sequence[Example]) -> list[int]:
-    """Which part each example belongs to: whole groups, each where the fewest of its sort are; always the same."""
+    """The part of each example. Groups stay whole and go where the fewest of their sort are; the result is always the
+    same."""
     groups: dict[str, list[Example]] = {}
     for example in examples:
         groups.setdefault(example.group, []).append(example)
@@ -184,7 +184,7 @@ def _fitted(examples: Sequence[Example], shipped: Calibration) -> Calibration:
     sure = [model.probability(example.features) for example in examples if example.held]
     threshold = round(quantile(sure, ANSWERABLE_REFUSED) or shipped.threshold, 3)
     return Calibration(
-        similarity=Logistic(0.0),  # a passage's own: stays the embedder's
+        similarity=Logistic(0.0),  # not fitted here: the embedder's stays
         judge=model,
         threshold=threshold,
         medium=max(threshold, shipped.medium),
@@ -193,7 +193,7 @@ def _fitted(examples: Sequence[Example], shipped: Calibration) -> Calibration:
 
 
 def loss(confidence: float, held: bool) -> float:
-    """The surprise at the truth; capped, so that one certain mistake does not decide everything."""
+    """Log loss, capped: one mistake made with certainty must not decide everything."""
     return -math.log(max(1e-3, confidence if held else 1 - confidence))
 
 

@@ -1,9 +1,9 @@
-"""A YAML file → golden questions, checked before the first of them is asked (S0 GoldenTestQuery).
+"""A YAML file → golden questions, all checked before the first one is asked.
 
-Comes in: a file of sections, one for each kind of question. Goes out: frozen cases, each labelled by page and quote or
-marked as one that must be refused. Whatever is wrong is named with file and line and what to do; an unknown field is
-an error, since a misspelt `quote` would quietly turn a question into another. Knows nothing of an index: whether the
-quotes still stand in the book is found out in `labels`.
+In: a file of sections, one for each kind of question. Out: frozen cases, each labelled by page and quote or marked as
+one that must be refused. A mistake is reported with file, line and what to do. An unknown field is an error: a
+misspelt `quote` would silently make another question. Knows nothing of an index: `labels` finds out whether the quotes
+are still in the book.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from quoth.domain import Filters
 from quoth.errors import WrongUsage
 
 Kind = Literal["answerable", "unanswerable", "filtered", "selected_text", "follow_up"]
-Subject = Literal["", "absent", "near"]  # of what must be refused; "": nobody said
+Subject = Literal["", "absent", "near"]  # of questions that must be refused; "": the file does not say
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Where the answer stands. A selection is its own page, called ""."""
+    """Where the answer is. A selected text is a page of its own, called ""."""
 
     page: str
     quote: str
@@ -38,11 +38,11 @@ class Case:
     id: str
     kind: Kind
     question: str
-    label: Label | None  # None: must be refused
+    label: Label | None  # None: the question must be refused
     line: int
     why: str = ""
     subject: Subject = ""
-    first: str | None = None  # the turn before
+    first: str | None = None  # the question before this one
     filters: Filters = Filters()
     selected_text: str | None = None
 
@@ -55,7 +55,7 @@ class GoldenSet:
     cases: tuple[Case, ...]
 
 
-# Each section: the kind of its cases, the fields they must have, and those they may have.
+# By section: the kind of its cases, their required fields, their optional fields.
 SECTIONS: Mapping[str, tuple[Kind, frozenset[str], frozenset[str]]] = {
     "answerable": ("answerable", frozenset({"id", "question", "page", "quote"}), frozenset()),
     "unanswerable": ("unanswerable", frozenset({"id", "question"}), frozenset({"why", "subject"})),
@@ -75,12 +75,12 @@ def read_cases(path: Path) -> GoldenSet:
     file = _File(path, text)
     book_id, cases = file.read()
     if not cases:
-        raise WrongUsage(f"{path} holds no question.", hint=HINT)
+        raise WrongUsage(f"{path} has no questions.", hint=HINT)
     return GoldenSet(path.name, hashlib.sha256(content).hexdigest(), book_id, tuple(cases))
 
 
 class _File:
-    """One file while it is read: nodes of the YAML tree know their lines, values do not."""
+    """One file while it is read. Works on YAML nodes, because they know their lines and values do not."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -93,7 +93,7 @@ class _File:
             return self._sections(root) if root is not None else (None, [])
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark
-            raise self._wrong(0 if mark is None else mark.line + 1, f"not YAML: {error.problem}.") from error
+            raise self._wrong(0 if mark is None else mark.line + 1, f"this is not YAML: {error.problem}.") from error
 
     def _sections(self, root: yaml.Node) -> tuple[str | None, list[Case]]:
         book_id, cases = None, []
@@ -111,7 +111,7 @@ class _File:
         fields = self._fields(node, allowed=required | optional)
         line = _line(node)
         if missing := sorted(required - fields.keys()):
-            raise self._wrong(line, f"a question under `{section}` lacks `{missing[0]}`.")
+            raise self._wrong(line, f"a question under `{section}` has no `{missing[0]}`.")
         texts = {name: self._text(name, value) for name, value in fields.items() if name != "filters"}
         case = Case(
             id=texts["id"],
@@ -126,25 +126,27 @@ class _File:
             filters=self._filters(fields.get("filters")),
         )
         if (other := self._seen.setdefault(case.id, line)) != line:
-            raise self._wrong(line, f"the id `{case.id}` stands in line {other} already.", hint="Give each its own.")
+            raise self._wrong(
+                line, f"the id `{case.id}` is already used in line {other}.", hint="Give each question its own."
+            )
         self._askable(case)
         return case
 
     def _label(self, section: str, texts: Mapping[str, str], line: int) -> Label | None:
-        """Where a section holds both kinds, a question says which it is: nothing is taken for granted."""
+        """In a section that may hold both, each question says whether it has an answer (`quote`) or none (`why`)."""
         if section == "unanswerable":
             return None
         needed = {"quote"} if section == "selected_text" else {"page", "quote"}
         given = needed & texts.keys()
         if given == needed and "why" not in texts:
-            self._stands_in_selection(texts, line)
+            self._check_selection(texts, line)
             return Label(texts.get("page", ""), texts["quote"])
         if not given and "why" in texts:
             return None
         raise self._wrong(
             line,
             f"`{texts['id']}` must have either {' and '.join(f'`{name}`' for name in sorted(needed))} or `why`.",
-            hint="The quote labels what answers; `why` says that the question must be refused.",
+            hint="`quote` is the answer; `why` says why the question must be refused.",
         )
 
     def _subject(self, text: str, line: int) -> Subject:
@@ -152,11 +154,11 @@ class _File:
             return cast(Subject, text)
         raise self._wrong(
             line,
-            f"`subject: {text}` is neither absent nor near.",
-            hint="absent: no section is about it; near: the book speaks of it and leaves out just this.",
+            f"`subject: {text}` is not one of absent, near.",
+            hint="absent: no section is about it; near: the book covers the subject but not this.",
         )
 
-    def _stands_in_selection(self, texts: Mapping[str, str], line: int) -> None:
+    def _check_selection(self, texts: Mapping[str, str], line: int) -> None:
         selection = texts.get("selected_text")
         if selection is not None and " ".join(texts["quote"].split()) not in " ".join(selection.split()):
             raise self._wrong(line, f"the quote of `{texts['id']}` is not in its selected_text.")
@@ -172,7 +174,7 @@ class _File:
         return request.filters.to_filters() if request.filters else Filters()
 
     def _askable(self, case: Case) -> None:
-        """Questions obey the same rules as those of readers."""
+        """Golden questions obey the same rules as readers' questions."""
         for query in (case.question, case.first):
             if query is None:
                 continue
@@ -183,7 +185,7 @@ class _File:
 
     def _fields(self, node: yaml.Node, *, allowed: frozenset[str] | set[str]) -> dict[str, yaml.Node]:
         if not isinstance(node, yaml.MappingNode):
-            raise self._wrong(_line(node), f"expected fields ({', '.join(sorted(allowed))}), found something else.")
+            raise self._wrong(_line(node), f"this must be a mapping with the fields {', '.join(sorted(allowed))}.")
         fields: dict[str, yaml.Node] = {}
         for key, value in node.value:
             name = str(key.value)
@@ -197,7 +199,7 @@ class _File:
         return fields
 
     def _text(self, name: str, node: yaml.Node) -> str:
-        """As it is written: an id `no` or `007` stays what the author typed."""
+        """As it is written: the ids `no` and `007` stay text."""
         if not isinstance(node, yaml.ScalarNode):
             raise self._wrong(_line(node), f"`{name}` must be text.", hint="Put it in quotation marks.")
         text = str(node.value).strip()

@@ -1,9 +1,8 @@
 """Labels → places in the book as it is indexed now.
 
-Comes in: golden cases and the index. Goes out: for each labelled case where its quote stands, which chunks hold it and
-which sections they belong to; or that it stands nowhere any more (a stale label), and where it went. A page is put
-together from its chunks, page by page, so that labels outlive every way of splitting and memory does not grow with
-the book.
+In: golden cases and the index. Out: for each labelled case, where its quote is, which chunks hold it and which sections
+they belong to; or, for a quote that is gone (a stale label), what became of it. Pages are put together from their
+chunks, one at a time: labels survive any way of splitting, and memory does not grow with the book.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from quoth.evals.cases import Case, Label
 from quoth.ports import ChunkIndex
 
 Span = tuple[int, int]
-HELD = 0.5  # of a quote's characters: where a quote is cut in two, the piece with the larger part holds it
+HELD = 0.5  # of a quote's characters: of a quote that is cut in two, the chunk with the larger part holds it
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a quote stands: its spans in the text of the page, the chunks that hold it, the links that open there."""
+    """Where a quote is: its spans in the text of the page, the chunks that hold it, the links that open there."""
 
     page: str
     spans: tuple[Span, ...]
-    texts: frozenset[str] = frozenset()  # content hashes: a search shows one of several equal chunks
+    texts: frozenset[str] = frozenset()  # content hashes: a search shows only one of several equal chunks
     urls: frozenset[str] = frozenset()
 
     def held_by(self, passage: Passage) -> bool:
@@ -37,7 +36,7 @@ class Place:
         return citation.chunk.url in self.urls
 
     def share_quoted(self, citations: Sequence[Citation]) -> float:
-        """The share of the quote's characters that the citations quote; of the best place if it stands in several."""
+        """The share of the quote's characters that the citations quote, at the best of its places."""
         quoted = {
             position
             for citation in citations
@@ -49,7 +48,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A label that the book does not bear out any more."""
+    """A label whose quote is no longer in the book."""
 
     id: str
     line: int
@@ -68,7 +67,7 @@ class PageText:
 async def place_labels(
     cases: Iterable[Case], index: ChunkIndex, book_id: str
 ) -> tuple[dict[str, Place], tuple[Stale, ...]]:
-    """The places by the ids of the cases, and the labels that have none."""
+    """The places by the ids of their cases, and the labels without a place."""
     labelled = [case for case in cases if case.label is not None]
     places = {
         case.id: Place("", spans_of(case.label.quote, case.selected_text))
@@ -100,7 +99,7 @@ def place_in(page: PageText, spans: tuple[Span, ...]) -> Place:
 
 
 def spans_of(quote: str, text: str) -> tuple[Span, ...]:
-    """Every place where the words of the quote stand, however the lines are broken."""
+    """Every place that has the words of the quote, wherever its lines break."""
     words = r"\s+".join(re.escape(word) for word in quote.split())
     return tuple(found.span() for found in re.finditer(words, text))
 
@@ -122,7 +121,7 @@ async def pages_of(index: ChunkIndex, book_id: str) -> AsyncIterator[PageText]:
 
 
 def joined(chunks: Sequence[Chunk]) -> PageText:
-    """The text of a page from its chunks; between them, and before the first, stands what no chunk holds."""
+    """The text of a page from its chunks, with blanks for the text that no chunk holds."""
     text = ""
     for chunk in sorted(chunks, key=lambda chunk: chunk.start):
         text = text.ljust(chunk.start) + chunk.text[max(0, len(text) - chunk.start) :]
@@ -140,9 +139,9 @@ async def _stale(lost: Sequence[Case], names: Sequence[str], index: ChunkIndex, 
 
 def _reported(case: Case, label: Label, names: Sequence[str], moved: Mapping[str, str]) -> Stale:
     if case.id in moved:
-        reason = f"the quote stands in {moved[case.id]} now"
+        reason = f"the quote is now in {moved[case.id]}"
     elif label.page in names:
-        reason = "the quote is not in the page any more"
+        reason = "the quote is no longer in the page"
     else:
         near = difflib.get_close_matches(label.page, names, n=1)
         reason = f"there is no such page{f'; the nearest is {near[0]}' if near else ''}"

@@ -1,7 +1,7 @@
-"""Results → numbers. Pure; every metric is one function over results and one exact sentence.
+"""Results → figures. Each metric is one function over results, and one exact sentence.
 
-A metric that cannot be measured (no question of that kind, nothing refused) is None, never 0 or 1. The sentences are
-those of docs/evaluation.md, and a test compares the two.
+In: the results of a run. Out: a number for each metric; None, never 0 or 1, if it cannot be measured (no question of
+that kind, nothing refused). docs/evaluation.md has the same sentences; a test compares them. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 from quoth.evals.results import Result
 
-DEPTH = 10  # ranks that are looked at
+DEPTH = 10  # ranks that count
 BINS = 10
 
 Values = dict[str, float | None]
@@ -32,7 +32,7 @@ def reciprocal_rank(ranks: Sequence[int]) -> float:
 
 
 def ndcg(ranks: Sequence[int], relevant: int, k: int = DEPTH) -> float:
-    """Discounted gain of the right passages at their ranks over that of the best possible ranking."""
+    """Discounted gain of the right passages, divided by that of the best possible ranking."""
     best = sum(1 / math.log2(rank + 1) for rank in range(1, min(relevant, k) + 1))
     return sum(1 / math.log2(rank + 1) for rank in ranks if rank <= k) / best if best else 0.0
 
@@ -42,7 +42,7 @@ def ndcg(ranks: Sequence[int], relevant: int, k: int = DEPTH) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Answering everything with at least this confidence: the share answered, and the share of those that is wrong."""
+    """Answering from this confidence on: the share of questions answered, and the share of wrong ones among them."""
 
     threshold: float
     coverage: float
@@ -50,7 +50,7 @@ class Point:
 
 
 def risk_coverage(confidences: Sequence[float], held: Sequence[bool]) -> list[Point]:
-    """One point for each confidence that occurs, the highest first: equal ones can only be answered together."""
+    """One point for each confidence that occurs, highest first: equal confidences are answered together."""
     points: list[Point] = []
     answered = wrong = 0
     ranked = sorted(zip(confidences, held, strict=True), key=lambda pair: -pair[0])
@@ -71,8 +71,8 @@ def area_under(points: Sequence[Point]) -> float | None:
 
 
 def calibration_error(confidences: Sequence[float], held: Sequence[bool], bins: int = BINS) -> float | None:
-    """Expected calibration error over bins of (nearly) equal size; ties are ordered so that the input's order is not
-    seen in the result."""
+    """Expected calibration error over bins of (nearly) equal size. The order of the input does not matter: ties are
+    sorted too."""
     ranked = sorted(zip(confidences, held, strict=True))
     size = len(ranked)
     if not size:
@@ -83,7 +83,7 @@ def calibration_error(confidences: Sequence[float], held: Sequence[bool], bins: 
 
 
 def auroc(confidences: Sequence[float], held: Sequence[bool]) -> float | None:
-    """The chance that a question whose answer was found has more confidence than one whose answer was not."""
+    """The probability that a question whose answer was found has a higher confidence than one whose answer was not."""
     positive = sum(held)
     if not positive or positive == len(held):
         return None
@@ -96,7 +96,7 @@ def auroc(confidences: Sequence[float], held: Sequence[bool]) -> float | None:
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
-    """The smallest value that at least this share of the values does not exceed."""
+    """The smallest value such that at least this share of the values does not exceed it."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
@@ -121,12 +121,12 @@ def share(part: int, whole: int) -> float | None:
 
 
 def ranked(results: Sequence[Result]) -> list[Result]:
-    """Those whose label has a rank: answerable, and the book was searched."""
+    """The results whose label has a rank: answerable questions for which the book was searched."""
     return [result for result in results if result.answerable and result.searches]
 
 
 def searched(results: Sequence[Result]) -> tuple[list[float], list[bool]]:
-    """Confidences of the questions that the book was searched for, and whether the passages held the answer."""
+    """For the questions that searched the book: the confidences, and whether the passages held the answer."""
     known = [result for result in results if result.searches]
     return [result.confidence for result in known], [result.held for result in known]
 
@@ -195,7 +195,7 @@ METRICS: tuple[Metric, ...] = (
         "citation_precision",
         "higher",
         "Share of the citations in answers to answerable questions put to the book whose link opens the section "
-        "in which the label stands.",
+        "that holds the label.",
         _citation_precision,
     ),
     Metric(
@@ -232,8 +232,8 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "auroc",
         "higher",
-        "Chance that a question put to the book whose passages held the answer has a higher confidence than one whose "
-        "passages did not.",
+        "Probability that a question put to the book whose passages held the answer has a higher confidence than one "
+        "whose passages did not.",
         lambda results: auroc(*searched(results)),
     ),
     Metric(
@@ -255,7 +255,7 @@ def by_kind(results: Sequence[Result]) -> dict[str, Values]:
 
 
 def parts(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The results of each kind, and of the unanswerable ones those on an absent subject and those near the book's."""
+    """The results of each kind; the unanswerable ones also by subject, absent or near."""
     found: dict[str, list[Result]] = {}
     for result in results:
         for name in (result.kind, result.subject):
@@ -265,7 +265,7 @@ def parts(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def latency(results: Sequence[Result]) -> dict[str, dict[str, float]]:
-    """Milliseconds of each stage that answers went through, and in all: the middle and the slow end."""
+    """Milliseconds of each stage and in total: the median and the slow end."""
     stages: dict[str, list[float]] = {}
     for result in results:
         for stage, spent in (*result.stage_ms.items(), ("total", result.total_ms)):
@@ -277,7 +277,7 @@ def latency(results: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 
 def all_values(results: Sequence[Result]) -> Values:
-    """Everything that a floor can be put under, by name."""
+    """Everything that can have a floor, by name."""
     flat: Values = dict(measure(results))
     for kind, values in by_kind(results).items():
         flat |= {f"{kind}.{name}": value for name, value in values.items()}

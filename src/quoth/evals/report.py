@@ -1,7 +1,8 @@
-"""A run → what people and machines read (S1 ValidationReport): one JSON document, tables, a comparison, floors.
+"""A run → one JSON document, which is what people and machines read; floors, comparisons with an earlier run.
 
-Pure but for `read_report`. The document holds every result, so that a later run can be compared with it question by
-question. What is printed is made from the document, so that the two cannot disagree.
+In: a run, or the document of an earlier one. Out: a document with every figure and every result, so that a later run
+can be compared question by question. Tables and pages are made from the document and cannot disagree with it. Pure,
+except for `read_report`.
 """
 
 from __future__ import annotations
@@ -36,28 +37,30 @@ SHOWN_PER_KIND = ("hit@5", "mrr", "quote_recall", "citation_precision", "refusal
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A bound that a metric must keep: at least `value`, or at most where less is better."""
+    """A bound that a metric must keep: at least this, or with `at_most` at most this."""
 
     metric: str
     bound: float
     at_most: bool = False
 
     def holds(self, value: float | None) -> bool:
-        """What could not be measured was not shown to hold."""
+        """A metric that could not be measured does not hold."""
         return value is not None and (value <= self.bound if self.at_most else value >= self.bound)
 
 
 def floor(text: str, *, at_most: bool) -> Floor:
-    """`metric=value`, as it is written after --fail-under or --fail-over."""
+    """`metric=value`, as it is typed after --fail-under or --fail-over."""
     option, other = ("--fail-over", "--fail-under") if at_most else ("--fail-under", "--fail-over")
     name, _, number = text.partition("=")
     try:
         bound = float(number)
     except ValueError:
-        raise WrongUsage(f"{option} {text}: not metric=value.", hint=f"For example: {option} hit@5=0.9") from None
+        raise WrongUsage(
+            f"{option} {text} is not of the form metric=value.", hint=f"For example: {option} hit@5=0.9"
+        ) from None
     if lower_is_better(name) != at_most:
         raise WrongUsage(
-            f"{option} {text}: of {name}, {'more' if at_most else 'less'} is better.", hint=f"Use {other} {text}."
+            f"{option} {text}: for {name}, {'more' if at_most else 'less'} is better.", hint=f"Use {other} {text}."
         )
     return Floor(name, bound, at_most)
 
@@ -69,7 +72,7 @@ def check_floors(floors: Sequence[Floor], results: Sequence[Result]) -> list[Doc
             known = ", ".join(metric.name for metric in METRICS)
             raise WrongUsage(
                 f"There is no metric {one.metric!r} in this run.",
-                hint=f"Known: {known}; each also for one kind of question, as filtered.hit@5, "
+                hint=f"Known are {known}; each also for one kind of question, such as filtered.hit@5; "
                 "and latency_ms.STAGE.p50 or p95.",
             )
     return [
@@ -77,8 +80,13 @@ def check_floors(floors: Sequence[Floor], results: Sequence[Result]) -> list[Doc
     ]
 
 
-def rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def shown(value: float | None, *, digits: int = 3) -> str:
+    """For people; a dash is a figure that could not be measured."""
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _rounded(values: Values) -> Values:
@@ -86,7 +94,7 @@ def _rounded(values: Values) -> Values:
 
 
 def report(golden: GoldenSet, run: Run, about: Mapping[str, Any]) -> Document:
-    """`about`: what was measured, and when, and how."""
+    """`about` says what was measured, when and how."""
     results = run.results
     return {
         "file": golden.name,
@@ -106,7 +114,7 @@ def report(golden: GoldenSet, run: Run, about: Mapping[str, Any]) -> Document:
 
 
 def operating_point(results: Sequence[Result]) -> dict[str, float] | None:
-    """Where on the curve the judge stands with the threshold it uses."""
+    """The point of the curve that belongs to the judge's threshold."""
     answered = [result.confidence for result in results if result.searches and result.answered]
     if not answered:
         return None
@@ -118,7 +126,7 @@ def point_view(point: Point) -> dict[str, float]:
 
 
 def at_coverages(points: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
-    """The curve at a tenth, two tenths … of the questions: the first point that answers so many."""
+    """The curve at 10 %, 20 % … of the questions: for each, the first point that answers as many."""
     return [next(point for point in points if point["coverage"] >= coverage - 1e-9) for coverage in COVERAGES if points]
 
 
@@ -130,15 +138,18 @@ def read_report(path: Path) -> Document:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise WrongUsage(
-            f"{path} cannot be compared with: {error}.", hint="Give what `quoth eval FILE --json` has written."
+            f"{path} cannot be read: {error}.", hint="--compare needs a file written by `quoth eval FILE --json`."
         ) from error
     if not isinstance(document, dict) or not isinstance(document.get("results"), list):
-        raise WrongUsage(f"{path} is not a report of `quoth eval --json`.", hint="It holds no results.")
+        raise WrongUsage(
+            f"{path} is not a report of `quoth eval --json`: it has no results.",
+            hint="Write one with `quoth eval FILE --json`.",
+        )
     return document
 
 
 def compare(old: Document, results: Sequence[Result]) -> Document:
-    """Both runs over the questions that both of them asked; figures over different questions say nothing."""
+    """Both runs, over the questions that both asked: figures over different questions cannot be compared."""
     before = {result.id: result for result in map(from_record, old["results"])}
     now = {result.id: result for result in results}
     common = [name for name in now if name in before]
@@ -149,16 +160,23 @@ def compare(old: Document, results: Sequence[Result]) -> Document:
         "questions": len(common),
         "only_old": sorted(before.keys() - now.keys()),
         "only_new": sorted(now.keys() - before.keys()),
-        "metrics": {
-            name: {"old": rounded(value), "new": rounded(measure(is_now)[name])} for name, value in measure(was).items()
-        },
-        "latency_ms": {
-            stage: {"old": round(times["p50"], 2), "new": round(latency(is_now)[stage]["p50"], 2)}
-            for stage, times in latency(was).items()
-            if stage in latency(is_now)
-        },
+        "metrics": _side_by_side(measure(was), measure(is_now), digits=4),
+        "latency_ms": _side_by_side(_medians(was), _medians(is_now), digits=2),
         "newly_right": [name for name in common if now[name].right and not before[name].right],
         "newly_wrong": [name for name in common if before[name].right and not now[name].right],
+    }
+
+
+def _medians(results: Sequence[Result]) -> Values:
+    return {stage: times["p50"] for stage, times in latency(results).items()}
+
+
+def _side_by_side(old: Values, new: Values, *, digits: int) -> Document:
+    """What both runs measured."""
+    return {
+        name: {"old": rounded(value, digits), "new": rounded(new[name], digits)}
+        for name, value in old.items()
+        if name in new
     }
 
 
@@ -185,16 +203,16 @@ def fit_view(fit: Refit) -> Document:
 
 
 def verdict_on(record: Mapping[str, Any]) -> str:
-    """One line on a result that is not right."""
+    """One line about a result that is not right."""
     if not record["answerable"]:
-        return f"answered with confidence {record['confidence']:.2f}; had to be refused"
+        return f"answered with confidence {record['confidence']:.2f}, but had to be refused"
     found = record["right_ranks"]
     place = f"its passage was found at rank {found[0]}" if found else "its passage was not among the first ten"
     if not record["searches"]:
-        place = "the selection holds it"
+        place = "the selected text has it"
     if not record["answered"]:
         return f"refused with confidence {record['confidence']:.2f}; {place}"
-    return f"other words were quoted; {place}"
+    return f"quoted something else; {place}"
 
 
 def failures(document: Document) -> list[Document]:

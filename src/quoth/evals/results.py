@@ -1,7 +1,7 @@
-"""What became of one golden question (S2 ValidationResult), with all that the metrics need and nothing of the engine.
+"""What became of one golden question: everything that the metrics need, and nothing of the engine.
 
 `quoth eval --json` writes these values and `--compare` reads them back, so that two runs can be measured over the
-questions that both of them asked.
+questions that both asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from quoth.domain import ConfidenceLevel
 from quoth.errors import WrongUsage
 from quoth.evals.cases import Kind, Subject
 
-HALF = 0.5  # of the label's characters make an answer right
+HALF = 0.5  # an answer is right if it quotes this share of the label's characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Result:
     id: str
     kind: Kind
     question: str
-    searched: str  # the query really searched
+    searched: str  # the query that was searched
     page: str  # of the label; "" where the question must be refused, or a selection was given
     quote: str
     answerable: bool
@@ -30,13 +30,13 @@ class Result:
     mode: str
     confidence: float
     level: ConfidenceLevel
-    searches: bool  # the book was searched: not so for a selected text
+    searches: bool  # whether the book was searched: not for a selected text
     seen: int  # passages that the judge saw
     right_ranks: tuple[int, ...]  # of the passages that hold the label, among the first ten
-    right_passages: int  # that the book holds in all
+    right_passages: int  # in the whole book
     quote_recall: float
     citations: int
-    right_citations: int  # that open the section in which the label stands
+    right_citations: int  # that open the section with the label
     sentences: int
     supported: int
     answer: str
@@ -51,12 +51,12 @@ class Result:
 
     @property
     def held(self) -> bool:
-        """The passages that the judge saw hold the answer: what confidence is the probability of."""
+        """Whether the passages that the judge saw hold the answer. `confidence` is the probability of this."""
         return any(rank <= self.seen for rank in self.right_ranks)
 
     @property
     def right(self) -> bool:
-        """Refused what had to be refused, or quoted at least half of the label."""
+        """Whether it refused what had to be refused, or quoted at least half of the label."""
         return self.decided_right and (not self.answerable or self.quote_recall >= HALF)
 
 
@@ -73,7 +73,7 @@ def from_record(record: Any) -> Result:
     if not isinstance(record, Mapping) or not needed <= record.keys() or record["kind"] not in get_args(Kind):
         raise WrongUsage(
             "The results to compare with were not written by this version of `quoth eval --json`.",
-            hint="Run the old version's questions again, or leave --compare out.",
+            hint="Run the old questions again with this version, or leave --compare out.",
         )
     values = {field.name: record[field.name] for field in fields(Result) if field.name in record}
     return Result(**{**values, "right_ranks": tuple(values["right_ranks"]), "cited": tuple(values["cited"])})

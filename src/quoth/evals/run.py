@@ -1,16 +1,15 @@
-"""Golden questions → results, through the very pipeline that every door uses.
+"""Golden questions → results, through the pipeline that every door uses.
 
-Comes in: cases, and the parts that `bootstrap` has joined. Goes out: one Outcome for each case whose label still
-stands, and the stale labels by name. A follow-up is asked in one conversation with its first turn; conversations that
-were only asked for measuring are erased again. An outage ends the run as the error it is: it must never be counted as
-a refusal.
+In: cases, and the parts that `bootstrap` has joined. Out: one Outcome for each case whose label is still in the book,
+and the stale labels by name. A follow-up is asked in one conversation with its first question. Conversations of a run
+are erased again. An outage ends the run as an error; it must never count as a refusal.
 """
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quoth.ask.request import Search
@@ -21,21 +20,20 @@ from quoth.evals.cases import Case
 from quoth.evals.labels import Place, Stale, place_labels
 from quoth.evals.metrics import DEPTH
 from quoth.evals.results import Result
-from quoth.ports import ChunkIndex, Library
+from quoth.ports import ChunkIndex, Library, TellSteps
 from quoth.text.offsets import line_in_file
-
-Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     top_k: int = 5
-    concurrency: int = 1  # one at a time: only then are the latencies those that a reader meets
+    similarity_threshold: float = 0.0
+    concurrency: int = 1  # with one at a time, the latencies are those of a reader
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A result, and what the judge saw, from which confidence can be fitted again."""
+    """A result, and what the judge saw, to which confidence can be fitted again."""
 
     case: Case
     result: Result
@@ -62,15 +60,15 @@ class Runner:
         book_id: str,
         options: RunOptions = RunOptions(),
     ) -> None:
-        self._conversations = conversations.unrecorded()  # the author would read his own golden questions
+        self._conversations = conversations.unrecorded()  # or authors would find their own golden questions recorded
         self._index = index
         self._library = library
         self._book_id = book_id
         self._options = options
 
-    async def run(self, cases: Sequence[Case], tell: Tell = lambda done, total: None) -> Run:
+    async def run(self, cases: Sequence[Case], tell: TellSteps = lambda done, total: None) -> Run:
         if not await self._index.view(self._book_id).count():
-            raise Unreadable(f"The book {self._book_id!r} holds no text.", hint="Ingest it: `quoth ingest PATH`.")
+            raise Unreadable(f"The book {self._book_id!r} has no text.", hint="Ingest it: `quoth ingest PATH`.")
         places, stale = await place_labels(cases, self._index, self._book_id)
         lost = {label.id for label in stale}
         asked = [case for case in cases if case.id not in lost]
@@ -103,7 +101,7 @@ class Runner:
         if answer.mode == "retrieval_only":
             raise Outage(
                 f"The language model did not answer `{case.id}`: {answer.fallback_message}",
-                hint="A run without its model measures nothing; try again, or leave the model out.",
+                hint="Without its model the run measures nothing. Try again, or run without a model.",
             )
         ranks = await self._right_ranks(case, place, answer, evidence)
         return Outcome(case, result_of(case, place, answer, evidence, ranks), evidence)
@@ -116,7 +114,7 @@ class Runner:
                 evidence = evidence or event.evidence
             elif isinstance(event, Done):
                 answer = event.answer
-        assert evidence is not None, "the stream of an answer holds what was retrieved"
+        assert evidence is not None, "the stream of an answer tells what was retrieved"
         assert answer is not None, "and ends with Done"
         return evidence, answer
 
@@ -129,12 +127,13 @@ class Runner:
             selected_text=case.selected_text,
             filters=case.filters,
             top_k=self._options.top_k,
+            similarity_threshold=self._options.similarity_threshold,
         )
 
     async def _right_ranks(
         self, case: Case, place: Place | None, answer: Answer, evidence: Evidence
     ) -> tuple[int, ...]:
-        """Among the first ten: those that the answer was made from, then those that a longer search adds."""
+        """Ranks of right passages in the first ten: the passages behind the answer, then more from a longer search."""
         if place is None or case.selected_text is not None:
             return ()
         search = Search(text=answer.searched_query, book_id=self._book_id, filters=case.filters, limit=DEPTH)
@@ -147,7 +146,7 @@ class Runner:
         try:
             await self._library.delete_conversation(session)
         except SessionNotFound:
-            return  # it failed before anything was remembered
+            return  # it failed before anything was stored
 
 
 def result_of(case: Case, place: Place | None, answer: Answer, evidence: Evidence, ranks: tuple[int, ...]) -> Result:
@@ -185,7 +184,7 @@ def result_of(case: Case, place: Place | None, answer: Answer, evidence: Evidenc
 
 
 def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What went wrong first; one of ours before a fault that followed from it."""
+    """The error to report: one of ours before a fault that followed from it."""
     leaves: list[BaseException] = []
     waiting: list[BaseException] = [failures]
     while waiting:

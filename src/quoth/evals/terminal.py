@@ -1,4 +1,4 @@
-"""The document of a run → tables for the terminal. Knows rich and the document, and measures nothing itself."""
+"""The document of a run → tables for the terminal. Knows rich and the document; measures nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from quoth.evals.metrics import lower_is_better
-from quoth.evals.report import SHOWN_PER_KIND, Document, at_coverages, failures, verdict_on
+from quoth.evals.report import SHOWN_PER_KIND, Document, at_coverages, failures, shown, verdict_on
 
 FAILURES_SHOWN = 15
 BAR = 30  # characters for a risk of 1
-
-
-def shown(value: float | None, *, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def tables(document: Document) -> Iterator[RenderableType]:
@@ -27,13 +23,13 @@ def tables(document: Document) -> Iterator[RenderableType]:
         yield _kinds(kinds)
     yield _latency(document["latency_ms"])
     if document["curve"]:
-        yield _curves("Risk-coverage: how much is answered, from which confidence, how much of it wrongly", document)
+        yield _curves("Risk-coverage: if only questions above a confidence were answered, how many are wrong", document)
     yield from _failures(document)
     yield from _stale(document["stale"])
 
 
 def _titled(title: str, table: Table) -> RenderableType:
-    """Rich would break a title that is wider than its table."""
+    """Rich would wrap a title that is wider than its table."""
     return Group(Text(title, style="bold"), table)
 
 
@@ -71,7 +67,7 @@ def _curves(title: str, document: Document) -> RenderableType:
 
 
 def curve_table(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
-    """One curve, or several side by side: each has its thresholds, its risks and a bar for the risk."""
+    """One curve, or several side by side, each with its thresholds, its risks and a bar for the risk."""
     table = _table("answered")
     for name in curves:
         table.add_column(f"{name} from".strip(), justify="right")
@@ -97,7 +93,7 @@ def _failures(document: Document) -> Iterator[RenderableType]:
         table.add_row(Text(f"{record['id']}: {record['question']}"), verdict_on(record))
     yield _titled(f"{len(wrong)} not right", table)
     if len(wrong) > FAILURES_SHOWN:
-        yield Text(f"… and {len(wrong) - FAILURES_SHOWN} more: --html FILE shows all of them, --json too.", style="dim")
+        yield Text(f"… and {len(wrong) - FAILURES_SHOWN} more: --html FILE and --json show all.", style="dim")
 
 
 def _stale(labels: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
@@ -133,6 +129,6 @@ def fit_table(fit: Document) -> Iterator[RenderableType]:
     table = _table("", "shipped", "refitted")
     for name in before:
         table.add_row(name, shown(before[name]), shown(after[name]))
-    yield _titled(f"Confidence on {fit['questions']} questions, each judged by a model that had not seen it", table)
+    yield _titled(f"Confidence on {fit['questions']} questions, each judged by a model that has not seen it", table)
     yield curve_table({"shipped": fit["shipped_curve"], "refitted": fit["refitted_curve"]})
     yield Text(fit["verdict"], style="bold")

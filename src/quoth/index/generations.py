@@ -247,7 +247,7 @@ class Generations:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _unknown(self) -> UnknownBook:
-        return UnknownBook(f"There is no book {self.book_id!r} in {self.root.parent.parent}.")
+        return UnknownBook(f"There is no book {self.book_id!r} in the index.")
 
 
 def published_books(index_dir: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """The payloads of a base: one line of JSON for each chunk, and where each line begins.
 
 Written once, line after line; read by position, only for the few chunks that are shown. Every line has a checksum, and
-every read compares it, so nobody is shown a damaged text; the file is too large to be compared whole when a book is
+every read compares it, so a damaged text is never shown. The file is too large to be compared whole when a book is
 opened. It must not know what a payload means, nor which chunk a row is.
 """
 

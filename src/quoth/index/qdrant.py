@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 
 from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, is_book_id
 from quoth.domain import (
@@ -100,7 +101,7 @@ class QdrantIndex:
             await self._collection.prepare()
             draft = Draft(book_id, self._fingerprint, entry, recreate)
             writer = QdrantWriter(self.stored_points, self.ledger, lease, draft, batch=self._options.batch)
-            await writer.undo()
+            await writer.prepare()
             yield writer
 
     async def delete_book(self, book_id: str) -> None:
@@ -133,6 +134,16 @@ class QdrantIndex:
         return entry
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search brings back from one publication, which may turn out not to be the live one."""
+
+    dense: list[Hit]
+    sparse: list[Hit]
+    size: int
+    total: int | None
+
+
 class QdrantView:
     """One publication of a book; which one, the first call finds out."""
 
@@ -147,16 +158,16 @@ class QdrantView:
         check_dimensions(self._index.fingerprint, [query.dense])
         guess = self._entry or self._index.ledger.seen(self._book_id)
         if self._entry is not None or guess is None or not self._index.counts.has(guess):
-            return await self._search(await self.entry(), query)
+            return self._kept(await self._search(await self.entry(), query))
         searching = asyncio.ensure_future(self._search(guess, query))
         try:
             entry = await self.entry()
-            if entry is guess or entry == guess:
-                return await searching
+            if entry == guess:
+                return self._kept(await searching)
         finally:
             searching.cancel()
             await asyncio.wait([searching])
-        return await self._search(entry, query)
+        return self._kept(await self._search(entry, query))
 
     async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
         entry = await self.entry()
@@ -196,7 +207,7 @@ class QdrantView:
                 self._entry = await self._index.current(self._book_id)
             return self._entry
 
-    async def _search(self, entry: Entry, query: IndexQuery) -> IndexHits:
+    async def _search(self, entry: Entry, query: IndexQuery) -> Found:
         counts = await self._index.counts.of(entry)
         rarity = counts.idf(query.sparse.ids, entry.chunks)
         pairs = [(id, weight * rarity[id]) for id, weight in _pairs(query.sparse) if id in rarity]
@@ -210,8 +221,14 @@ class QdrantView:
             (dense, sparse), total = await asyncio.gather(searching, points.count(view, query.filters))
         else:
             dense, sparse = await searching
-        self._points.update((hit.chunk_id, hit.point_id) for hits in (dense, sparse) for hit in hits)
-        return IndexHits(dense=_plain(dense), sparse=_plain(sparse), size=entry.chunks, total_found=total)
+        return Found(dense, sparse, entry.chunks, total)
+
+    def _kept(self, found: Found) -> IndexHits:
+        """Where the chunks are is remembered for `chunks`."""
+        lists = found.dense, found.sparse
+        self._points.update((hit.chunk_id, hit.point_id) for hits in lists for hit in hits)
+        dense, sparse = (tuple(IndexHit(hit.chunk_id, hit.score) for hit in hits) for hits in lists)
+        return IndexHits(dense=dense, sparse=sparse, size=found.size, total_found=found.total)
 
     async def _found_here(self, ids: Sequence[str]) -> dict[str, Held]:
         """What a search of this view has found, by point: with its text and its vector, in one request."""
@@ -259,7 +276,3 @@ def _summed(known: list[TermCounts], texts: Sequence[str]) -> TermCounts:
 
 def _pairs(terms: TermWeights) -> Sequence[tuple[int, float]]:
     return list(zip(terms.ids, terms.weights, strict=True))
-
-
-def _plain(hits: Sequence[Hit]) -> tuple[IndexHit, ...]:
-    return tuple(IndexHit(hit.chunk_id, hit.score) for hit in hits)

@@ -78,17 +78,19 @@ class Ledger:
         return self._seen.get(book_id)
 
     async def entry(self, book_id: str) -> Entry | None:
-        """What the nearest copy says. Where it is behind, what was seen before holds; where the book has gone or is
-        another one by now, a majority has to say so."""
-        found, seen = await self._entry(book_id), self._seen.get(book_id)
-        if seen is not None and (found is None or found.lineage != seen.lineage):
-            try:
-                found = await self.sure_entry(book_id) or (seen if found is not None else None)
-            except Outage:
-                return seen
-        elif seen is not None and found is not None and found.generation < seen.generation:
+        """What the nearest copy says. Where it is behind, what was seen before holds. A book that was seen has gone
+        when no node shows it, and is another one when a majority says so."""
+        point = _point("book", book_id)
+        found, seen = _entry_of(book_id, await self.read(point)), self._seen.get(book_id)
+        if seen is None or (found is not None and found.lineage == seen.lineage):
+            return seen if seen and found and found.generation < seen.generation else self._remember(book_id, found)
+        if found is None:
+            shown = [_entry_of(book_id, payload) for payload in await self._at_each_node(point)]
+            return seen if any(one and one.lineage == seen.lineage for one in shown) else self._remember(book_id, None)
+        try:
+            return await self.sure_entry(book_id) or seen
+        except Outage:
             return seen
-        return self._remember(book_id, found)
 
     async def sure_entry(self, book_id: str) -> Entry | None:
         """What a majority of the copies says."""
@@ -177,10 +179,15 @@ class Ledger:
         """What a majority of the copies holds. Copies that disagree seem to hold nothing, so nothing is asked twice."""
         for pause in (*_PAUSES, None):
             found = await self.read(point, quorum=True)
-            if found is not None or pause is None or await self.read(point) is None:
+            if found is not None or pause is None or not any(await self._at_each_node(point)):
                 return found
             await asyncio.sleep(pause)
         return None
+
+    async def _at_each_node(self, point: str) -> list[Json]:
+        """What the copy at each node that answers holds, where it holds something."""
+        body = {"ids": [point], "with_payload": True}
+        return [found[0]["payload"] for found in await self.server.of_each(f"{self._path}/points", body) if found]
 
     async def put(self, point: str, payload: Json, *, only_if: Sequence[Json] = (), update_only: bool = False) -> None:
         """Insert; or replace, but only what fulfils one of the conditions. All writers go through one node: by the
@@ -194,9 +201,6 @@ class Ledger:
 
     async def remove(self, selector: Json) -> None:
         await self.server.write(f"{self._path}/points/delete", selector, ordering="medium")
-
-    async def _entry(self, book_id: str) -> Entry | None:
-        return _entry_of(book_id, await self.read(_point("book", book_id)))
 
     def _remember(self, book_id: str, entry: Entry | None) -> Entry | None:
         if entry is None:

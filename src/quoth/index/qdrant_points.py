@@ -54,8 +54,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Retired:
-    """A version of a chunk that a writer replaces or drops."""
+class Version:
+    """What the sums of a book count of a chunk."""
 
     chunk_id: str
     source_file: str
@@ -158,12 +158,16 @@ class Points:
                 found[record["payload"]["embed_hash"]] = self._dense_of(record)
         return found
 
-    async def versions(self, view: View, ids: Collection[str]) -> list[Retired]:
-        """Those of these chunks that are in view, with all that a writer takes away from the sums."""
-        records = self._named(view, ids, with_payload=[CHUNK_ID, "source_file"], with_vector=[TERMS])
-        return [
-            Retired(id_of(record), record["payload"]["source_file"], _terms_of(record).ids) async for record in records
-        ]
+    async def versions(self, view: View, ids: Collection[str]) -> list[Version]:
+        """Those of these chunks that are in view, with all that the sums count."""
+        return [held for among in each(view, CHUNK_ID, ids) async for held in self._versions(among)]
+
+    def all_versions(self, view: View) -> AsyncIterator[Version]:
+        return self._versions(view.filter())
+
+    async def _versions(self, among: Json) -> AsyncIterator[Version]:
+        async for record in self._scroll(among, with_payload=[CHUNK_ID, "source_file"], with_vector=[TERMS]):
+            yield Version(id_of(record), record["payload"]["source_file"], _terms_of(record).ids)
 
     def indexed(self, record: Record) -> IndexedChunk:
         return to_indexed(id_of(record), record["payload"], self._dense_of(record), _terms_of(record))

@@ -2,8 +2,7 @@
 
 Under `qdrant_ledger` (which stores it) and `qdrant` (which asks it). A record holds sums: what a publication adds to
 those before it, or all of them together. So an edit writes what it changes, a reader that knows the publication before
-reads only the new record, and any number of shards weigh a word alike, because nobody but us weighs it. Pure, but for
-numpy, which comes with the first record.
+reads only the new record, and any number of shards weigh a word alike, because only Quoth weighs it. Pure.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from quoth.domain import IdSet
 from quoth.errors import IndexUnavailable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(slots=True)
@@ -47,13 +45,11 @@ class Tally:
 class TermCounts:
     """How many chunks hold each term: numbers that can be added."""
 
-    ids: NDArray  # type: ignore[type-arg]  # uint32, ascending
-    counts: NDArray  # type: ignore[type-arg]  # int32
+    ids: NDArray[np.uint32]  # ascending
+    counts: NDArray[np.int32]
 
     @classmethod
     def of(cls, counts: Mapping[int, int]) -> TermCounts:
-        import numpy as np
-
         held = sorted((term, count) for term, count in counts.items() if count)
         return cls(
             np.array([term for term, _ in held], dtype=np.uint32),
@@ -62,8 +58,6 @@ class TermCounts:
 
     @classmethod
     def sum(cls, parts: Sequence[TermCounts]) -> TermCounts:
-        import numpy as np
-
         if len(parts) == 1:
             return parts[0]
         if not parts:
@@ -75,8 +69,6 @@ class TermCounts:
 
     def holders(self, terms: Sequence[int]) -> dict[int, int]:
         """Terms that no chunk holds are left out."""
-        import numpy as np
-
         wanted = np.array(terms, dtype=np.uint32)
         places = np.minimum(np.searchsorted(self.ids, wanted), max(0, len(self.ids) - 1))
         if not len(self.ids):
@@ -89,16 +81,12 @@ class TermCounts:
 
     def encode(self) -> str:
         """Differences of ids and counts, their bytes sorted by place: a third of the size."""
-        import numpy as np
-
         gaps = np.diff(self.ids, prepend=np.uint32(0)).astype("<u4")
         planes = np.concatenate([gaps.view(np.uint8), self.counts.astype("<i4").view(np.uint8)]).reshape(-1, 4).T
         return _packed(planes.tobytes())
 
     @classmethod
     def decode(cls, text: str) -> TermCounts:
-        import numpy as np
-
         content = np.frombuffer(_unpacked(text), dtype=np.uint8)
         if len(content) % 8:
             raise damaged()

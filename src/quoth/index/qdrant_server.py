@@ -33,6 +33,7 @@ _LONGEST_WAIT = 5.0  # seconds that a server may ask for
 _WRITE_ATTEMPTS = 8
 _WRITE_SECONDS = 90.0
 _WRITE_WAIT = 3.0  # seconds of silence before another node is asked to write the same
+_NODE_SECONDS = 1.0  # for one node, where each is asked
 _LONG_READ_WAIT = 2.0  # the same for what is read in large pieces
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,23 @@ class Server:
     async def make(self, path: str, body: Json, *, method: str = "PUT", patience: float = 1.0) -> None:
         """Create or change a collection."""
         await self._ask(_request(method, path, body), wait=_WRITE_WAIT, patience=patience, writes=True)
+
+    async def of_each(self, path: str, body: Json) -> list[Any]:
+        """What each node says, of what it has at hand: those that answer within a second, `IndexUnavailable` when
+        none does."""
+
+        async def said_by(node: Node) -> Any:
+            try:
+                async with asyncio.timeout(_NODE_SECONDS):
+                    return self._result(await self.nodes.ask_one(node, _request("POST", path, body)))
+            except (NoAnswer, TimeoutError, IndexUnavailable) as silence:
+                return silence
+
+        said = await asyncio.gather(*map(said_by, self.nodes.all))
+        answers = [one for one in said if not isinstance(one, Exception)]
+        if not answers:
+            raise self._unavailable("no node answers") from said[0]
+        return answers
 
     async def of_one(self, node: Node, path: str) -> Any:
         """What one node says of itself."""

@@ -7,6 +7,7 @@ the book. It writes under a lease, which it makes sure of before every write.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import Collection, Iterable, Sequence
@@ -26,6 +27,9 @@ from quoth.index.qdrant_records import Tally, TermCounts, decode_files, encode_f
 # Records that one publication may name; then they are put together, so that a new reader has few to read.
 _MOST_RECORDS = 16
 
+# Seconds between two counts of a publication that is not whole.
+_PAUSES = (0.1, 0.5, 2.0)
+
 log = logging.getLogger(__name__)
 
 
@@ -37,11 +41,16 @@ class Draft:
     fingerprint: Fingerprint
     live: Entry | None
     recreate: bool
+    chunks: int = 0  # of the publication that this one goes on from
+    records: tuple[RecordPoints, ...] = ()  # of the same
     changed: bool = False
     tally: Tally = field(default_factory=Tally)
+    own: set[str] = field(default_factory=set)  # chunks that were put since the last publication
 
     def __post_init__(self) -> None:
         self.changed = self.recreate or self.live is None
+        if self.kept is not None:
+            self.chunks, self.records = self.kept.chunks, self.kept.records
 
     @property
     def generation(self) -> int:
@@ -71,15 +80,22 @@ class QdrantWriter:
         self._draft = draft
         self._batch = batch
 
-    async def undo(self) -> None:
-        """Remove what a writer has left that was killed or never published."""
+    async def prepare(self) -> None:
+        """Remove what a writer has left that was killed or never published; and where chunks have been lost, count
+        those that are there, so that an ingest finds out which are missing."""
+        draft = self._draft
         await self._lease.secure()
-        await self._points.undo(self._draft.view)
-        await self._ledger.forget_records(self._draft.book_id, since=self._draft.view.last)
+        await self._points.undo(draft.view)
+        await self._ledger.forget_records(draft.book_id, since=draft.view.last)
+        if draft.kept is None or await self._points.count(draft.view) == draft.chunks:
+            return
+        log.warning("chunks of a book are lost", extra={"book_id": draft.book_id})
+        draft.chunks, draft.records, draft.changed = 0, (), True
+        async for held in self._points.all_versions(draft.view):
+            draft.tally.add(held.chunk_id, held.source_file, held.terms)
 
     async def files(self) -> dict[str, IdSet]:
-        kept = self._draft.kept
-        texts = await self._ledger.records(kept.records, "files") if kept else []
+        texts = await self._ledger.records(self._draft.records, "files")
         return sum_of_files([*map(decode_files, texts), self._draft.tally.files])
 
     async def stored(
@@ -101,13 +117,16 @@ class QdrantWriter:
         ids = list(last)
         for start in range(0, len(ids), self._batch):
             bite = ids[start : start + self._batch]
-            replaced = await self._points.versions(draft.view, bite)
+            # A book that is written for the first time has nothing else to replace.
+            before = bite if draft.kept else draft.own.intersection(bite)
+            replaced = await self._points.versions(draft.view, before)
             await self._lease.secure()
             await self._points.put(draft.view, [last[chunk_id] for chunk_id in bite], self._lease.holder)
             for old in replaced:
                 draft.tally.take_away(old.chunk_id, old.source_file, old.terms)
             for chunk_id in bite:
                 draft.tally.add(chunk_id, last[chunk_id].chunk.source_file, last[chunk_id].sparse.ids)
+            draft.own.update(bite)
 
     async def drop(self, ids: Sequence[str]) -> None:
         draft = self._draft
@@ -127,11 +146,12 @@ class QdrantWriter:
         if not draft.changed and book == known:
             return
         view = draft.view
-        chunks = (draft.kept.chunks if draft.kept else 0) + draft.tally.chunks
-        if (found := await self._points.count(view)) != chunks:
+        chunks = draft.chunks + draft.tally.chunks
+        await self._lease.secure()
+        if (found := await self._counted(view, chunks)) != chunks:
             raise IndexUnavailable(
-                f"The next publication of {draft.book_id!r} holds {found} chunks instead of {chunks}; the book is as "
-                "it was.",
+                f"The next publication of {draft.book_id!r} has {found} chunks instead of {chunks}. The book is as it "
+                "was.",
                 hint="Run it again.",
             )
         await self._lease.secure()
@@ -153,9 +173,17 @@ class QdrantWriter:
         if before is not None:
             await self._forget(before)
 
+    async def _counted(self, view: View, expected: int) -> int:
+        """A copy that missed a write may be asked before the cluster has noticed."""
+        for pause in _PAUSES:
+            if (found := await self._points.count(view)) == expected:
+                return found
+            await asyncio.sleep(pause)
+        return await self._points.count(view)
+
     async def _write_records(self) -> tuple[RecordPoints, ...]:
         draft = self._draft
-        kept = draft.kept.records if draft.kept else ()
+        kept = draft.records
         terms, files = TermCounts.of(draft.tally.terms), dict(draft.tally.files)
         if len(kept) >= _MOST_RECORDS:
             counted = [TermCounts.decode(text) for text in await self._ledger.records(kept, "terms")]

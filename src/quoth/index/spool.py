@@ -78,7 +78,7 @@ class Spool:
 
     def close(self) -> None:
         for file in self._files:
-            with suppress(OSError):  # the disk may be full, and nobody needs what is left to write
+            with suppress(OSError):  # the disk may be full, and what is left to write is not needed
                 file.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

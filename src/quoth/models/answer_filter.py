@@ -16,6 +16,10 @@ _ENDS = {f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", 
 _TAGS = (*_ENDS, *_ENDS.values())
 _LONGEST_END = max(map(len, _ENDS.values()))
 _DELIMITER = re.compile(r"^<<<([0-9a-f]{6})$", re.MULTILINE)  # how a prompt sets passages apart
+# One pattern for all tags and for every delimiter there could be: any text is read in one pass.
+_MARK = re.compile("|".join((*map(re.escape, _TAGS), "<<<[0-9a-f]{6}", "[0-9a-f]{6}>>>")))
+_BEGIN = re.compile("|".join(map(re.escape, _ENDS)))
+_END = re.compile("|".join(map(re.escape, _ENDS.values())))
 _LINE_START = 40  # characters, enough to tell whether a line opens or closes a fenced block
 
 
@@ -39,19 +43,14 @@ class AnswerFilter:
             words = self._past_first_thought(self._first_thought, words)
         if not self._held and not self._end and self._firsts.isdisjoint(words):
             return self._show(words)
-        text, self._held = self._held + words, ""
-        shown = ""
-        while text:
-            marks = (self._end,) if self._end else self._marks
-            at, mark = _first_of(marks, text)
-            if not mark:
-                at = _beginning_of(marks, text)
-                shown += self._show(text[:at])
-                self._held = text[at:]
-                break
-            shown += self._show(text[:at]) + self._meet(mark)
-            text = text[at + len(mark) :]
-        return shown
+        text, shown, at = self._held + words, [], 0
+        while found := self._next_mark(text, at):
+            start, mark = found
+            shown += [self._show(text[at:start]), self._meet(mark)]
+            at = start + len(mark)
+        rest = _beginning_of((self._end,) if self._end else self._marks, text, at)
+        self._held = text[rest:]
+        return "".join((*shown, self._show(text[at:rest])))
 
     def finish(self) -> str:
         """What was held back and is not a tag after all."""
@@ -63,18 +62,25 @@ class AnswerFilter:
     def _past_first_thought(self, thought: list[str], words: str) -> str:
         """What follows it; nothing until its end has come."""
         recent = (thought[-1] if thought else "") + words
-        at, mark = _first_of(tuple(_ENDS.values()), recent)
-        if not mark:
+        end = _END.search(recent)
+        if end is None:
             thought[-1:] = [recent[:-_LONGEST_END], recent[-_LONGEST_END:]]
             return ""
-        before = "".join(thought[:-1]) + recent[:at]
-        self.thought, self.unopened, self._first_thought = True, not _first_of(tuple(_ENDS), before)[1], None
-        return recent[at + len(mark) :]
+        before = "".join(thought[:-1]) + recent[: end.start()]
+        self.thought, self.unopened, self._first_thought = True, _BEGIN.search(before) is None, None
+        return recent[end.end() :]
+
+    def _next_mark(self, text: str, at: int) -> tuple[int, str] | None:
+        if self._end:
+            start = text.find(self._end, at)
+            return (start, self._end) if start >= 0 else None
+        found = _MARK.search(text, at)
+        return (found.start(), found[0]) if found else None
 
     def _meet(self, mark: str) -> str:
         if self._end:
             self._end = ""
-        elif mark in _TAGS and (self._fenced or self._ticks % 2):
+        elif mark not in self._marks or (mark in _TAGS and (self._fenced or self._ticks % 2)):
             return self._show(mark)
         elif mark in _ENDS:
             self._end, self.thought = _ENDS[mark], True
@@ -96,15 +102,10 @@ class AnswerFilter:
         return text
 
 
-def _first_of(marks: Sequence[str], text: str) -> tuple[int, str]:
-    found = ((at, mark) for mark in marks if (at := text.find(mark)) >= 0)
-    return min(found, default=(-1, ""))
-
-
-def _beginning_of(marks: Sequence[str], text: str) -> int:
-    """Where at the end of the text one of the marks may have begun; its length when nowhere."""
+def _beginning_of(marks: Sequence[str], text: str, at: int) -> int:
+    """Where at the end of the text, from `at` on, one of the marks may have begun; its length when nowhere."""
     longest = max(map(len, marks))
-    for at in range(max(0, len(text) - longest + 1), len(text)):
-        if any(mark.startswith(text[at:]) for mark in marks):
-            return at
+    for start in range(max(at, len(text) - longest + 1), len(text)):
+        if any(mark.startswith(text[start:]) for mark in marks):
+            return start
     return len(text)

@@ -16,12 +16,11 @@ from starlette.requests import ClientDisconnect
 
 from quoth.ask.request import ChatRequest
 from quoth.domain import Answer, AnswerEvent, Question
-from quoth.errors import QuothError
 from quoth.serve.bodies import read_body
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.problems import path_of, problem, request_id_of, take_note
+from quoth.serve.problems import explained, request_id_of
 from quoth.serve.sse import Event, EventStream, disconnected, stopped
-from quoth.serve.views import View, event_view
+from quoth.serve.views import event_view
 
 PATIENCE = 10.0  # seconds: who has heard nothing by then is given the head of the response and heartbeats
 
@@ -34,10 +33,7 @@ async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Qu
     quoth = quoth_of(request)
     asked = await read_body(request, model)
     book = await quoth.choose_book(asked.book_id)
-    question = asked.to_question(
-        book=book, request_id=request_id_of(request), top_k=quoth.settings.top_k, owner=owner_of(request)
-    )
-    return asked, question
+    return asked, quoth.question(asked, book, request_id=request_id_of(request), owner=owner_of(request))
 
 
 async def viewed(events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[Event]:
@@ -62,13 +58,9 @@ async def streamed(
         await stopped(opening)
         raise
 
-    def explain(error: QuothError) -> View:
-        take_note(error, request)
-        return problem(error, request_id=request_id_of(request), instance=path_of(request))
-
     if opening.done():
         opening.result()  # or the fault that it met
-    return EventStream(events, explain=explain, opening=opening, farewell=farewell)
+    return EventStream(events, explain=explained(request), opening=opening, farewell=farewell)
 
 
 async def until(found: str, events: AsyncGenerator[Event]) -> list[Event]:

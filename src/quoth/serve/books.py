@@ -12,9 +12,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from quoth.bootstrap import Quoth
-from quoth.domain import Book, IndexStatus, PageRecord
-from quoth.errors import UnknownBook
+from quoth.domain import PageRecord
+from quoth.index import status_of
 from quoth.ports import ChunkIndex
 from quoth.serve.book_text import as_document, contents, llms_txt, pages_of, text_of
 from quoth.serve.deps import quoth_of
@@ -27,19 +26,12 @@ from quoth.serve.views import book_view
 router = APIRouter(tags=["books"])
 
 
-async def status_of(quoth: Quoth, book: Book) -> IndexStatus | None:
-    try:
-        return await quoth.index.status(book.book_id)
-    except UnknownBook:  # known to the library, but its first ingest has not published anything yet
-        return None
-
-
 @router.get("/books", responses=answers(BooksResponse, 503))
 async def books(request: Request) -> JSONResponse:
     """Every book, with the state of its index."""
     quoth = quoth_of(request)
     known = await quoth.books()
-    return JSONResponse({"books": [book_view(book, await status_of(quoth, book)) for book in known]})
+    return JSONResponse({"books": [book_view(book, await status_of(quoth.index, book.book_id)) for book in known]})
 
 
 # --- whole books -----------------------------------------------------------------------------------------------------

@@ -15,13 +15,13 @@ from fastapi.responses import JSONResponse
 
 from quoth.ask.request import IngestRequest
 from quoth.domain import IngestJob
-from quoth.errors import NotFound, QuothError
+from quoth.errors import NotFound
 from quoth.ports import Library
 from quoth.serve.bodies import documented, read_body
 from quoth.serve.deps import jobs_of, quoth_of
 from quoth.serve.jobs import ACTIVE, Jobs
 from quoth.serve.orders import order_of, reopen
-from quoth.serve.problems import path_of, problem, request_id_of, take_note
+from quoth.serve.problems import explained
 from quoth.serve.shapes import JOB_EVENTS, ChangesResponse, JobResponse, JobsResponse, answers, problems
 from quoth.serve.sse import Event, EventStream
 from quoth.serve.views import View, job_view
@@ -81,11 +81,7 @@ async def events(request: Request, job_id: JobId) -> EventStream:
     library = quoth_of(request).library
     await job_of(request, job_id)  # an unknown one is a 404, not a stream
 
-    def explain(error: QuothError) -> View:
-        take_note(error, request)
-        return problem(error, request_id=request_id_of(request), instance=path_of(request))
-
-    return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explain)
+    return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explained(request))
 
 
 async def follow(

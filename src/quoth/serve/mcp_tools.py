@@ -11,7 +11,6 @@ import json
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -183,8 +182,8 @@ class Agents:
         asked = parse(ChatRequest, arguments)
         book = await quoth.choose_book(asked.book_id)
         request_id = str(uuid.uuid4()) if context.request is None else str(context.request.state.request_id)
-        question = asked.to_question(book=book, request_id=request_id, top_k=quoth.settings.top_k)
-        answer = await quoth.conversations.answer(replace(question, owner=self._owner(context.request)))
+        question = quoth.question(asked, book, request_id=request_id, owner=self._owner(context.request))
+        answer = await quoth.conversations.answer(question)
         view = answer_view(answer)
         return _readable(view), view
 

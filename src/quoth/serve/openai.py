@@ -15,9 +15,9 @@ from fastapi.responses import JSONResponse
 
 from quoth.bootstrap import Quoth
 from quoth.domain import AnswerEvent, Book, Delta, Done, Question, Retrieved
+from quoth.index import status_of
 from quoth.serve.asking import answered, streamed
 from quoth.serve.bodies import documented, read_body
-from quoth.serve.books import status_of
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.openai_protocol import PREFIX, Chunks, CompletionRequest, completion_view, model_view
 from quoth.serve.openai_shapes import COMPLETION, ModelResponse, ModelsResponse, openai_answers
@@ -31,13 +31,14 @@ END = b"data: [DONE]\n\n"
 UNNAMED = ""  # OpenAI names no events
 
 
-async def read_question(request: Request) -> tuple[CompletionRequest, Question]:
+async def read_completion(request: Request) -> tuple[CompletionRequest, Question]:
     quoth = quoth_of(request)
     asked = await read_body(request, CompletionRequest)
     question = asked.to_question(
         book=await book_of(quoth, asked.model),
         request_id=request_id_of(request),
         top_k=quoth.settings.top_k,
+        similarity_threshold=quoth.settings.similarity_threshold,
         refusal=quoth.settings.refusal_sentence,
     )
     return asked, replace(question, owner=owner_of(request))
@@ -55,7 +56,7 @@ async def book_of(quoth: Quoth, model: str) -> Book:
 async def completions(request: Request) -> Response:
     """Ask a book in OpenAI's words; with `stream` the same answer in chunks."""
     quoth = quoth_of(request)
-    asked, question = await read_question(request)
+    asked, question = await read_completion(request)
     name = f"chatcmpl-{question.request_id}"
     if not asked.stream:
         answer = await answered(request, question)
@@ -92,5 +93,5 @@ async def model(request: Request, model: str) -> JSONResponse:
 
 
 async def view_of(quoth: Quoth, book: Book) -> View:
-    status = await status_of(quoth, book)
+    status = await status_of(quoth.index, book.book_id)
     return model_view(book, status.published_at if status else None)

@@ -156,12 +156,16 @@ class CompletionRequest(BaseModel):
                     details={"field": name},
                 )
 
-    def to_question(self, *, book: Book, request_id: str, top_k: int, refusal: str) -> Question:
+    def to_question(
+        self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float, refusal: str
+    ) -> Question:
         self.check_supported()
         asked, before = _parted(self.messages)
         own = self.quoth.model_dump(exclude_unset=True) if self.quoth else {}
         request = parse(ChatRequest, {"query": asked, **own})
-        question = request.to_question(book=book, request_id=request_id, top_k=top_k)
+        question = request.to_question(
+            book=book, request_id=request_id, top_k=top_k, similarity_threshold=similarity_threshold
+        )
         if request.session_id is not None:
             return question
         return replace(question, history=tuple(_turns(before, refusal)))

@@ -6,7 +6,7 @@ In: an error of `quoth.errors`, or one of the framework's. Out: `application/pro
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -104,10 +104,15 @@ def problem_response(error: QuothError, request: Request, headers: Mapping[str, 
     )
 
 
-def take_note(error: QuothError, request: Request) -> None:
-    """Of an error that is told in the middle of a stream."""
-    request.state.error = error
-    log_fault(error)
+def explained(request: Request) -> Callable[[QuothError], dict[str, Any]]:
+    """For errors in the middle of a stream: takes note of each and gives the problem to send."""
+
+    def explain(error: QuothError) -> dict[str, Any]:
+        request.state.error = error  # for the figures
+        log_fault(error)
+        return problem(error, request_id=request_id_of(request), instance=path_of(request))
+
+    return explain
 
 
 def log_fault(error: QuothError) -> None:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from quoth.domain import Fetched, Notice
 from quoth.errors import Unreadable
-from quoth.ports import Fetcher, OpenFetcher
+from quoth.ports import Fetcher, OpenFetcher, TellSteps
 from quoth.sources.robots import AGENT, MAX_BYTES, Robots, parse_robots
 from quoth.sources.urls import Address, Site
 
 Sleep = Callable[[float], Awaitable[None]]
-Tell = Callable[[int, int], None]  # pages downloaded, pages in all
 
 PAGE_TYPES = frozenset(("text/html",))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -42,7 +41,7 @@ class Web:
 
     open: OpenFetcher
     options: CrawlOptions = CrawlOptions()
-    tell: Tell = lambda done, total: None
+    tell: TellSteps = lambda done, total: None
     sleep: Sleep = asyncio.sleep
 
 

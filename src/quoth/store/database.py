@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Table, delete
+from sqlalchemy import ColumnElement, Connection, Table, delete, inspect
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 
@@ -96,6 +96,14 @@ def upsert(dialect: str, table: Table) -> Insert:
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert  # imported only where it is used
 
     return cast(Insert, PostgresInsert(table))
+
+
+def stored_version(connection: Connection) -> str | None:
+    """What Alembic wrote, read without Alembic; None in a database without tables."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return version
 
 
 def delete_from(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:

@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
 from quoth.errors import DiskFull, InternalError, LibraryUnavailable, QuothError
-from quoth.store.database import storable, translated
+from quoth.store.database import storable, stored_version, translated
 from quoth.store.tables import SCHEMA_VERSION
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class PostgresDatabase:
 
     async def open(self) -> None:
         """Bring the tables to the version of this code."""
-        if await self.read(_stored_version) == SCHEMA_VERSION:
+        if await self.read(stored_version) == SCHEMA_VERSION:
             return
         # A migration of a large table, and waiting for another worker's, may take longer than any question.
         patient = self._connected_by(None, poolclass=NullPool)
@@ -132,7 +132,7 @@ class PostgresDatabase:
     def _migrate(self, connection: Connection) -> None:
         # Lock and migration belong to one transaction: no process sees half of it or runs it twice.
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        version = _stored_version(connection)
+        version = stored_version(connection)
         if version == SCHEMA_VERSION:
             return
         from quoth.store import migrations  # Alembic is heavy, and needed once in the life of a database
@@ -185,14 +185,6 @@ def _dsn(url: URL) -> str:
         query["sslmode"] = query.pop("ssl")
     plain = url.set(drivername="postgresql", query=query)
     return plain.render_as_string(hide_password=False)
-
-
-def _stored_version(connection: Connection) -> str | None:
-    """What Alembic wrote, read without Alembic."""
-    if connection.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar() is None:
-        return None
-    version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return version
 
 
 def _storable(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> tuple[str, Any]:

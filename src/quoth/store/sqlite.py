@@ -28,7 +28,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.engine import URL
 
 from quoth.errors import DiskFull, LibraryUnavailable, Outage, QuothError
-from quoth.store.database import translated
+from quoth.store.database import stored_version, translated
 from quoth.store.private import private_directory, private_file, tighten
 from quoth.store.tables import SCHEMA_VERSION
 
@@ -138,12 +138,12 @@ class SqliteDatabase:
             private_file(self._path)
             for beside in ("-wal", "-shm"):  # new ones get the permissions of the file itself
                 tighten(self._path.with_name(self._path.name + beside))
-        if self._read(_stored_version) != SCHEMA_VERSION:
+        if self._read(stored_version) != SCHEMA_VERSION:
             self._write(self._migrate)
 
     def _migrate(self, connection: Connection) -> None:
-        # Asked again inside the transaction, which shuts out all others: another process may have been first.
-        version = _stored_version(connection)
+        # Asked again inside the transaction, which shuts everyone else out: another process may have been first.
+        version = stored_version(connection)
         if version == SCHEMA_VERSION:
             return
         from quoth.store import migrations  # Alembic is heavy, and needed once in the life of a database
@@ -235,17 +235,6 @@ def _begin(connection: Connection) -> None:
     # A reader makes one statement and needs no transaction.
     if connection.get_execution_options().get("quoth_write"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _stored_version(connection: Connection) -> str | None:
-    """What Alembic wrote, read without Alembic."""
-    try:
-        version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    except sa.OperationalError as fault:
-        if _code(fault.orig) == sqlite3.SQLITE_ERROR:  # no such table: a new file
-            return None
-        raise
-    return version
 
 
 def _code(fault: BaseException | None) -> int | None:

@@ -1,6 +1,6 @@
-"""What a setting may look like, as types: folders, origins, networks, addresses of servers.
+"""The types of settings: folders, origins, networks, addresses of servers.
 
-In: what somebody wrote into a variable or a file. Out: the checked value, or a `ValueError` that says how to write it.
+In: the text of a variable or a value of a file. Out: the checked value, or a `ValueError` that says how to write it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def lower(value: object) -> object:
 
 
 def _each_of(value: object) -> object:
-    """A variable is text; folders are written in it as in PATH."""
+    """Folders in a variable are separated as in PATH."""
     return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
 
 
 def _listed(value: object) -> object:
-    """What may hold a colon itself is separated by commas or spaces."""
+    """Values that may contain a colon are separated by commas or spaces."""
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
@@ -83,7 +83,7 @@ Folders = Annotated[tuple[Folder, ...], BeforeValidator(_each_of)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_listed)]
 Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_listed)]
-# Only those with a public key: a token must not be made by whoever can read what checks it.
+# Only asymmetric ones: with a shared secret, every server that checks tokens could also make them.
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 Algorithms = Annotated[tuple[Algorithm, ...], BeforeValidator(_listed), Field(min_length=1)]
 RedisUrl = Annotated[str, AfterValidator(_redis)]

@@ -1,6 +1,6 @@
 """The document of a run → one self-contained HTML page: figures, the curve, and every failure with what was expected.
 
-Nothing is fetched and no script runs; the page can be kept, mailed and opened years later. All text of questions,
+The page loads nothing and runs no script, so it can be kept, mailed and opened years later. All text of questions,
 labels and answers is escaped.
 """
 
@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from quoth.evals.metrics import METRICS
-from quoth.evals.report import SHOWN_PER_KIND, Document, failures, verdict_on
+from quoth.evals.report import SHOWN_PER_KIND, Document, failures, shown, verdict_on
 
 WIDTH, HEIGHT, MARGIN = 640, 300, 44
 COLOURS = ("#0b6bcb", "#c2410c")
@@ -46,36 +46,32 @@ def _body(document: Document) -> Iterator[str]:
     yield f'<p class="about">{escape(" · ".join(facts))}</p>'
     for missed in (one for one in document.get("floors", ()) if not one["holds"]):
         sign = "at most" if missed["at_most"] else "at least"
-        bound = f"{missed['metric']} is {_shown(missed['value'])}; wanted {sign} {missed['bound']}"
+        bound = f"{missed['metric']} is {shown(missed['value'])}; wanted {sign} {missed['bound']}"
         yield f'<p class="missed">{escape(bound)}</p>'
     meanings = {metric.name: metric.meaning for metric in METRICS}
-    rows = [(name, _shown(value), meanings[name]) for name, value in document["metrics"].items()]
+    rows = [(name, shown(value), meanings[name]) for name, value in document["metrics"].items()]
     yield _table(("metric", "value", ""), rows, last_class="meaning")
     yield "<h2>By kind of question</h2>"
     kinds: Mapping[str, Mapping[str, Any]] = document["by_kind"]
     per_kind = [
         ("questions", *(str(values["questions"]) for values in kinds.values())),
-        *((name, *(_shown(values[name]) for values in kinds.values())) for name in SHOWN_PER_KIND),
+        *((name, *(shown(values[name]) for values in kinds.values())) for name in SHOWN_PER_KIND),
     ]
     yield _table(("", *kinds), per_kind)
     yield "<h2>Milliseconds</h2>"
     times = [(stage, f"{of['p50']:.1f}", f"{of['p95']:.1f}") for stage, of in document["latency_ms"].items()]
     yield _table(("stage", "p50", "p95"), times)
     yield "<h2>Risk-coverage</h2>"
-    yield "<p>Answering only the surest questions: how many are answered, and how many of those wrongly. "
-    yield "The dot is where the judge stands now.</p>"
+    yield "<p>If only the most confident questions were answered: how many those are, and how many of them are wrong. "
+    yield "The dot is the threshold in use.</p>"
     yield svg_curve({"": document["curve"]}, document["operating_point"])
     if fit := document.get("fit"):
         yield f"<h2>Refitted to this book</h2><p>{escape(fit['verdict'])}</p>"
-        figures = [(name, _shown(value), _shown(fit["refitted"][name])) for name, value in fit["shipped"].items()]
+        figures = [(name, shown(value), shown(fit["refitted"][name])) for name, value in fit["shipped"].items()]
         yield _table(("", "shipped", "refitted"), figures)
         yield svg_curve({"shipped": fit["shipped_curve"], "refitted": fit["refitted_curve"]})
     yield from _stale(document["stale"])
     yield from _failures(document)
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: str = "") -> str:
@@ -90,7 +86,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: 
 
 
 def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]], dot: Mapping[str, float] | None = None) -> str:
-    """Coverage to the right, risk upwards; the scale of the risk ends at the next tenth above its greatest value."""
+    """Coverage to the right, risk upwards. The risk axis ends at the next tenth above the greatest risk."""
     top = max((point["risk"] for points in curves.values() for point in points), default=0.0)
     scale = min(10, int(top * 10) + 1) / 10
     inner_width, inner_height = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
@@ -123,7 +119,7 @@ def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]], dot: Mapping[
 
 def _stale(labels: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if labels:
-        yield f"<h2>{len(labels)} stale labels</h2><p>Not asked: the book does not bear out what is expected.</p>"
+        yield f"<h2>{len(labels)} stale labels</h2><p>These were not asked: the book no longer has the quote.</p>"
     for label in labels:
         yield (
             f"<article><h3>{escape(label['id'])}</h3><p>{escape(label['page'])}: {escape(label['reason'])}</p>"

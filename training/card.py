@@ -1,0 +1,128 @@
+"""The model card of the reader: fixed words around measured figures.
+
+A report and a manifest come in, Markdown goes out.
+"""
+# ruff: noqa: E501 - lines of the card, not of code
+
+from __future__ import annotations
+
+from typing import Any
+
+# Where training questions, claims and books come from, and under what licence.
+SOURCES = (
+    ("QuAC train", "CC BY-SA 4.0"),
+    ("SQuAD 1.1 train, 44 articles; SQuAD 2.0 train, 347 unanswerable questions", "CC BY-SA 4.0"),
+    ("QAMR dev and test; PolicyQA dev and test", "MIT"),
+    ("NarrativeQA summaries; FriendsQA dev and test", "Apache-2.0"),
+    ("TweetQA; DoQA (half)", "CC BY-SA 4.0"),
+    ("IIRC; Qasper", "CC BY 4.0"),
+    ("BoolQ", "CC BY-SA 3.0"),
+    ("MedQuAD", "CC BY 4.0"),
+    ("FEVER, MultiNLI, SciTail, BEGIN, SummEdits (four fifths)", "as published by their authors"),
+    ("Kubernetes and Docusaurus documentation", "CC BY 4.0"),
+    ("FastAPI, MkDocs Material, Starlight, Just the Docs, Asciidoctor documentation", "MIT"),
+)
+LEFT_OUT = (
+    "COVID-QA, QED, AdversarialQA, FoolMeTwice, the documentation of Starlette and Vite, a tenth of QuAC, half of DoQA "
+    "and a fifth of SummEdits"
+)
+
+INPUT = """## What goes in
+
+```text
+[CLS] question [SEP] heading [SEP] passage [SEP]
+```
+
+- Token ids are those of the embedder's `tokenizer.json` (lower case, word pieces), each part encoded without special
+  tokens. `[CLS]` is {cls}, `[SEP]` is {sep}.
+- The question (or claim) is cut after {question} tokens. The heading is the breadcrumb joined by ` > `, of which the
+  last {heading} tokens count; it may be empty, and then two `[SEP]` follow each other.
+- The passage is the text of the chunk, Markdown or plain, cut into windows of {window} tokens. The next window begins
+  {step} tokens later; the last one ends where the passage ends and is as long as the others. A passage of up to
+  {window} tokens is one window. Every window has the question and the heading before it.
+- Token types: 0 for all up to and with the second `[SEP]`, 1 from the first token of the passage on (the last `[SEP]`
+  included). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
+  embedder's own (`embeddings.*` of its `model.safetensors`, positions 0 to 511, both type rows).
+- Six layers as in BERT: `encoder.layer.N.*` here replace those of the embedder. Exact GELU (erf), LayerNorm epsilon
+  1e-12, attention over all tokens of the window.
+
+## What comes out
+
+| head | tensors | read from | meaning |
+|---|---|---|---|
+| span | `heads.span.*` (2 × 384) | every token | start and end logits; only tokens of the passage may be chosen, and the first token, which means "not here" |
+| – | `heads.pool.*` (384 × 768) | two means | `tanh(W [q, p] + b)`, which the next three read; `q` is the mean of the question's tokens (those between `[CLS]` and the first `[SEP]`), `p` the mean of all tokens of type 1 (the passage and the last `[SEP]`) |
+| answerable | `heads.answerable.*` (1 × 384) | pooled | logit: this window answers the question |
+| relevance | `heads.relevance.*` (1 × 384) | pooled | logit for ordering passages of one question |
+| support | `heads.support.*` (3 × 384) | pooled | supported, neutral, contradicted; softmax |
+
+- `margin` of a window: the best `start[i] + end[j]` with `i ≤ j < i + 60` in the passage, minus
+  `start[0] + end[0]`.
+- The one sign for "it is answered here" is `answerable + margin / 2`; of a passage the largest over its windows.
+- A sentence's score is the share of start and end (softmax over the passage's tokens and the first token, mean of the
+  two) that lies in it, the largest over windows.
+- Support of a claim is `softmax(support)[0]`, the largest over windows and passages.
+"""
+
+
+def row(name: str, figure: dict[str, float]) -> str:
+    return f"| {name} | {figure['value']:.3f} | {figure['low']:.3f} – {figure['high']:.3f} | {figure['cases']:,} |"
+
+
+def table(figures: dict[str, dict[str, float]]) -> list[str]:
+    lines = ["| figure | value | 95 % interval | cases |", "|---|---|---|---|"]
+    return lines + [row(name, figure) for name, figure in figures.items()]
+
+
+def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any], note: str) -> str:
+    of = told["input"]
+    size = told["files"]["reader.safetensors"]
+    lines = [
+        "# quoth-reader",
+        "",
+        "The weights of Quoth's reader: it reads a question and a passage together and says whether the passage answers",
+        "the question, where, how well it fits, and whether a passage supports a claim. Six BERT layers and four heads,",
+        f"{size['bytes'] / 1e6:.1f} MB in half precision; word embeddings are shared with the embedder (`quoth-minilm`).",
+        "Written by `python -m training.export`; every figure is measured with these very weights.",
+        "",
+        *([note, ""] if note else []),
+        f"Version {told['version']}, SHA-256 of `quoth_reader/reader.safetensors`: `{size['sha256']}`",
+        "",
+        INPUT.format(
+            cls=of["cls"],
+            sep=of["sep"],
+            question=of["question tokens at most"],
+            heading=of["heading tokens at most"],
+            window=of["window"],
+            step=of["step"],
+        ),
+        "## What it was trained on",
+        "",
+        f"{manifest['examples']:,} prepared examples in {manifest['groups']:,} groups; this release has seen "
+        f"{told['training']['examples']:,} (run and snapshot: {told['training']}).",
+        "Unanswerable questions are natural ones, passages of the same document without the answer, and look-alikes made",
+        "by rules from answerable questions; their kinds are counted in `training/` and measured below.",
+        "",
+        "| source | licence |",
+        "|---|---|",
+        *[f"| {name} | {licence} |" for name, licence in SOURCES],
+        "",
+        f"Left out whole, to choose the recipe by: {LEFT_OUT}. No passage or question shares runs of ten words with an",
+        f"evaluation set ({manifest['groups left out for an evaluation text']} groups were left out for that), and the Rust",
+        "book was not read.",
+        "",
+        "## Figures",
+        "",
+        "Intervals are bootstrapped over passages or questions. The reporting half of SQuAD2 was not looked at before.",
+        "",
+        *table(report["figures"]),
+        "",
+        "## Limits",
+        "",
+        "- English only. Trained on encyclopedia articles, stories, policies, medicine and software documentation.",
+        "- It is small and never decides alone: its signs are to be joined with rank, similarity and words.",
+        "- Made look-alikes follow rules; what people invent is harder, as the figures of SQuAD2 and AdversarialQA show.",
+        "- Code is read as text. A question whose answer is only in code or a table is often missed.",
+        "- The chance of `sign` is fitted on half of SQuAD2 and holds for a given passage, not for a whole book.",
+    ]
+    return "\n".join(lines).rstrip() + "\n"

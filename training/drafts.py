@@ -1,0 +1,85 @@
+"""What an example is before and after it is cut: `Draft` in characters, `Piece` in tokens.
+
+A draft names its question, heading, passage and labels. `cut` chooses a window and turns it into token ids with the
+labels that hold in that window. Drafts of one question form a group and stay together, so that right and wrong
+passages are compared within a batch. Pure Python but for the tokenizer that is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from .windows import Span, Tokens, joined, windows
+
+# Labels of a head. UNKNOWN is not learned from; UNSUPPORTED is neutral or contradicted, whichever.
+UNKNOWN, NO, YES = -1, 0, 1
+SUPPORT = {"supported": 0, "neutral": 1, "contradicted": 2, "unsupported": 3}
+# Training sees windows of many sizes, so that the size can be chosen later.
+SMALLEST, LARGEST = 90, 190
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    kind: str
+    question: str
+    passage: str
+    heading: str = ""
+    span: Span | None = None  # where the answer is, if that is known
+    answerable: int = UNKNOWN
+    relevance: int = UNKNOWN
+    support: str = ""
+    anchor: int | None = None  # a character that the window must hold
+
+
+Group = list[Draft]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    kind: str
+    ids: list[int]
+    passage_at: int
+    start: int  # token of the answer; 0 is "not here", -1 unknown
+    end: int
+    answerable: int
+    relevance: int
+    support: int
+
+
+Tokenizer = Callable[[str], Tokens]
+
+
+def choose(draft: Draft, tokens: Tokens, chance: Random, size: int) -> Span:
+    """A window that holds the answer or the anchor; else one of chance."""
+    every = windows(len(tokens), size, max(1, size * 2 // 3))
+    if len(every) == 1:
+        return every[0]
+    wanted = draft.span or (None if draft.anchor is None else (draft.anchor, draft.anchor + 1))
+    place = tokens.covering(wanted) if wanted else None
+    if place is None:
+        return chance.choice(every)
+    holding = [(a, b) for a, b in every if a <= place[0] and place[1] < b]
+    if holding:
+        return chance.choice(holding)
+    start = min(max(0, place[0] - size // 4), len(tokens) - size)
+    return start, start + size
+
+
+def cut(draft: Draft, tokenize: Tokenizer, chance: Random, size: int) -> Piece | None:
+    tokens = tokenize(draft.passage)
+    if len(tokens) < 5:
+        return None
+    begin, finish = choose(draft, tokens, chance, size)
+    ids, at = joined(tokenize(draft.question).ids, tokenize(draft.heading).ids, tokens.ids[begin:finish])
+    start = end = UNKNOWN
+    if draft.span is not None:
+        place = tokens.covering(draft.span)
+        if place is None or not begin <= place[0] < finish:
+            return None
+        start, end = at + place[0] - begin, at + min(place[1], finish - 1) - begin
+    elif draft.answerable == NO:
+        start = end = 0
+    support = SUPPORT[draft.support] if draft.support else UNKNOWN
+    return Piece(draft.kind, ids, at, start, end, draft.answerable, draft.relevance, support)

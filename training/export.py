@@ -1,0 +1,133 @@
+"""Writes packaging/quoth-reader: weights, how to read them, and the model card with its figures.
+
+    python -m training.export .training/runs/long/final.safetensors
+
+Weights that `evaluate --report` has measured come in; the package's files go out, with checksums. Figures come from the
+measurement's file, never from a person. The wheel itself is built elsewhere, like that of the embedder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from .card import card
+from .embedder import TOKENIZER, WEIGHTS, model_dir
+from .model import EPSILON, HEADS, HIDDEN, INNER, LAYERS, SUPPORT_CLASSES
+from .windows import CLS, HEADING, QUESTION, SEP, STEP, WINDOW
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "packaging" / "quoth-reader"
+LARGEST = 22_000_000  # bytes
+VERSION = "0.1.0"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def described(weights: Path, report: dict[str, Any], run: dict[str, Any], version: str) -> dict[str, Any]:
+    """All that a program needs to read with the weights."""
+    return {
+        "name": "quoth-reader",
+        "version": version,
+        "files": {"reader.safetensors": {"sha256": digest(weights), "bytes": weights.stat().st_size}},
+        "embedder": {
+            "name": "all-MiniLM-L6-v2",
+            "weights sha256": digest(model_dir() / WEIGHTS),
+            "tokenizer sha256": digest(model_dir() / TOKENIZER),
+            "tensors shared": "embeddings.*",
+        },
+        "encoder": {
+            "layers": LAYERS,
+            "hidden": HIDDEN,
+            "attention heads": HEADS,
+            "inner": INNER,
+            "activation": "gelu, exact (erf)",
+            "layer norm epsilon": EPSILON,
+        },
+        "input": {
+            "format": "[CLS] question [SEP] heading [SEP] passage [SEP]",
+            "cls": CLS,
+            "sep": SEP,
+            "question tokens at most": QUESTION,
+            "heading tokens at most": HEADING,
+            "window": report["window"],
+            "step": report["step"],
+            "token type": "0 up to and with the second [SEP], 1 from the passage's first token on",
+        },
+        "heads": {
+            "span": "heads.span: every token, (start, end); the first token is 'not here'",
+            "pool": "tanh(heads.pool of [mean of the question's tokens, mean of the tokens of type 1]), for the next",
+            "answerable": "heads.answerable: one logit",
+            "relevance": "heads.relevance: one logit",
+            "support": ["heads.support", *SUPPORT_CLASSES],
+        },
+        "sign": {"is": "answerable + margin / 2", "chance": {"of": "slope * sign + shift", **report.get("scale", {})}},
+        "training": run,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--version", default=VERSION)
+    parser.add_argument("--note", default="", help="one sentence on this release, for the card")
+    arguments = parser.parse_args()
+    assert arguments.weights.stat().st_size <= LARGEST, "the weights are too large"
+    report = json.loads(arguments.weights.with_suffix(".report.json").read_text(encoding="utf-8"))
+    assert (report["window"], report["step"]) == (WINDOW, STEP), "measured with other windows than those in windows.py"
+    config = json.loads((arguments.weights.parent / "config.json").read_text(encoding="utf-8"))
+    manifest = json.loads((arguments.weights.parents[2] / "data" / "manifest.json").read_text(encoding="utf-8"))
+    run = {"snapshot": arguments.weights.stem, **{k: config[k] for k in ("examples", "seed", "rate", "frozen")}}
+    target = PACKAGE / "quoth_reader"
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(arguments.weights, target / "reader.safetensors")
+    told = described(target / "reader.safetensors", report, run, arguments.version)
+    (target / "reader.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (target / "__init__.py").write_text(MODULE.format(version=arguments.version), encoding="utf-8")
+    (PACKAGE / "pyproject.toml").write_text(PROJECT.format(version=arguments.version), encoding="utf-8")
+    (PACKAGE / "README.md").write_text(card(told, report, manifest, arguments.note), encoding="utf-8")
+    print(f"{target}: {told['files']}")
+
+
+MODULE = '''"""The weights of Quoth's reader (reader.safetensors) and how to read with them (reader.json), as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__version__ = "{version}"
+
+
+def model_dir() -> Path:
+    """The folder that holds the files. Quoth finds it without importing this package."""
+    return Path(__file__).parent
+'''
+PROJECT = """# Data only: the weights of Quoth's own reader. Written by `python -m training.export`.
+[build-system]
+requires = ["hatchling>=1.27"]
+build-backend = "hatchling.build"
+
+[project]
+name = "quoth-reader"
+version = "{version}"
+description = "The weights of Quoth's reader: does this passage answer that question, and where?"
+readme = "README.md"
+requires-python = ">=3.11"
+license = "Apache-2.0"
+license-files = ["NOTICE"]
+classifiers = ["Programming Language :: Python :: 3", "Topic :: Text Processing :: Indexing"]
+dependencies = []
+
+[tool.hatch.build.targets.wheel]
+packages = ["quoth_reader"]
+"""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Measures a reader on sets that no training has seen, to choose the recipe by.
+
+Passages and questions of the left-out sets come in through `records` and `books`; figures with intervals go out:
+natural and adversarial unanswerables, made look-alikes by kind, the right sentence, sections of unseen books, claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from . import records
+from .book_groups import Shelf, heading_of, wrong_sections
+from .book_questions import Verbs, from_headings, mined
+from .lookalikes import TWINS, UNANSWERABLE, Answered, Elsewhere
+from .measures import Figure, auroc_figure, mean_figure
+from .mixture import stands_alone
+from .reading import Asked, PassageReader, Reading
+from .records import Question
+from .texts import names, sentences
+
+Figures = dict[str, Figure]
+
+
+def sign(reading: Reading) -> float:
+    """One number for "it is answered here": both heads that can tell, at equal weight."""
+    return reading.answerable + reading.margin / 2
+
+
+def answerability(reader: PassageReader, rows: Sequence[Question], name: str) -> Figures:
+    readings = reader.read([Asked(q.text, q.passage) for q in rows])
+    labels = [q.answerable for q in rows]
+    groups = [q.passage for q in rows]
+    return {
+        f"{name}: answerable, AUROC": auroc_figure([sign(r) for r in readings], labels, groups),
+        f"{name}: answerable, head alone": auroc_figure([r.answerable for r in readings], labels, groups),
+        f"{name}: answerable, span alone": auroc_figure([r.margin for r in readings], labels, groups),
+    }
+
+
+def sentence_hits(
+    readings: Sequence[Reading], passages: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+) -> list[float]:
+    """1 where the sentence that is chosen first holds the beginning of a right answer."""
+    hits = []
+    for reading, passage, right in zip(readings, passages, spans, strict=True):
+        places = sentences(passage)
+        scores = reading.sentence_scores(places)
+        start, end = places[scores.index(max(scores))]
+        hits.append(float(any(a < end and start < b for a, b in right)))
+    return hits
+
+
+def right_sentence(reader: PassageReader, rows: Sequence[Question], name: str) -> Figures:
+    readings = reader.read([Asked(q.text, q.passage) for q in rows])
+    passages = [q.passage for q in rows]
+    hits = sentence_hits(readings, passages, [q.spans for q in rows])
+    spans = [
+        float(any(a < r.best[1] and r.best[0] < b for a, b in q.spans)) for q, r in zip(rows, readings, strict=True)
+    ]
+    return {
+        f"{name}: right sentence": mean_figure(hits, passages),
+        f"{name}: best span touches the answer": mean_figure(spans, passages),
+    }
+
+
+def made_look_alikes(reader: PassageReader, rows: Sequence[Question], name: str, elsewhere: Elsewhere) -> Figures:
+    """Each kind of change by itself, against the same questions unchanged."""
+    chance = Random(5)
+    asked, kinds, origin = [], [], []
+    for number, q in enumerate(rows):
+        of = Answered(q.text, q.passage, q.spans[0])
+        changes = [c for c, _ in (*UNANSWERABLE, *TWINS)]
+        made = [v for change in chance.sample(changes, 4) if (v := change(of, elsewhere, chance)) is not None]
+        for variant in made[:2]:
+            asked.append(Asked(variant.question, variant.passage))
+            kinds.append(variant.kind)
+            origin.append(number)
+    plain = [sign(r) for r in reader.read([Asked(q.text, q.passage) for q in rows])]
+    changed = [sign(r) for r in reader.read(asked)]
+    figures = {}
+    for kind in ("all", *sorted(set(kinds))):
+        own = [at for at, one in enumerate(kinds) if one == kind or (kind == "all" and not one.startswith("twin"))]
+        if len(own) >= 20:
+            scores = plain + [changed[at] for at in own]
+            labels = [True] * len(plain) + [False] * len(own)
+            groups = [*range(len(plain)), *(origin[at] for at in own)]
+            figures[f"{name}: made, {kind}"] = auroc_figure(scores, labels, groups)
+    return figures
+
+
+def unseen_books(reader: PassageReader, shelves: Sequence[Shelf], most: int) -> Figures:
+    """Which of ten sections answers a heading's question, the heading itself hidden; the sentence of a mined one."""
+    chance = Random(6)
+    first, gain, hits = [], [], []
+    for shelf in shelves:
+        verbs = Verbs(section.text for section in shelf.sections)
+        asked = [q for q in from_headings(shelf.sections, verbs, chance) if len(q.text.split()) > 3]
+        for question in chance.sample(asked, min(most, len(asked))):
+            places = [question.section, *wrong_sections(shelf, question, chance, most=9)]
+            parts = [shelf.sections[at] for at in places]
+            readings = reader.read([Asked(question.text, s.text, heading_of(s, whole=False)) for s in parts])
+            better = sum(r.relevance > readings[0].relevance for r in readings[1:])
+            first.append(float(better == 0))
+            gain.append(1 / (1 + better))
+        rows = list(mined(shelf.sections, chance))
+        for found in chance.sample(rows, min(most, len(rows))):
+            section = shelf.sections[found.section]
+            assert found.span is not None
+            read = reader.read([Asked(found.text, section.text, heading_of(section, whole=True))])
+            hits += sentence_hits(read, [section.text], [[found.span]])
+    return {
+        "unseen books: right section first of ten": mean_figure(first),
+        "unseen books: reciprocal rank of the section": mean_figure(gain),
+        "unseen books: right sentence": mean_figure(hits),
+    }
+
+
+def claims(reader: PassageReader, rows: Sequence[records.Claim], name: str) -> Figures:
+    readings = reader.read([Asked(c.text, c.passage) for c in rows])
+    labels = [c.label == "supported" for c in rows]
+    return {
+        f"{name}: supported, AUROC": auroc_figure([r.supported for r in readings], labels, [c.passage for c in rows])
+    }
+
+
+def drawn(rows: list[Question], most: int) -> list[Question]:
+    return Random(7).sample(rows, min(most, len(rows)))
+
+
+def measure(reader: PassageReader, data: Path, shelves: Sequence[Shelf], elsewhere: Elsewhere, share: float) -> Figures:
+    """`share` of the full size: short runs are compared on less."""
+    folder = data / "reader_train"
+
+    def size(number: int) -> int:
+        return max(40, int(number * share))
+
+    def questions(name: str) -> list[Question]:
+        return [q for q in records.questions(folder, name) if records.left_out(name, q.passage)]
+
+    def of_claims(name: str, most: int) -> list[records.Claim]:
+        rows = [c for c in records.claims(folder, name) if records.left_out(name, c.passage)]
+        return Random(8).sample(rows, min(most, len(rows)))
+
+    quac = [q for q in questions("quac_train") if stands_alone(q)]
+    natural = drawn([q for q in quac if not q.answerable], size(800)) + drawn(
+        [q for q in quac if q.answerable], size(800)
+    )
+    covid, qed = questions("covidqa_passages"), [q for q in questions("qed_nq_dev") if q.spans]
+    figures = answerability(reader, drawn(questions("adversarialqa_answerability_ni"), size(2_600)), "AdversarialQA")
+    figures |= answerability(reader, drawn(questions("doqa_answerability_ni"), size(1_800)), "DoQA")
+    figures |= answerability(reader, natural, "QuAC")
+    figures |= right_sentence(reader, drawn([q for q in quac if q.answerable and q.spans], size(800)), "QuAC")
+    figures |= right_sentence(reader, drawn(covid, size(1_100)), "COVID-QA")
+    figures |= right_sentence(reader, drawn(qed, size(1_300)), "QED")
+    figures |= made_look_alikes(reader, drawn(qed, size(700)) + drawn(covid, size(300)), "QED, COVID-QA", elsewhere)
+    figures |= unseen_books(reader, shelves, size(250))
+    figures |= claims(reader, of_claims("foolmetwice_devtest", size(2_500)), "FoolMeTwice")
+    figures |= claims(reader, of_claims("summedits", size(900)), "SummEdits")
+    return figures
+
+
+def names_of(rows: Sequence[Question]) -> list[str]:
+    return sorted({name for q in rows for name in names(q.passage)[:4]})
+
+
+__all__ = ["Figures", "measure", "names_of", "sentence_hits", "sign"]

@@ -1,0 +1,86 @@
+"""What the heads learn: spans, answerable or not, relevance within a group, support of a claim.
+
+Logits and a batch come in, one loss for each head goes out with how many examples it counts; a label that is unknown
+counts nowhere. Losses are means over the examples that have the label, so a batch without any gives zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .batches import Batch
+from .model import Logits
+
+UNSUPPORTED = 3  # neutral or contradicted, the set does not say which
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    span: float = 1.0
+    answerable: float = 1.0
+    relevance: float = 0.7
+    support: float = 1.0
+    smoothing: float = 0.05  # of answerable and support: some labels, made ones above all, are wrong
+
+
+def span_loss(logits: Logits, batch: Batch) -> Tensor:
+    known = batch.start >= 0
+    if not known.any():
+        return logits.start.sum() * 0.0
+    start = functional.cross_entropy(logits.start[known], batch.start[known])
+    end = functional.cross_entropy(logits.end[known], batch.end[known])
+    return (start + end) / 2
+
+
+def binary(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    known = labels >= 0
+    if not known.any():
+        return logits.sum() * 0.0
+    wanted = labels[known].float() * (1 - 2 * smoothing) + smoothing
+    return functional.binary_cross_entropy_with_logits(logits[known], wanted)
+
+
+def relevance_loss(logits: Tensor, batch: Batch) -> Tensor:
+    """Within a group the right passage must be above the wrong ones; a little is learned of each alone, so that groups
+    can be compared."""
+    known = batch.relevance >= 0
+    if not known.any():
+        return logits.sum() * 0.0
+    alone = binary(logits, batch.relevance)
+    right = torch.nonzero(batch.relevance == 1)[:, 0]
+    if len(right) == 0:
+        return 0.3 * alone
+    same = (batch.group[right, None] == batch.group[None, :]) & (batch.relevance == 0)[None, :]
+    same[torch.arange(len(right)), right] = True
+    several = same.sum(dim=1) > 1
+    if not several.any():
+        return 0.3 * alone
+    scores = logits[None, :].expand(len(right), -1).masked_fill(~same, -1e4)[several]
+    return 0.3 * alone + functional.cross_entropy(scores, right[several])
+
+
+def support_loss(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    known = labels >= 0
+    if not known.any():
+        return logits.sum() * 0.0
+    chances = functional.log_softmax(logits[known], dim=1)
+    wanted = labels[known]
+    # "Unsupported" is the sum of the other two.
+    unsupported = torch.logsumexp(chances[:, 1:], dim=1)
+    picked = chances.gather(1, wanted.clamp(max=2)[:, None])[:, 0]
+    likely = torch.where(wanted == UNSUPPORTED, unsupported, picked)
+    even = (chances[:, 0] + unsupported) / 2
+    return -((1 - smoothing) * likely + smoothing * even).mean()
+
+
+def losses(logits: Logits, batch: Batch, weights: Weights) -> dict[str, Tensor]:
+    return {
+        "span": weights.span * span_loss(logits, batch),
+        "answerable": weights.answerable * binary(logits.answerable, batch.answerable, weights.smoothing),
+        "relevance": weights.relevance * relevance_loss(logits.relevance, batch),
+        "support": weights.support * support_loss(logits.support, batch.support, weights.smoothing),
+    }
