@@ -17,11 +17,11 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
-$(STAMP): requirements/dev.lock pyproject.toml
+$(STAMP): requirements/dev.lock pyproject.toml packaging/quoth-reader/pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (once) …"
 	@$(BIN)/python -m pip $(INSTALL) --require-hashes -r requirements/dev.lock
-	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e .
+	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e . -e packaging/quoth-reader
 	@touch $@
 
 setup: $(STAMP) ## install everything into .venv

@@ -227,10 +227,34 @@ def look_alikes(data: Path, tokens: TokenCounter) -> Loaded:
     return squad(data, tokens, impossible=True)
 
 
+def natural(data: Path, tokens: TokenCounter) -> Loaded:
+    """Questions that people typed into a search engine, each over the paragraph that answers it."""
+    return question_answering(data, "qed_nq_dev")
+
+
+def medical(data: Path, tokens: TokenCounter) -> Loaded:
+    """Experts' questions over long passages of papers."""
+    return question_answering(data, "covidqa_passages")
+
+
+def question_answering(data: Path, name: str) -> Loaded:
+    """A set that the reader was not trained on, its passages as one corpus."""
+    rows = read_lines(data / "reader_train" / f"{name}.jsonl.gz")
+    keys = {text: f"{name}-{at}" for at, text in enumerate(dict.fromkeys(row["context"] for row in rows))}
+    questions = [
+        Asked(" ".join(row["question"].split()), frozenset({keys[row["context"]]}), keys[row["context"]])
+        for row in rows
+        if row["answerable"] and row["answers"]
+    ]
+    return [chunk_of(key, text) for text, key in keys.items()], questions
+
+
 LOADERS = {
     "squad2_dev_half": squad,
     "squad2_look_alikes": look_alikes,
     "scifact": scifact,
     "rust_book_quiz": rust_book,
     "chunking_evaluation": chunking,
+    "qed_nq_dev": natural,
+    "covidqa_passages": medical,
 }

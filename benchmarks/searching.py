@@ -20,7 +20,7 @@ from corpora import Corpus, Floats
 from quoth.ask.find import Retriever
 from quoth.domain import Chunk, Evidence, IndexHit, IndexHits, IndexQuery, Vector
 from quoth.models.minilm import DIMENSIONS, NAME, MiniLMEmbedder
-from quoth.ports import ChunkIndex, Embedder, TokenCounter
+from quoth.ports import ChunkIndex, Embedder, Reader, TokenCounter
 
 Mask = npt.NDArray[np.bool_]
 
@@ -81,13 +81,17 @@ class KnownVectors:
 
 
 class Searcher:
-    def __init__(self) -> None:
+    """Without a reader the passages are not read."""
+
+    def __init__(self, reader: Reader | None = None) -> None:
         self._embedder = KnownVectors()
+        self._reader = reader
 
     async def find(self, corpus: Corpus, query: str, vector: Floats, limit: int, keep: Mask | None = None) -> Evidence:
         self._embedder.next = tuple(vector.tolist())
         index = cast(ChunkIndex, CorpusIndex(corpus, keep))
-        return await Retriever(index, cast(Embedder, self._embedder)).find(query, book_id="set", limit=limit)
+        retriever = Retriever(index, cast(Embedder, self._embedder), reader=self._reader)
+        return await retriever.find(query, book_id="set", limit=limit)
 
 
 # --- what everybody has ----------------------------------------------------------------------------------------------

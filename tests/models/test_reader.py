@@ -77,7 +77,8 @@ def forward(window: Window, ranges: dict[str, Array] | None = None) -> dict[str,
         inner = inner * 0.5 * (1 + erf(inner / math.sqrt(2)))
         far = f"{layer}.output.LayerNorm"
         state = norm(linear(inner, f"{layer}.output.dense") + state, w[f"{far}.weight"], w[f"{far}.bias"])
-    pooled = np.tanh(linear(state[0], "heads.pool"))
+    means = state[1 : window.asked].mean(axis=0), state[window.passage :].mean(axis=0)
+    pooled = np.tanh(linear(np.concatenate(means), "heads.pool"))
     heads = {name: linear(pooled, f"heads.{name}") for name in ("answerable", "relevance", "support")}
     return {"span": linear(state, "heads.span"), **heads}
 
@@ -85,7 +86,7 @@ def forward(window: Window, ranges: dict[str, Array] | None = None) -> dict[str,
 def a_window() -> Window:
     dice = np.random.default_rng(3)
     return Window(
-        [101, *dice.integers(1000, 20000, 9).tolist(), 102, 102, *dice.integers(1000, 20000, 40).tolist(), 102], 12
+        [101, *dice.integers(1000, 20000, 9).tolist(), 102, 102, *dice.integers(1000, 20000, 40).tolist(), 102], 10, 12
     )
 
 

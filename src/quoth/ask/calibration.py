@@ -1,4 +1,5 @@
-"""The numbers that turn raw scores into probabilities, fitted once for each embedder and shipped as plain JSON.
+"""The numbers that turn raw scores into probabilities, fitted once for each embedder, alone and with the reader, and
+shipped as plain JSON.
 
 Read by `find` (how likely is this passage relevant?) and by `judge` (how likely do these passages hold the answer?).
 benchmarks/refusal.py fits them and writes calibration.json with its provenance. An embedder that is not in the file has
@@ -13,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+
+OUTSIDE = 0.02  # where nothing else was fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +33,31 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """How much what was read counts in the order of the passages, on the scale of their scores."""
+
+    weight: float
+    unread: float  # what a passage that was not read is taken for
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     similarity: Logistic  # of one passage
     judge: Logistic  # of the evidence
     threshold: float  # refuse below: chosen for the risk stated in the file
     medium: float
     high: float
+    outside: float = OUTSIDE  # below, not even a language model is asked
+    order: Order | None = None  # where passages are read
 
 
 def sigmoid(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, logit))))
 
 
-def calibration_for(embedder: str) -> Calibration | None:
-    return shipped().get(embedder)
+def calibration_for(embedder: str, reader: str = "") -> Calibration | None:
+    """The numbers for an embedder alone, or for an embedder and a reader together."""
+    return shipped().get(f"{embedder} + {reader}" if reader else embedder)
 
 
 @cache
@@ -53,11 +67,13 @@ def shipped() -> Mapping[str, Calibration]:
 
 
 def _read(entry: Mapping[str, Mapping[str, float | Mapping[str, float]]]) -> Calibration:
-    levels = entry["levels"]
+    levels, order = entry["levels"], entry.get("order")
     return Calibration(
         similarity=_logistic(entry["similarity"]),
         judge=_logistic(entry["judge"]),
         threshold=_number(levels["low"]),
+        outside=_number(levels.get("outside", OUTSIDE)),
+        order=Order(_number(order["weight"]), _number(order["unread"])) if order else None,
         medium=_number(levels["medium"]),
         high=_number(levels["high"]),
     )

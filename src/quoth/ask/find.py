@@ -1,8 +1,9 @@
-"""Query → Evidence: both rank lists of the index, fused, and the best looked at twice.
+"""Query → Evidence: both rank lists of the index, fused, the best looked at twice, and the very best read.
 
 In: the text to search, the book, the filters, the least similarity that a passage must have. Out: passages best first,
 each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
-question's words. `quoth.ask.fuse` puts the scores together; what to make of the evidence is not decided here.
+question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, where there is
+one; what to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from quoth.ask.fuse import (
     with_agreement,
     with_pairs,
 )
+from quoth.ask.read import in_order, read_best
 from quoth.ask.spans import SILENT, Spans
 from quoth.domain import (
     Candidate,
@@ -34,11 +36,12 @@ from quoth.domain import (
     IndexQuery,
     Passage,
     QueryTerm,
+    Reading,
     TermWeights,
     Vector,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import BookView, ChunkIndex, Embedder, TokenCounter, within
+from quoth.ports import BookView, ChunkIndex, Embedder, Reader, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 INDEX_SECONDS = 10.0  # how long the index is waited for
@@ -96,7 +99,9 @@ class Retriever:
         spans: Spans = SILENT,
         *,
         seconds: float = INDEX_SECONDS,
+        reader: Reader | None = None,
     ) -> None:
+        self._reader = reader
         self._index = index
         self._embedder = embedder
         self._seconds = seconds
@@ -138,7 +143,7 @@ class Retriever:
         rarity = await view.idf(asked.term_ids)
         full = idf_of_all(asked.words, rarity, hits.size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
-        calibration = calibration_for(self._embedder.name)
+        calibration = calibration_for(self._embedder.name, self._reader.name if self._reader else "")
         scale = scale_of(dense, absolute=calibration is not None)
 
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
@@ -147,7 +152,12 @@ class Retriever:
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
         ranked = with_agreement(near, vector, vectors, scale)
-        found = (_passage(one, chunks[one.key], calibration) for one in ranked[: wanted.limit])
+        readings: dict[str, Reading] = {}
+        if self._reader is not None:
+            readings = await read_best(self._reader, asked.readable, ranked, chunks)
+            if calibration is not None and calibration.order is not None:
+                ranked = in_order(ranked, readings, calibration.order)
+        found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[: wanted.limit])
         passages = tuple(passage for passage in found if passage.similarity >= wanted.threshold)
         return Evidence(
             query=wanted.query,
@@ -249,7 +259,7 @@ def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
     return [(hit.chunk_id, hit.score) for hit in hits]
 
 
-def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> Passage:
+def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None, reading: Reading | None) -> Passage:
     model = calibration.similarity if calibration else _UNFITTED
     return Passage(
         chunk=chunk,
@@ -261,6 +271,7 @@ def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None) -> P
         sparse_rank=scored.sparse_rank,
         pair_share=scored.pairs,
         agreement=scored.agreement,
+        reading=reading,
     )
 
 

@@ -9,12 +9,13 @@ docs/contract.md). Only this module decides on a refusal before an answer is wri
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.kinds import kind_asked
+from quoth.ask.read import bounded
 from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.text.sentences import sentences
 from quoth.text.terms import ContentTerm, is_exact, kinship, names_something, query_terms, term_ids
@@ -35,18 +36,24 @@ _READ_CLOSELY = 3  # passages
 _NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
 # The features that the shipped model weighs, of those computed below.
 FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "unmet", "words")
+READ = ("answerable", "margin", "relevance")  # besides, where passages were read
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceOptions:
     policy: Policy = "calibrated"
     embedder: str = ""  # whose fitted numbers apply; unknown names fall back to the conservative rule
+    reader: str = ""  # that read the passages; empty: none did
     own: Calibration | None = None  # fitted to this book by `quoth eval --calibrate`
 
     @property
     def fitted(self) -> bool:
         """Whether the levels rest on measured numbers, for /health."""
-        return (self.own or calibration_for(self.embedder)) is not None
+        return (self.own or self.shipped) is not None
+
+    @property
+    def shipped(self) -> Calibration | None:
+        return calibration_for(self.embedder, self.reader)
 
 
 def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) -> Verdict:
@@ -54,12 +61,12 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
     if options.policy == "spec":
         return _by_table(metrics)
     if not evidence.passages:
-        return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics)
-    searched = any(passage.dense_score is not None for passage in evidence.passages)
-    calibration = (options.own or calibration_for(options.embedder) if searched else None) or UNFITTED
+        return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics, outside=True)
+    seen = features(evidence)
+    calibration = _calibration(evidence, options, seen)
     judge = calibration.judge
     basis = Basis(
-        features=features(evidence),
+        features=seen,
         weights=judge.weights,
         bias=judge.bias,
         threshold=calibration.threshold,
@@ -67,7 +74,22 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
     )
     confidence = judge.probability(basis.features)
     level = _level(confidence, calibration)
-    return Verdict(confidence, level, should_answer=level != "insufficient", metrics=metrics, basis=basis)
+    return Verdict(
+        confidence,
+        level,
+        should_answer=level != "insufficient",
+        metrics=metrics,
+        basis=basis,
+        outside=confidence < calibration.outside,
+    )
+
+
+def _calibration(evidence: Evidence, options: ConfidenceOptions, seen: Mapping[str, float]) -> Calibration:
+    """The book's own, the shipped one, or that for evidence which nothing was fitted to. One that weighs what was read
+    is of no use where nothing was."""
+    searched = any(passage.dense_score is not None for passage in evidence.passages)
+    fitted = (options.own, options.shipped, calibration_for(options.embedder)) if searched else ()
+    return next((one for one in fitted if one is not None and one.judge.weights.keys() <= seen.keys()), UNFITTED)
 
 
 def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
@@ -94,7 +116,7 @@ def _by_table(metrics: ConfidenceMetrics) -> Verdict:
         level = "medium"
     elif average >= 0.60 and count >= 2:
         level = "low"
-    return Verdict(average, level, level != "insufficient", metrics)
+    return Verdict(average, level, level != "insufficient", metrics, outside=level == "insufficient")
 
 
 def _level(confidence: float, calibration: Calibration) -> ConfidenceLevel:
@@ -128,6 +150,19 @@ def features(evidence: Evidence) -> dict[str, float]:
         "absent_share": _absent_share(weighted),
         "unmet": float(_unmet(evidence.query, near, nearest.share)),
         "words": min(len(weighted), 12) / 12,
+        **_as_read(evidence.passages),
+    }
+
+
+def _as_read(passages: Sequence[Passage]) -> dict[str, float]:
+    """What the reader makes of the best passages; nothing where there is no reader."""
+    readings = [passage.reading for passage in passages if passage.reading is not None]
+    if not readings:
+        return {}
+    return {
+        "answerable": bounded(max(reading.answerable for reading in readings)),
+        "margin": bounded(max(reading.margin for reading in readings) / 2),
+        "relevance": bounded(max(reading.relevance for reading in readings)),
     }
 
 

@@ -120,7 +120,11 @@ async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, 
 def _about(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int) -> dict[str, Any]:
     """What was measured, and how."""
     own = quoth.calibrations.provenance(book.book_id)
-    shipped = "shipped" if calibration_for(quoth.embedder.name) else "the rule for embedders without fitted numbers"
+    shipped = (
+        "shipped"
+        if calibration_for(quoth.embedder.name, quoth.reader_name)
+        else "the rule for embedders without fitted numbers"
+    )
     source = "fitted to this book" if own else shipped
     note = ""
     if own and own.get("file_sha256") == golden.digest:
@@ -143,7 +147,7 @@ def _calibrated(quoth: Quoth, book: Book, golden: GoldenSet, done: Run) -> Docum
     from quoth.evals.calibrate import examples_of, refit
     from quoth.evals.report import fit_view
 
-    fit = refit(examples_of(done.outcomes), quoth.embedder.name)
+    fit = refit(examples_of(done.outcomes), quoth.embedder.name, quoth.reader_name)
     view = fit_view(fit)
     path = quoth.calibrations.path(book.book_id)
     if fit.better:

@@ -87,7 +87,7 @@ def _table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="dim", show_edge=False)
     for column in columns:
-        wide = column in ("section", "sentence")
+        wide = column in ("section", "sentence", "best words")
         table.add_column(
             column,
             justify="right" if column in right else "left",
@@ -154,6 +154,21 @@ def _fused(console: Console, rows: list[Row]) -> None:
             row["chunk_id"][:8],
             "".join(f"[{n}]" for n in row["cited_as"]).replace("[", r"\["),
         )
+    console.print(table)
+    _read(console, rows)
+
+
+def _read(console: Console, rows: list[Row]) -> None:
+    """Traces of an earlier Quoth, and of one without a reader, have no readings."""
+    if not any(row.get("read") for row in rows):
+        return
+    _head(console, "Read")
+    numbers = ("#", "answers", "relevant")
+    table = _table(*numbers, "best words", right=numbers)
+    for row in rows:
+        if read := row.get("read"):
+            words = read["words"] if read["margin"] > 0 else "none"
+            table.add_row(str(row["rank"]), f"{read['answers']:.2f}", f"{read['relevant']:.2f}", _cell(words))
     console.print(table)
 
 

@@ -58,6 +58,7 @@ class Verdict:
     should_answer: bool
     metrics: ConfidenceMetrics
     basis: Basis | None = None  # None where nothing was weighed: a table decided, or there was nothing to judge
+    outside: bool = False  # plainly not in the book: not even a language model is asked
 
 
 @dataclass(frozen=True, slots=True)

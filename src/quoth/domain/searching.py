@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from quoth.domain.books import Chunk
 from quoth.domain.filters import Filters
 from quoth.domain.indexing import TermWeights, Vector
+from quoth.domain.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Passage:
     sparse_rank: int | None = None
     pair_share: float = 0.0  # share of the query's word pairs that are side by side here too, by rarity
     agreement: float = 0.0  # cosine with the best passages
+    reading: Reading | None = None  # of `chunk.text`, with the question in mind; None where no reader looked at it
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,8 +127,8 @@ def examples_of(outcomes: Sequence[Outcome]) -> list[Example]:
     ]
 
 
-def refit(examples: Sequence[Example], embedder: str) -> Refit:
-    shipped = calibration_for(embedder) or UNFITTED
+def refit(examples: Sequence[Example], embedder: str, reader: str = "") -> Refit:
+    shipped = calibration_for(embedder, reader) or UNFITTED
     held = sum(example.held for example in examples)
     if held < LEAST_HELD or len(examples) - held < LEAST_NOT_HELD:
         raise WrongUsage(
@@ -189,6 +189,7 @@ def _fitted(examples: Sequence[Example], shipped: Calibration) -> Calibration:
         threshold=threshold,
         medium=max(threshold, shipped.medium),
         high=max(threshold, shipped.high),
+        outside=min(threshold, shipped.outside),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from quoth.ask.calibration import Calibration, Logistic
+from quoth.ask.calibration import OUTSIDE, Calibration, Logistic
 from quoth.chunks.payload import is_book_id
 from quoth.domain import Fingerprint
 from quoth.index.generations import checksum, disk_errors, unavailable
@@ -70,7 +70,12 @@ class CalibrationFiles:
             "provenance": provenance,
             "fingerprint": self._fingerprint.as_dict(),
             "judge": {"bias": calibration.judge.bias, "weights": dict(calibration.judge.weights)},
-            "levels": {"low": calibration.threshold, "medium": calibration.medium, "high": calibration.high},
+            "levels": {
+                "outside": calibration.outside,
+                "low": calibration.threshold,
+                "medium": calibration.medium,
+                "high": calibration.high,
+            },
         }
         new = path.with_suffix(".new")
         with disk_errors(path.parent):
@@ -94,6 +99,7 @@ class CalibrationFiles:
                 threshold=float(levels["low"]),
                 medium=float(levels["medium"]),
                 high=float(levels["high"]),
+                outside=float(levels.get("outside", OUTSIDE)),
             )
             fits = found["fingerprint"] == self._fingerprint.as_dict() and weights.keys() <= self._known
             fitted = calibration, dict(found["provenance"])

@@ -2,8 +2,8 @@
 
 In: a question, what was found for it, and the answer. Out: a `Trace` of plain JSON: the query and why it differs from
 the question, the heads of both rank lists, how they were fused, what the judge weighed, what the model was told and
-did, and the support of every sentence. It names passages without copying them, and is never larger than
-`LARGEST_TRACE`. When to store it, and where, is not decided here.
+did, and the support of every sentence. It names passages and copies only the words in which the reader saw the answer;
+it is never larger than `LARGEST_TRACE`. When to store it, and where, is not decided here.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from quoth.ask.calibration import sigmoid
 from quoth.ask.prompts import PROMPT_VERSION
-from quoth.domain import Answer, Basis, Candidate, Evidence, Filters, Passage, Trace, Verdict
+from quoth.domain import Answer, Basis, Candidate, Chunk, Evidence, Filters, Passage, Reading, Trace, Verdict
 
 VERSION = 1  # of the record
 LARGEST_TRACE = 20_000  # bytes
@@ -130,7 +131,18 @@ def _passage(rank: int, passage: Passage, answer: Answer) -> dict[str, Any]:
         "sparse_score": _rounded(passage.sparse_score),
         "pair_share": _rounded(passage.pair_share),
         "agreement": _rounded(passage.agreement),
+        "read": None if passage.reading is None else _reading(passage.reading, passage.chunk),
         "cited_as": [one.index for one in answer.citations if one.chunk.id == passage.chunk.id],
+    }
+
+
+def _reading(reading: Reading, chunk: Chunk) -> dict[str, Any]:
+    """What the reader makes of a passage: chances, and the words in which it sees the answer."""
+    return {
+        "answers": _rounded(sigmoid(reading.answerable)),
+        "relevant": _rounded(sigmoid(reading.relevance)),
+        "margin": _rounded(reading.margin),
+        "words": chunk.text[reading.start : reading.end],
     }
 
 

@@ -121,10 +121,11 @@ class PassageReader:
         parts: list[_Part] = []
         for number, task in enumerate(tasks):
             heading = encode(task.heading)[0][-MOST_HEADING:] if task.heading else []
-            before = [CLS, *questions[task.question], SEP, *heading, SEP]
+            question = questions[task.question]
+            before = [CLS, *question, SEP, *heading, SEP]
             ids, places = encode(task.passage)
             for start, end in windows(len(ids)):
-                window = Window([*before, *ids[start:end], SEP], len(before))
+                window = Window([*before, *ids[start:end], SEP], 1 + len(question), len(before))
                 parts.append(_Part(number, window, places[start:end]))
         return parts
 

@@ -30,9 +30,11 @@ HEADS = ("span", "answerable", "relevance", "support")
 
 
 class Window(NamedTuple):
-    """What the reader sees at once. `passage` is where the passage's tokens begin; they are of type 1."""
+    """What the reader sees at once: the question's tokens are those from 1 up to `asked`, the passage's begin at
+    `passage` and are of type 1."""
 
     ids: Sequence[int]
+    asked: int
     passage: int
 
 
@@ -126,6 +128,17 @@ def _rounded(single: dict[str, Any], ranges: Tensors) -> dict[str, Any]:
     return made
 
 
+def _shares(window: Window) -> Floats:
+    """How much each token counts in the mean of the question, and in that of the passage with the [SEP] that ends
+    it."""
+    import numpy as np
+
+    shares = np.zeros((2, len(window.ids)), dtype=np.float32)
+    shares[0, 1 : window.asked] = 1 / max(1, window.asked - 1)
+    shares[1, window.passage :] = 1 / (len(window.ids) - window.passage)
+    return shares
+
+
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
@@ -155,6 +168,7 @@ class ReaderModel:
             "input_ids": np.array([window.ids], dtype=np.int32),
             "positions": places[np.newaxis],
             "types": (places >= window.passage).astype(np.int32)[np.newaxis],
+            "shares": _shares(window)[np.newaxis],
         }
         values = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in inputs.items()}
         values["word_embeddings"] = self._weights.words

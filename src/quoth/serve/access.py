@@ -128,7 +128,7 @@ class Guard:
 
     def __init__(self, quoth: Quoth, limiter: RateLimiter | None, tokens: Tokens | None) -> None:
         self._quoth = quoth
-        self._limiter = limiter
+        self.limiter = limiter
         self._tokens = tokens
         self._proxies: Networks = tuple(map(ip_network, quoth.settings.trusted_proxies))
         self._looked: float | None = None
@@ -183,15 +183,15 @@ class Guard:
         """One more request; None where nothing is limited. Of a public key each address has its own share: whoever
         reads it on the page could otherwise use it up for all."""
         path = path_of(request)
-        if self._limiter is None or path in UNCOUNTED or path.startswith(UNCOUNTED_BELOW):
+        if self.limiter is None or path in UNCOUNTED or path.startswith(UNCOUNTED_BELOW):
             return None
         local = self._quoth.settings.is_local and self._quoth.settings.rate_limit is None
         if local and key is None and not await self.closed():
             return None
         address = block_of(address_of(request, self._proxies))
         if key is None:
-            return await self._limiter.hit(f"address {address}")
-        return await self._limiter.hit(f"key {key.key_id} {address}" if key.public else f"key {key.key_id}")
+            return await self.limiter.hit(f"address {address}")
+        return await self.limiter.hit(f"key {key.key_id} {address}" if key.public else f"key {key.key_id}")
 
     def reset_headers(self, allowance: domain.Allowance) -> dict[str, str]:
         return limits.headers(allowance, self._quoth.clock.now().timestamp())

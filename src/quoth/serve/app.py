@@ -48,7 +48,7 @@ def create_app(
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
         async with joined as app.state.quoth, open_guard(app.state.quoth) as app.state.guard:
             app.state.jobs = Jobs(app.state.quoth, launch)
-            app.state.checks = health.Checks(app.state.quoth)
+            app.state.checks = health.Checks(app.state.quoth, app.state.guard.limiter)
             app.state.quoth.observers.watchers.append(app.state.metrics.answered)
             app.state.agents = mcp.AgentSessions()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)

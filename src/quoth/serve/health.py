@@ -10,6 +10,7 @@ for words, which cost: what is known is whether somebody listens there and how t
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
@@ -20,10 +21,14 @@ from fastapi.responses import JSONResponse
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
 from quoth.errors import Outage, QuothError
+from quoth.ports import RateLimiter
 from quoth.serve.deps import quoth_of
+from quoth.serve.limits import FallbackLimiter
 from quoth.serve.shapes import HealthResponse, ReadyResponse, answers
 from quoth.serve.views import View, timestamp
 from quoth.versions import __version__
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter(tags=["health"])
 
@@ -42,7 +47,7 @@ async def check_index(quoth: Quoth) -> QuothError | None:
     faults = [fault for fault in await asyncio.gather(*(fault_of(quoth, book_id) for book_id in books)) if fault]
     if faults and len(faults) == len(books):
         raise faults[0]
-    return faults[0] if faults else None
+    return faults[0] if faults else await quoth.index.fault()
 
 
 async def fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
@@ -83,6 +88,8 @@ async def service(name: str, check: Check, quoth: Quoth) -> View:
         async with asyncio.timeout(PATIENCE):
             fault = await check(quoth)
         status, error = ("degraded", str(fault)) if fault else ("healthy", None)
+        if fault is not None:
+            logger.info("a part is degraded", extra={"part": name, "fault": fault.in_full()})
     except TimeoutError:
         status, error = failed, f"No answer within {PATIENCE:g} s."
     except QuothError as fault:
@@ -94,8 +101,11 @@ async def service(name: str, check: Check, quoth: Quoth) -> View:
 class Checks:
     """How the parts are. However many ask at once, each part is checked once."""
 
-    def __init__(self, quoth: Quoth) -> None:
+    def __init__(self, quoth: Quoth, limiter: RateLimiter | None = None) -> None:
         self._quoth = quoth
+        self._checks = {name: check for name, check in CHECKS.items() if name != "model" or quoth.model}
+        if isinstance(limiter, FallbackLimiter):
+            self._checks["redis"] = lambda _: limiter.fault()  # without it each process counts alone
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
@@ -110,8 +120,8 @@ class Checks:
 
     async def _look(self) -> States:
         began = self._now()  # what is found is as old as the moment when it was asked for
-        checks = {name: check for name, check in CHECKS.items() if name != "model" or self._quoth.model}
-        states = await asyncio.gather(*(service(name, check, self._quoth) for name, check in checks.items()))
+        checks = self._checks.items()
+        states = await asyncio.gather(*(service(name, check, self._quoth) for name, check in checks))
         self._found, self._found_at = {state["name"]: state for state in states}, began
         return self._found
 

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 import uvicorn
 from fastapi import FastAPI
 
-from quoth.bootstrap import Quoth, bootstrap, workers_embedder
+from quoth.bootstrap import Quoth, bootstrap, threads_of_worker
 from quoth.errors import BadConfiguration
 from quoth.logs import set_up_logging
 from quoth.serve.app import create_app
@@ -130,7 +130,7 @@ def server_for(quoth: Quoth, *, ready: Callable[[], None] = lambda: None) -> Ser
 
 async def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
     parent = multiprocessing.parent_process()
-    async with bootstrap(settings, embedder=workers_embedder(settings) if parent else None) as quoth:
+    async with bootstrap(settings, threads=threads_of_worker(settings) if parent else None) as quoth:
         server = server_for(quoth, ready=ready)
         if parent is not None:
             # A parent that was killed can stop nobody: without it the port would stay taken.

@@ -1,0 +1,50 @@
+"""The best passages, read with the question in mind: what each makes of it, and their order again.
+
+In: the query, the best candidates and their chunks, a `Reader`. Out: a `Reading` for each of the first few, and the
+candidates with scores to which the reading was added. A passage that was not read is taken for an average one of its
+place. What the readings mean for the answer is decided in `judge` and `extract`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from quoth.ask.calibration import Order
+from quoth.ask.fuse import Scored
+from quoth.domain import Chunk, Reading, ReadingTask
+from quoth.ports import Reader
+
+READ = 5  # passages: what an answer without a model is made of
+_FAR = 6.0  # log odds beyond this say nothing more
+
+
+async def read_best(
+    reader: Reader, query: str, scored: Sequence[Scored], chunks: Mapping[str, Chunk]
+) -> dict[str, Reading]:
+    keys = [one.key for one in scored[:READ]]
+    readings = await reader.read([task(query, chunks[key]) for key in keys])
+    return dict(zip(keys, readings, strict=True))
+
+
+def task(query: str, chunk: Chunk) -> ReadingTask:
+    return ReadingTask(query, chunk.text, chunk.breadcrumb[-1] if chunk.breadcrumb else chunk.title)
+
+
+def in_order(scored: Sequence[Scored], readings: Mapping[str, Reading], order: Order) -> list[Scored]:
+    """Best first, with what was read added to the scores; ties by key."""
+    added = [
+        one._replace(
+            score=one.score + order.weight * (sign(readings[one.key]) if one.key in readings else order.unread)
+        )
+        for one in scored
+    ]
+    return sorted(added, key=lambda one: (-one.score, one.key))
+
+
+def sign(reading: Reading) -> float:
+    """One number for "this passage is what was asked for"."""
+    return bounded(reading.relevance)
+
+
+def bounded(logit: float) -> float:
+    return max(-_FAR, min(_FAR, logit))
