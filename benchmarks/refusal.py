@@ -31,15 +31,18 @@ import numpy as np
 
 from corpora import Asked, EvaluationSet, Floats, load_sets
 from embedding import REPORTS
+from known_readings import KnownReadings
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.calibration import shipped as shipped_numbers
-from quoth.ask.judge import FITTED, features
-from quoth.domain import Evidence
+from quoth.ask.judge import FITTED, READ, features
+from quoth.ask.read import sign
+from quoth.domain import Evidence, Passage
 from quoth.evals.calibrate import ANSWERABLE_REFUSED, fit_logistic
 from quoth.evals.html import svg_curve
 from quoth.evals.metrics import auroc, calibration_error, risk_coverage
 from quoth.models.minilm import NAME as EMBEDDER
 from quoth.text import terms
+from refusal_page import as_page
 from searching import Mask, Searcher
 
 FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation")
@@ -47,11 +50,15 @@ TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "calibration.j
 # In the other two sets a passage that is not labelled may answer all the same, so that taking the labelled ones out
 # does not always take the answer out.
 TRUST = {"squad2_dev_half": 3.0}
+# Where the judge's numbers are settled: labels that can be trusted, of several kinds of books and questions.
+CALIBRATED_ON = ("squad2_dev_half", "qed_nq_dev", "covidqa_passages", "rust_book_quiz", "chunking_evaluation")
+ORDERS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06)  # how much the reading may count in the order
 # Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
 # weight they are not told apart at all. More than this would cost the other settings more than it gains here.
 LOOK_ALIKES = 3.0
 # The room between the questions fitted on and those to come, about two standard errors of that share.
 ROOM = 0.01
+OUTSIDE = 0.005  # of the answerable questions may be refused before a language model is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +133,10 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
                 yield await case("stranger", put_to=other)
 
 
-async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher) -> AsyncIterator[Case]:
+async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher, most: int) -> AsyncIterator[Case]:
     for source, answerable in ((of, True), (alike, False)):
-        for at, asked in enumerate(source.questions):
+        for at in np.random.default_rng(8).permutation(len(source.questions))[:most]:
+            asked = source.questions[at]
             evidence = await searcher.find(of.corpus, asked.text, source.question_vectors[at], 5)
             yield Case.of(of.name, "look-alike", answerable, asked, evidence)
 
@@ -144,48 +152,135 @@ def balanced(keys: Sequence[tuple[object, ...]]) -> Floats:
     return np.array([1 / counts[key] for key in keys])
 
 
-async def fit_similarity(searcher: Searcher, sets: list[EvaluationSet], most: int) -> Logistic:
-    rows, labels, keys = [], [], []
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best passages of one question, as they were found, and which are right."""
+
+    set_name: str
+    held_out: bool
+    passages: tuple[Passage, ...]
+    right: tuple[bool, ...]
+    relevant: int
+
+
+async def found_by(searcher: Searcher, sets: list[EvaluationSet], most: int) -> list[Found]:
+    found = []
     for of in sets:
         for at in np.random.default_rng(3).permutation(len(of.questions))[:most]:
             asked = of.questions[at]
-            if held_out(whole(asked.group)):
-                continue
             evidence = await searcher.find(of.corpus, asked.text, of.question_vectors[at], 10)
-            for passage in evidence.passages:
-                rows.append([passage.score])
-                labels.append(passage.chunk.id in asked.relevant)
-                keys.append((of.name,))
+            right = tuple(passage.chunk.id in asked.relevant for passage in evidence.passages)
+            group = held_out(whole(asked.group))
+            found.append(Found(of.name, group, evidence.passages, right, len(asked.relevant)))
+    return found
+
+
+def unread_sign(found: list[Found]) -> float:
+    """What the last passages that were read usually get: a passage behind them gets no more."""
+    last = [sign(one.passages[4].reading) for one in found if len(one.passages) > 4 and one.passages[4].reading]
+    return round(float(np.mean(last)), 3)
+
+
+def scores_of(one: Found, weight: float, unread: float) -> list[float]:
+    return [p.score + weight * (sign(p.reading) if p.reading else unread) for p in one.passages]
+
+
+def gain_of(one: Found, weight: float, unread: float) -> float:
+    """nDCG@10 of the passages in their new order."""
+    scores = scores_of(one, weight, unread)
+    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    gain = sum(one.right[at] / np.log2(rank + 2) for rank, at in enumerate(order))
+    return float(gain / sum(1 / np.log2(rank + 2) for rank in range(min(one.relevant, 10))))
+
+
+def fit_order(found: list[Found]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """The weight that gains most on the mean of the sets without making any of them worse, on the half fitted on."""
+    unread = unread_sign(found)
+    names = sorted({one.set_name for one in found})
+    gains = {
+        name: {
+            f"{weight:g}": float(
+                np.mean([gain_of(one, weight, unread) for one in found if one.set_name == name and not one.held_out])
+            )
+            for weight in ORDERS
+        }
+        for name in names
+    }
+    harmless = [w for w in ORDERS if all(gains[name][f"{w:g}"] >= gains[name]["0"] - 1e-9 for name in names)]
+    weight = max(harmless, key=lambda w: sum(gains[name][f"{w:g}"] for name in names))
+    return {"weight": weight, "unread": unread}, gains
+
+
+def fit_similarity(found: list[Found], order: Mapping[str, float]) -> Logistic:
+    rows: list[list[float]] = []
+    labels: list[bool] = []
+    keys: list[tuple[object, ...]] = []
+    for one in found:
+        if not one.held_out:
+            rows += [[score] for score in scores_of(one, order["weight"], order["unread"])]
+            labels += one.right
+            keys += [(one.set_name,)] * len(one.right)
     return fit_logistic(["score"], np.array(rows), np.array(labels), balanced(keys))
 
 
+def weighed(train: list[Case]) -> list[str]:
+    return [*FITTED, *(READ if READ[0] in train[0].seen else ())]
+
+
 def fit_judge(train: list[Case]) -> Logistic:
-    rows = np.array([[case.seen[name] for name in FITTED] for case in train])
+    names = weighed(train)
+    rows = np.array([[case.seen[name] for name in names] for case in train])
     labels = np.array([case.answerable for case in train])
     weights = balanced([(case.set_name, case.setting, case.answerable) for case in train])
     weights *= np.array([TRUST.get(case.set_name, 1.0) for case in train])
     weights *= np.array([LOOK_ALIKES if case.setting == "look-alike" else 1.0 for case in train])
-    return recalibrated(fit_logistic(list(FITTED), rows, labels, weights), train)
+    return recalibrated(fit_logistic(names, rows, labels, weights), train)
 
 
-def threshold_of(judged: Logistic, known: list[Case]) -> float:
-    """Over every question of the trusted set that was fitted on, each once and put to the whole corpus."""
-    asked = [case for case in known if case.setting == "look-alike" and case.answerable and not case.held_out]
-    return round(float(np.quantile([judged.probability(case.seen) for case in asked], ANSWERABLE_REFUSED - ROOM)), 3)
+def threshold_of(judged: Logistic, known: list[Case], refused: float) -> float:
+    """Below it lies this share of the answerable questions that were fitted on, put to whole corpora; every set counts
+    the same."""
+    asked = [
+        case for case in known
+        if case.answerable and not case.held_out and case.setting in ("article", "look-alike")
+        and case.set_name in CALIBRATED_ON
+    ]  # fmt: skip
+    weights = balanced([(case.set_name,) for case in asked])
+    scores = np.array([judged.probability(case.seen) for case in asked])
+    order = np.argsort(scores)
+    below = np.cumsum(weights[order]) / weights.sum()
+    return round(float(scores[order][int(np.searchsorted(below, refused))]), 3)
 
 
 def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
-    """Look-alikes help to rank, but readers ask few of them: what a number means is settled without them, on the set
-    whose labels can be trusted."""
-    plain = [case for case in train if case.setting != "look-alike" and case.set_name in TRUST]
+    """Look-alikes help to rank, but readers ask few of them: what a number means is settled without them, on the sets
+    whose labels can be trusted, each counting the same."""
+    plain = [case for case in train if case.setting != "look-alike" and case.set_name in CALIBRATED_ON]
     logits = np.array([[judged.logit(case.seen)] for case in plain])
     labels = np.array([case.answerable for case in plain])
-    scale = fit_logistic(["logit"], logits, labels, balanced([(case.setting,) for case in plain]))
+    scale = fit_logistic(["logit"], logits, labels, balanced([(case.set_name, case.setting) for case in plain]))
     by = scale.weights["logit"]
     return Logistic(
         round(scale.bias + by * judged.bias, 4),
         {name: round(by * weight, 4) for name, weight in judged.weights.items()},
     )
+
+
+def left_out(known: list[Case]) -> dict[str, dict[str, float]]:
+    """Each set judged by a model that was fitted on the other sets alone."""
+    report = {}
+    for name in sorted({case.set_name for case in known}):
+        judged = fit_judge([case for case in known if case.set_name != name])
+        test = [case for case in known if case.set_name == name and case.setting != "look-alike"]
+        scores = [judged.probability(case.seen) for case in test]
+        labels = [case.answerable for case in test]
+        report[name] = {
+            "calibration error": round(calibration_error(scores, labels) or 0.0, 4),
+            "auroc": round(auroc(scores, labels) or 0.0, 4),
+            "auroc of the best cosine": round(auroc([case.cosine for case in test], labels) or 0.0, 4),
+            "cases": len(test),
+        }
+    return report
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -221,11 +316,12 @@ def pooled(known: list[Case], shipped: Calibration) -> tuple[list[float], list[b
     return [shipped.judge.probability(case.seen) for case in test], [case.answerable for case in test]
 
 
-def publish(known: list[Case], shipped: Calibration) -> None:
+def publish(known: list[Case], shipped: Calibration, name: str) -> None:
     scores, labels = pooled(known, shipped)
     points = risk_coverage(scores, labels)
     report = {
         "settings": measure(known, shipped),
+        "left out": left_out(known),
         "pooled": {
             "what": "the held-out SQuAD2-half questions of all settings but the look-alikes",
             "calibration error": round(calibration_error(scores, labels) or 0.0, 4),
@@ -239,66 +335,72 @@ def publish(known: list[Case], shipped: Calibration) -> None:
         ],
     }
     REPORTS.mkdir(parents=True, exist_ok=True)
-    (REPORTS / "refusal.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (REPORTS / f"{name}.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     drawn = svg_curve({"": report["curve"]})  # type: ignore[dict-item]
     style = "<style>text{font:13px system-ui,sans-serif;fill:#888}</style>"
     head, body = drawn.split(">", 1)
-    (REPORTS / "refusal.svg").write_text(f'{head} xmlns="http://www.w3.org/2000/svg">{style}{body}\n', encoding="utf-8")
-    (REPORTS / "refusal.md").write_text(as_page(report), encoding="utf-8")
+    (REPORTS / f"{name}.svg").write_text(f'{head} xmlns="http://www.w3.org/2000/svg">{style}{body}\n', encoding="utf-8")
+    (REPORTS / f"{name}.md").write_text(as_page(report, name), encoding="utf-8")
 
 
-WANTED = {"article": 0.975, "half": 0.85, "tenth": 0.82, "look-alike": 0.66}
+def entry_for(reader: str) -> str:
+    return f"{EMBEDDER} + {reader}" if reader else EMBEDDER
 
 
-def as_page(report: dict[str, Any]) -> str:
-    pool = report["pooled"]
-    lines = [
-        "# Confidence and refusal",
-        "",
-        "Written by `make bench-refusal`; every number is measured on articles, chapters and claims that nothing was",
-        "fitted on.",
-        "How each setting is made stands at the head of benchmarks/refusal.py. Both halves: over all questions, each",
-        "judged by a model fitted on the half that it is not in.",
-        "",
-        "| set · setting | AUROC | both halves | best cosine's | wanted | answerable refused | unanswerable refused "
-        "| questions |",
-        "|---|---|---|---|---|---|---|---|",
+def write(reader: str, entry: dict[str, Any]) -> None:
+    numbers = json.loads(TARGET.read_text(encoding="utf-8"))
+    kept = {name: one for name, one in numbers["embedders"].items() if not reader or " + " not in name}
+    numbers["embedders"] = {**kept, entry_for(reader): entry}
+    TARGET.write_text(json.dumps(numbers, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    shipped_numbers.cache_clear()
+
+
+async def gather(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int) -> list[Case]:
+    known = [
+        case
+        for of in sets
+        async for case in cases(of, [other for other in sets[:3] if other is not of], searcher, most)
     ]
-    for name, row in report["settings"].items():
-        of, setting = name.split(" · ")
-        wanted = WANTED.get(setting, "") if of == "squad2_dev_half" else ""
-        lines.append(
-            f"| {name} | {row['auroc']:.3f} | {row['auroc of both halves']:.3f} "
-            f"| {row['auroc of the best cosine']:.3f} | {wanted} | {row['answerable refused']:.1%} "
-            f"| {row['unanswerable refused']:.1%} | {row['cases']} |"
-        )
-    lines += [
-        "",
-        f"Pooled over {pool['what']} ({pool['cases']}): AUROC {pool['auroc']:.3f}, expected calibration error",
-        f"{pool['calibration error']:.3f} (wanted: at most 0.05). Refused below a confidence of {report['threshold']}.",
-        "",
-        "![share of wrong answers against the share of questions answered](refusal.svg)",
-    ]
-    return "\n".join(lines) + "\n"
+    return known + [case async for case in look_alikes(sets[0], alike, searcher, 2 * most)]
 
 
-def write(similarity: Logistic, judged: Logistic, levels: dict[str, float], of: list[EvaluationSet]) -> None:
+async def fit(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int, reader: str) -> None:
+    """The order first: what the judge looks at depends on it. Until then a reader's numbers are the embedder's."""
+    entry = json.loads(TARGET.read_text(encoding="utf-8"))["embedders"][EMBEDDER]
+    order: dict[str, float] = {"weight": 0.0, "unread": 0.0}
+    gains: dict[str, dict[str, float]] = {}
+    write(reader, entry)
+    found = await found_by(searcher, sets, most)
+    if reader:
+        order, gains = fit_order(found)
+        entry = {**entry, "order": order}
+        write(reader, entry)
+    known = await gather(searcher, sets, alike, most)
+    judged = fit_judge([case for case in known if not case.held_out])
     entry = {
         "provenance": {
             "script": "benchmarks/refusal.py --fit",
             "terms": terms.TERMS_VERSION,
-            "sets": [f"{one.name}, half of its articles, chapters or claims" for one in of],
+            "sets": [f"{one.name}, half of its articles, chapters or claims" for one in (*sets, alike)],
             "threshold": f"{ANSWERABLE_REFUSED - ROOM:.0%} of the answerable questions fitted on are refused, "
-            f"so that at most {ANSWERABLE_REFUSED:.0%} of those to come are",
+            f"so that at most {ANSWERABLE_REFUSED:.0%} of those to come are; {OUTSIDE:.1%} lie outside",
+            **({"nDCG@10 by weight of the reading, on the half fitted on": gains} if gains else {}),
         },
-        "similarity": {"bias": similarity.bias, "weights": similarity.weights},
-        "judge": {"bias": judged.bias, "weights": judged.weights},
-        "levels": levels,
+        "similarity": _as_json(fit_similarity(found, order)),
+        "judge": _as_json(judged),
+        "levels": {
+            "outside": threshold_of(judged, known, OUTSIDE),
+            "low": threshold_of(judged, known, ANSWERABLE_REFUSED - ROOM),
+            "medium": 0.5,
+            "high": 0.8,
+        },
+        **({"order": order} if reader else {}),
     }
-    shipped = json.loads(TARGET.read_text(encoding="utf-8"))
-    shipped["embedders"][EMBEDDER] = entry
-    TARGET.write_text(json.dumps(shipped, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    shipped_numbers.cache_clear()
+    write(reader, entry)
+
+
+def _as_json(logistic: Logistic) -> dict[str, Any]:
+    return {"bias": logistic.bias, "weights": dict(logistic.weights)}
 
 
 async def main() -> None:
@@ -306,26 +408,24 @@ async def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
     parser.add_argument("--fit", action="store_true")
-    parser.add_argument("--most", type=int, default=1200, help="questions of each set")
+    parser.add_argument("--without-reader", action="store_true")
+    parser.add_argument("--most", type=int, default=400, help="questions of each set")
     arguments = parser.parse_args()
     *sets, alike = await load_sets((*FITTED_ON, "squad2_look_alikes"), arguments.data, arguments.cache)
-    searcher = Searcher()
-    known = [
-        case
-        for of in sets
-        async for case in cases(of, [other for other in sets if other is not of], searcher, arguments.most)
-    ]
-    known += [case async for case in look_alikes(sets[0], alike, searcher)]
+    reader = None if arguments.without_reader else KnownReadings(arguments.cache)
+    name = reader.name if reader else ""
+    searcher = Searcher(reader)
     if arguments.fit:
-        similarity = await fit_similarity(searcher, sets, arguments.most)
-        judged = fit_judge([case for case in known if not case.held_out])
-        levels = {"low": threshold_of(judged, known), "medium": 0.5, "high": 0.8}
-        write(similarity, judged, levels, [*sets, alike])
-    shipped = calibration_for(EMBEDDER)
+        await fit(searcher, sets, alike, arguments.most, name)
+    shipped = calibration_for(EMBEDDER, name)
     if shipped is None:
-        parser.error("nothing is shipped for this embedder yet: run with --fit")
-    publish(known, shipped)
-    print((REPORTS / "refusal.md").read_text(encoding="utf-8"))
+        parser.error("nothing is shipped for this embedder and reader yet: run with --fit")
+    known = await gather(searcher, sets, alike, arguments.most)
+    if reader:
+        await reader.close()
+    report = "refusal" if reader else "refusal_without_reader"
+    publish(known, shipped, report)
+    print((REPORTS / f"{report}.md").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

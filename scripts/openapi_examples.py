@@ -25,7 +25,7 @@ import httpx2
 
 from quoth.bootstrap import Quoth, fingerprint_of
 from quoth.serve.app import create_app
-from quoth.serve.jobs import Order
+from quoth.serve.jobs import IngestOrder
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -66,7 +66,7 @@ class Worker:
     """In place of a job's process: does the work here."""
 
     quoth: Quoth
-    order: Order
+    order: IngestOrder
     job_id: int
 
     async def wait(self) -> str:
@@ -92,13 +92,14 @@ class Call:
 
 def signed(body: Mapping[str, Any]) -> dict[str, str]:
     signature = hmac.new(SECRET.encode(), json.dumps(body).encode(), hashlib.sha256).hexdigest()
-    return {"x-hub-signature-256": f"sha256={signature}", "x-github-event": "push", "x-github-delivery": REQUEST}
+    return {"x-hub-signature-256": f"sha256={signature}"}
 
 
 def calls(chunk_id: str, page_id: str) -> list[Call]:
     message = {"role": "user", "content": ASKED}
     accept = {"accept": "application/json, text/event-stream", "host": "localhost"}
-    push = {"ref": "refs/heads/main"}
+    repository = {"full_name": "me/ros2-topics", "clone_url": "https://github.com/me/ros2-topics.git"}
+    push = {"ref": "refs/heads/main", "after": "6dcb09b5b57875f334f61aebed695e2e4193db5e", "repository": repository}
     return [
         Call("POST /chat", {"query": ASKED, "session_id": SESSION}),
         Call("POST /chat/stream", {"query": ASKED, "session_id": SESSION}),

@@ -1,4 +1,4 @@
-"""Requests that nobody should send, made from ones that are right: repeatable, by a seed, and without any client in
+"""Broken requests, made from right ones: repeatable, by a seed, and without any client in
 between that would refuse to send them."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ STRANGE: list[Any] = [
     "book",
     "ros2-topics",
 ]
-# What stands in a body as it is, because no JSON writer would write it.
+# Put into a body as it is, because no JSON writer would write it.
 RAW = [
     "NaN",
     "Infinity",
@@ -318,7 +318,7 @@ def _header(target: Target, shot: Shot, dice: random.Random) -> Shot:
 
 
 def _field(target: Target, shot: Shot, dice: random.Random) -> Shot:
-    """Somewhere in the body stands something else, or something more, or nothing."""
+    """Somewhere in the body is something else, or something more, or nothing."""
     try:
         body = json.loads(shot.body)
     except (ValueError, RecursionError):
@@ -344,7 +344,7 @@ def _spoilt(value: Any, dice: random.Random) -> Any:
 
 
 def _raw_value(target: Target, shot: Shot, dice: random.Random) -> Shot:
-    """Where a value stood, there stands what is no JSON, or hardly."""
+    """In the place of a value is something that is not JSON, or hardly."""
     if not isinstance(target.body, dict):
         return _bytes(target, shot, dice)
     name = dice.choice(sorted(target.body))

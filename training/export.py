@@ -130,12 +130,15 @@ description = "The weights of Quoth's reader: does this passage answer that ques
 readme = "README.md"
 requires-python = ">=3.11"
 license = "Apache-2.0"
-license-files = ["NOTICE"]
+license-files = ["LICENSE*", "NOTICE"]
 classifiers = ["Programming Language :: Python :: 3", "Topic :: Text Processing :: Indexing"]
 dependencies = []
 
 [tool.hatch.build.targets.wheel]
 packages = ["quoth_reader"]
+
+[tool.hatch.build]
+dev-mode-dirs = ["."]
 """
 
 

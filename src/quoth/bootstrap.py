@@ -124,7 +124,7 @@ class Quoth:
         if len(books) > 1:
             names = ", ".join(book.book_id for book in books)
             raise WrongUsage(
-                f"There are several books: {names}.", hint="Name one: --book ID, or `book_id` in the body."
+                f"There are several books: {names}.", hint="Name one: --book ID, or `book_id` in the request."
             )
         return books[0]
 

@@ -4,7 +4,7 @@ QuothError
 ├── WrongUsage                 the request or the command line is wrong           400, exit 2
 │   ├── EmptyQuery · QueryTooLong · SelectionTooLong · InvalidSessionId
 │   ├── InvalidFilter · InvalidTopK · InvalidThreshold · UnknownField · Unsupported
-│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413)
+│   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413) · BodyTooSlow (408)
 │   ├── MethodNotAllowed (405) · NotAcceptable (406)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
 ├── Unauthorized               the caller has not shown who they are              401, exit 2
@@ -132,6 +132,13 @@ class UnsupportedMediaType(WrongUsage):
 class BodyTooLarge(WrongUsage):
     code = "BODY_TOO_LARGE"
     status = 413
+
+
+class BodyTooSlow(WrongUsage):
+    code = "REQUEST_TIMEOUT"
+    status = 408
+    retryable = True
+    default_hint = "Send the whole body at once."
 
 
 class MethodNotAllowed(WrongUsage):

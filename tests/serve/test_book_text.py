@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from doors import PAGE, opened
 from quoth.chunks.split import split
 from quoth.domain import Book, Chunk, PageRecord
-from quoth.serve.book_text import Entry, as_document, llms_txt, pages_of, trail_of, whole
+from quoth.serve.book_text import PageLink, as_document, llms_txt, pages_of, trail_of, whole
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.library import MemoryLibrary
@@ -92,7 +92,11 @@ def test_the_trail_is_what_stands_above_the_page() -> None:
 
 def test_a_table_of_contents_has_the_form_of_llmstxt_org() -> None:
     book = Book("book", "The  Book\nof [things]", base_url="https://book.example.com")
-    entries = [Entry("One [1]", "https://b/1", "Part"), Entry("Two", "https://b/2", "Other"), Entry("3", "", "Part")]
+    entries = [
+        PageLink("One [1]", "https://b/1", "Part"),
+        PageLink("Two", "https://b/2", "Other"),
+        PageLink("3", "", "Part"),
+    ]
     text = llms_txt(book, entries, whole_text="/books/book/llms-full.txt")
     lines = text.splitlines()
     assert lines[0] == "# The Book of [things]"

@@ -18,7 +18,6 @@ from quoth.cli.ask import answered_live
 from quoth.cli.output import print_answer
 from quoth.domain import DISCLAIMER, Answer, Turn, Verdict
 from quoth.errors import ModelUnavailable
-from quoth.serve.thread_shapes import RunResponse
 from quoth.serve.views import answer_view
 from quoth.testing.model import ScriptedModel
 
@@ -35,11 +34,10 @@ async def run(doors: Doors, query: str = ASKED, **fields: object) -> dict[str, A
     response = await doors.client.post("/chat/run", json={"message": query, **fields})
     assert response.status_code == 200, response.text
     body: dict[str, Any] = response.json()
-    RunResponse.model_validate(body)
     return body
 
 
-async def test_the_answer_has_the_shape_of_s4(doors: Doors) -> None:
+async def test_the_answer_has_the_shorter_shape(doors: Doors) -> None:
     body = await run(doors, session_id=SESSION)
     assert "Transient local durability keeps the last message" in body["response"]
     source = body["sources"][0]
@@ -143,7 +141,7 @@ async def test_whatever_door_is_asked_it_is_one_answer(
             assert "".join(data["delta"] for name, data in streamed if name == "delta") == whole["answer"]
         assert [name for name, _ in ran_streamed] == [name for name, _ in events]
         for answer in (printed, shown):
-            assert essence(answer_view(answer)) == same
+            assert essence(dict(answer_view(answer))) == same
         assert whole["answer"].splitlines()[0] in capsys.readouterr().out
         assert ran["response"] == whole["answer"]
         assert [source["url"] for source in ran["sources"]] == [source["source_url"] for source in whole["sources"]]

@@ -1,4 +1,4 @@
-"""Every code of CONTRACT sections 2 and 5, on every door where it can happen, in the one shape.
+"""Every error code of docs/contract.md, on every door where it can happen, in the one shape.
 
 `DOORS` lists the doors, each with a request that works and what it is like; `CASES` lists what can go wrong, for which
 doors, in which world. A door of the application that is not listed is a failure, and so is a code without a case.
@@ -39,7 +39,7 @@ class Door:
     path: str  # as the router knows it
     like: frozenset[str] = frozenset()
     body: Mapping[str, Any] | None = None
-    at: Mapping[str, str] = field(default_factory=dict)  # what stands in the place of the path's parameters
+    at: Mapping[str, str] = field(default_factory=dict)  # the values of the path's parameters
     query: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None  # sent as it is, instead of the body
@@ -209,7 +209,7 @@ async def world(folder: Path, kind: str) -> AsyncIterator[Doors]:
             part, error = broken[kind]
             part.error = error
         if kind == "busy":
-            with doors.app.state.guard.answers.one():
+            with doors.app.state.guard.places.take("another caller"):
                 yield doors
         elif kind == "at work":
             assert (await doors.client.post("/ingestion/jobs", json={})).status_code == 202
@@ -259,7 +259,7 @@ QUESTIONS = [
     Case("a very long question", "QUERY_TOO_LONG", "json index", lambda door: door.asking("x" * 32_001)),
     Case("a question that is a number", "INVALID_REQUEST", "json index", lambda door: door.asking(7)),
     body("a very long selection", "SELECTION_TOO_LONG", selected_text="x" * 64_001),
-    body("a session that is no UUID", "INVALID_SESSION_ID", session_id="me"),
+    body("a session that is not a UUID", "INVALID_SESSION_ID", session_id="me"),
     body("a session that is a UUID of version 1", "INVALID_SESSION_ID", session_id=SESSION.replace("-4c", "-1c")),
     body("a session that is a number", "INVALID_SESSION_ID", session_id=7),
     body("a layer that there is not", "INVALID_FILTER", filters={"layer": "L9"}),
@@ -294,7 +294,7 @@ BODIES = [
 PLACES = [
     Case("another book", "UNKNOWN_BOOK", "book", lambda door: door.of_book("atlantis")),
     Case(
-        "a session that is no UUID",
+        "a session that is not a UUID",
         "INVALID_SESSION_ID",
         "session",
         lambda door: replace(door, at={"session_id": "me"}),

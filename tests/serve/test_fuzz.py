@@ -1,4 +1,4 @@
-"""At least 500 requests that nobody should send, at every door: no 5xx, and every answer has our shape (issue 7)."""
+"""At least 500 broken requests at every door: no 5xx, and every answer has our shape."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from doors import Doors, Idler, a_key, closed, opened
+from doors import Doors, Idler, a_key, check_shape, closed, opened
 from fuzzing import Reply, Shot, Target, fire, shots
-from quoth.serve.openai_shapes import OpenAIProblem
 from quoth.serve.openapi import examples
-from quoth.serve.shapes import Problem
+from quoth.serve.problems import OpenAIProblem, Problem
 from quoth.sources import open_source
 
 COUNT = 500
@@ -162,7 +161,7 @@ def check(shot: Shot, reply: Reply) -> None:
         told = {name: value for name, value in told.items() if name not in ("jsonrpc", "id", "error")}
     else:
         assert media_type == "application/problem+json", str(shot)
-    shape.model_validate(told)
+    check_shape(shape, told)
     assert (told["status"], told["request_id"]) == (reply.status, reply.headers["x-request-id"]), str(shot)
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from quoth.serve.job_process import Command, IngestProcess, ingest_command, is_checkout, pull_command
-from quoth.serve.jobs import Order
+from quoth.serve.jobs import IngestOrder
 from quoth.settings import load_settings
 
 
-def python(program: str, patience: float | None = None) -> Command:
-    return Command([sys.executable, "-c", program], dict(os.environ), patience)
+def python(program: str, timeout: float | None = None) -> Command:
+    return Command([sys.executable, "-c", program], dict(os.environ), timeout)
 
 
 async def run(*commands: Command) -> str:
@@ -27,7 +27,7 @@ def test_the_command_takes_over_the_job_with_the_servers_own_settings(tmp_path: 
     settings = load_settings(
         environ={}, directory=tmp_path, data_dir=tmp_path / "data", database_url="sqlite:///with:secret.db"
     )
-    order = Order("book", "/books/-odd", base_url="https://b.example", mode="full", dry_run=True)
+    order = IngestOrder("book", "/books/-odd", base_url="https://b.example", mode="full", dry_run=True)
     command = ingest_command(settings, order, 7)
     assert command.arguments[:4] == [sys.executable, "-m", "quoth", "ingest"]
     assert command.arguments[-2:] == ["--", "/books/-odd"]  # a name can never be taken for an option
@@ -72,7 +72,7 @@ async def test_a_command_that_fails_is_the_last_one(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_never_ends_is_ended() -> None:
-    words = await run(python("import time; time.sleep(600)", patience=0.2))
+    words = await run(python("import time; time.sleep(600)", timeout=0.2))
     assert words.endswith("did not end within 0.2 s.")
 
 
@@ -98,6 +98,18 @@ async def test_what_it_left_behind_is_not_waited_for() -> None:
     assert await asyncio.wait_for(IngestProcess([python(program)]).wait(), timeout=60) != ""
 
 
+SECRETS = [
+    "QUOTH_GITHUB_WEBHOOK_SECRET",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "DATABASE_URL",
+    "QDRANT_API_KEY",
+    "REDIS_URL",
+    "AWS_SECRET_ACCESS_KEY",
+    "SOME_TOKEN_OF_ANOTHER_PROGRAM",
+]
+
+
 def git(*arguments: str, cwd: Path) -> None:
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"]
     subprocess.run(["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True)
@@ -106,7 +118,9 @@ def git(*arguments: str, cwd: Path) -> None:
 async def test_a_pull_brings_what_was_pushed_and_a_broken_one_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("QUOTH_GITHUB_WEBHOOK_SECRET", "not for hooks")
+    for name in SECRETS:
+        monkeypatch.setenv(name, "not for hooks")
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     origin, book = tmp_path / "origin", tmp_path / "book"
     origin.mkdir()
     git("init", cwd=origin)
@@ -121,8 +135,16 @@ async def test_a_pull_brings_what_was_pushed_and_a_broken_one_says_why(
     assert is_checkout(book)
     assert not is_checkout(tmp_path)
     command = pull_command(str(book))
-    assert not any(name.startswith("QUOTH_") for name in command.environment)
+    assert "not for hooks" not in command.environment.values()
+    assert (command.environment["PATH"], command.environment["https_proxy"]) == (
+        os.environ["PATH"],
+        "http://proxy.example:3128",
+    )
+    hook = book / ".git" / "hooks" / "post-merge"
+    hook.write_text(f"#!/bin/sh\nenv > {tmp_path / 'seen'}\n")
+    hook.chmod(0o755)
     assert await run(command) == ""
     assert (book / "b.md").exists()
+    assert "not for hooks" not in (tmp_path / "seen").read_text()
     origin.rename(tmp_path / "gone")
     assert await run(command) != ""

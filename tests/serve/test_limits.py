@@ -8,10 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.requests import Request
 
 from contracts.limiter_contract import LimiterContract
@@ -20,8 +23,8 @@ from quoth.domain import Allowance
 from quoth.errors import LimiterUnavailable, RateLimited
 from quoth.ports import RateLimiter
 from quoth.serve import limits, redis_limiter
-from quoth.serve.access import address_of, block_of
-from quoth.serve.limits import Answers, FallbackLimiter, MemoryLimiter
+from quoth.serve.callers import address_of, block_of
+from quoth.serve.limits import AnswerPlaces, FallbackLimiter, MemoryLimiter
 from quoth.serve.redis_limiter import RedisLimiter
 from quoth.settings import load_settings
 from redis_server import Redis, running_redis
@@ -109,7 +112,7 @@ def test_two_processes_share_one_limit(redis: Redis) -> None:
 
 
 @pytest.mark.slow
-async def test_a_redis_that_goes_away_is_told_once_and_missed_by_nobody(
+async def test_a_redis_that_goes_away_is_logged_once_and_limits_go_on(
     redis: Redis, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = StillClock()
@@ -155,7 +158,7 @@ async def test_a_counter_that_failed_is_left_alone_for_a_while() -> None:
     assert (await sturdy.hit("me")).remaining == 99
 
 
-async def test_nobody_waits_for_a_redis_that_is_silent() -> None:
+async def test_no_reader_waits_for_a_silent_redis() -> None:
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -232,7 +235,16 @@ async def test_who_guesses_keys_is_slowed_down(tmp_path: Path) -> None:
         assert (await doors.client.get("/books", headers=await a_key(doors))).status_code == 200
 
 
-async def test_on_loopback_nothing_is_limited_until_somebody_needs_a_key(tmp_path: Path) -> None:
+async def test_asking_whether_one_may_ask_is_counted_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"auth": "keys", "rate_limit": 2}) as doors:
+        public = {**await a_key(doors, origins=[SITE]), "origin": SITE}
+        wants = {"origin": SITE, "access-control-request-method": "POST"}
+        status = [(await doors.client.options("/chat", headers=wants)).status_code for _ in range(3)]
+        assert status == [204, 204, 429]
+        assert (await doors.client.get("/books", headers=public)).status_code == 200  # the key has a count of its own
+
+
+async def test_on_loopback_nothing_is_limited_until_a_key_is_needed(tmp_path: Path) -> None:
     async with opened(tmp_path, clock=StillClock()) as doors:
         open_to_all = await doors.client.get("/books")
         assert "x-ratelimit-limit" not in open_to_all.headers
@@ -246,17 +258,60 @@ async def test_on_loopback_nothing_is_limited_until_somebody_needs_a_key(tmp_pat
 
 
 def test_a_place_is_free_again_when_an_answer_has_ended_however_it_ended() -> None:
-    answers = Answers(1)
+    places = AnswerPlaces(1)
 
     def fail() -> None:
-        with answers.one():
-            with pytest.raises(RateLimited, match="1 answers"), answers.one():
+        with places.take("me"):
+            with pytest.raises(RateLimited, match="All 1 places"), places.take("you"):
                 pass
             raise ZeroDivisionError
 
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             fail()
+
+
+def taken_by(places: AnswerPlaces, caller: str, held: ExitStack) -> int:
+    """How many places a caller gets who takes all that there are."""
+    for number in range(1_000):
+        try:
+            held.enter_context(places.take(caller))
+        except RateLimited:
+            return number
+    raise AssertionError
+
+
+def test_one_caller_leaves_half_of_the_places_to_others() -> None:
+    places = AnswerPlaces(128)
+    with ExitStack() as held:
+        greedy = [taken_by(places, f"address {number}", held) for number in range(3)]
+        assert greedy == [65, 32, 16]
+        with pytest.raises(RateLimited, match="65 of your answers are under way; the 15 places left are for others"):
+            held.enter_context(places.take("address 0"))
+        held.enter_context(places.take("an administrator"))
+    assert not places._held
+
+
+@given(
+    most=st.integers(1, 20),
+    steps=st.lists(st.tuples(st.sampled_from("abcde"), st.booleans()), max_size=200),
+)
+def test_a_caller_who_holds_nothing_gets_a_place_while_one_is_free(most: int, steps: list[tuple[str, bool]]) -> None:
+    places, held = AnswerPlaces(most), dict[str, list[ExitStack]]()
+    for caller, asks in steps:
+        mine = held.setdefault(caller, [])
+        had, free, place = len(mine), most - sum(map(len, held.values())), ExitStack()
+        if not asks:
+            (mine.pop() if mine else place).close()
+            continue
+        try:
+            place.enter_context(places.take(caller))
+        except RateLimited:
+            assert free == 0 or had > 0
+        else:
+            mine.append(place)
+        assert sum(map(len, held.values())) <= most
+        assert len(mine) <= most // 2 + 1
 
 
 @pytest.fixture
@@ -267,7 +322,7 @@ async def narrow(tmp_path: Path) -> AsyncIterator[Doors]:
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
 async def test_more_answers_than_there_is_room_for_are_put_off(narrow: Doors, path: str) -> None:
-    with narrow.app.state.guard.answers.one():
+    with narrow.app.state.guard.places.take("another caller"):
         response = await narrow.client.post(path, json={"query": ASKED})
         check_problem(response, 429, "RATE_LIMITED")
         assert response.headers["retry-after"] == "1"
@@ -294,7 +349,7 @@ def came(peer: str | None, *forwarded: str, proxies: str = "") -> str:
     return address_of(Request(scope), tuple(map(ip_network, trusted)))
 
 
-def test_nobody_is_believed_about_addresses_by_default() -> None:
+def test_no_proxy_is_believed_about_addresses_by_default() -> None:
     assert came("203.0.113.9", "192.0.2.1") == "203.0.113.9"
     assert came("127.0.0.1", "192.0.2.1") == "127.0.0.1"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from doors import ASKED, SESSION, UNKNOWN, Doors, opened
+from doors import ASKED, SESSION, UNKNOWN, Doors, a_key, closed, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import ToolCall
 from quoth.errors import IndexUnavailable, ModelUnavailable
@@ -58,6 +58,19 @@ async def test_requests_are_counted_by_door_method_and_status(tmp_path: Path) ->
     assert value(found, "http_in_flight") == 1  # the scrape itself
     assert value(found, "problems_total", code="EMPTY_QUERY") == 1
     assert value(found, "problems_total", code="SESSION_NOT_FOUND") == 1
+
+
+async def test_pages_and_files_are_counted_at_their_own_door(tmp_path: Path) -> None:
+    paths = {"/": "/", "/widget.js": "/widget.js", "/assets/page.css": "/assets", "/openapi.json": "/openapi.json"}
+    async with opened(tmp_path) as doors:
+        for path in paths:
+            assert (await doors.client.get(path)).status_code == 200
+        await doors.client.get("/assets/nothing.css")
+        found = await scraped(doors)
+    for door in paths.values():
+        assert value(found, "http_requests_total", door=door, method="GET", status="2xx") == 1
+    assert value(found, "http_requests_total", door="/assets", method="GET", status="4xx") == 1
+    assert value(found, "http_requests_total", door="refused", method="GET", status="2xx") == 0
 
 
 async def test_nothing_that_a_stranger_sends_makes_a_new_label(tmp_path: Path) -> None:
@@ -169,6 +182,17 @@ async def test_the_size_of_each_book_and_what_its_ingest_saved_are_looked_up(tmp
         assert value(found, "part_health", part="index") == 2
         await doors.quoth.index.delete_book("book-2")
         assert ("quoth_index_chunks", frozenset({("book", "book-2")})) not in await scraped(doors)
+
+
+async def test_a_key_of_one_book_sees_the_figures_of_no_other(tmp_path: Path) -> None:
+    async with closed(tmp_path, books=2) as doors:
+        everything = (await doors.client.get("/metrics", headers=await a_key(doors, "admin"))).text
+        bound = (await doors.client.get("/metrics", headers=await a_key(doors, "admin", book_id="book-2"))).text
+    books = [
+        {dict(labels)["book"] for _, labels in parsed(text) if "book" in dict(labels)} for text in (everything, bound)
+    ]
+    assert books == [{"book", "book-2"}, {"book-2"}]
+    assert value(parsed(bound), "ingest_chunks", book="book-2", embedding="made") == 3
 
 
 class SickIndex(MemoryIndex):

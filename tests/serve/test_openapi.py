@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from jsonschema import Draft202012Validator
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from quoth.ask.request import ChatRequest, parse
+from quoth.errors import InvalidSessionId
 from quoth.serve.app import create_app
 from quoth.serve.openapi import examples
 from quoth.settings import load_settings
@@ -123,13 +126,71 @@ def test_no_example_is_kept_of_a_door_that_is_gone(schema: dict[str, Any]) -> No
     assert set(examples()) == {name for name, _ in operations(schema)}
 
 
+def pieces(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object of the document."""
+    if isinstance(value, dict):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from pieces(one)
+
+
+def test_an_optional_field_stays_optional_in_generated_clients(schema: dict[str, Any]) -> None:
+    """openapi-typescript and others make a field with a default required."""
+    fields = [
+        (name, field, described)
+        for name, shape in schema["components"]["schemas"].items()
+        for field, described in shape.get("properties", {}).items()
+    ]
+    assert len(fields) > 200
+    assert [(name, field) for name, field, described in fields if "default" in described] == []
+    limit = schema["components"]["schemas"]["SearchRequest"]["properties"]["limit"]
+    assert limit["description"].endswith("(default: 5)")
+
+
+def test_patterns_mean_the_same_to_every_engine(schema: dict[str, Any]) -> None:
+    """Anchors other than ^ and $, and groups with a question mark, are read in several ways."""
+    patterns = {piece["pattern"] for piece in pieces(schema) if isinstance(piece.get("pattern"), str)}
+    assert len(patterns) >= 3
+    for pattern in patterns:
+        re.compile(pattern)
+        assert not re.search(r"\\[AzZ]|\(\?", pattern), pattern
+
+
+SESSION_IDS = {
+    "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10": True,
+    "6A1F7A9E-2F7E-4C3E-9D57-0D5A3D7B6F10": True,
+    "6a1f7a9e-2f7e-1c3e-9d57-0d5a3d7b6f10": False,  # version 1
+    "6a1f7a9e-2f7e-4c3e-cd57-0d5a3d7b6f10": False,  # another variant
+    "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f1": False,
+}
+
+
+def accepted(session_id: str) -> bool:
+    try:
+        parse(ChatRequest, {"query": "x", "session_id": session_id})
+    except InvalidSessionId:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("session_id", "right"), SESSION_IDS.items())
+def test_a_session_id_that_fits_the_schema_is_one_that_the_server_takes(
+    schema: dict[str, Any], session_id: str, right: bool
+) -> None:
+    in_path = schema["paths"]["/history/{session_id}"]["get"]["parameters"][0]["schema"]
+    chat = schema["components"]["schemas"]["ChatRequest"]
+    assert validator(schema, in_path).is_valid(session_id) is right
+    assert validator(schema, chat).is_valid({"query": "x", "session_id": session_id}) is right
+    assert accepted(session_id) is right
+
+
 def test_every_operation_has_a_name_of_its_own(schema: dict[str, Any]) -> None:
     names = [operation["operationId"] for _, operation in operations(schema)]
     assert len(names) == len(set(names))
 
 
 def test_a_change_of_the_schema_is_seen(schema: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    """What clients are built on. After a change that is meant: pytest tests/test_api_openapi.py --snapshot-update."""
+    """What clients are built on. After a change that is meant: pytest tests/serve/test_openapi.py --snapshot-update."""
     shown = without({**schema, "info": {}}, "example", "headers")
     assert shown == snapshot(extension_class=JSONSnapshotExtension)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from doors import ASKED, SESSION, Doors, check_problem, frames, opened
+from doors import ASKED, SESSION, Doors, a_key, check_problem, check_shape, closed, frames, opened
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import Conversation, Turn
 from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.serve.bodies import MAX_BODY
-from quoth.serve.shapes import Problem
+from quoth.serve.problems import Problem
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
@@ -74,10 +74,22 @@ async def test_the_frameworks_own_errors_have_the_same_shape(
     check_problem(await doors.client.request(method, path), status, code)
 
 
-async def test_a_wrong_method_is_told_which_ones_are_right(doors: Doors) -> None:
-    response = await doors.client.get("/chat")
-    assert response.headers["allow"] == "POST"
-    assert "POST" in response.json()["hint"]
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/chat", "POST"),
+        ("/ingestion/jobs", "GET, POST"),
+        (f"/session/{SESSION}", "DELETE, GET"),
+        ("/", "GET, HEAD"),
+        ("/assets/page.css", "GET, HEAD"),
+        ("/v1/models/quoth/book", "GET"),
+    ],
+)
+async def test_a_wrong_method_is_told_all_that_are_right(doors: Doors, path: str, allowed: str) -> None:
+    response = await doors.client.patch(path)
+    check_problem(response, 405, "METHOD_NOT_ALLOWED")
+    assert response.headers["allow"] == allowed
+    assert allowed in response.json()["hint"]
 
 
 async def test_the_type_of_a_problem_can_be_looked_up(doors: Doors) -> None:
@@ -153,6 +165,39 @@ async def test_a_database_that_is_down_is_an_outage_although_the_answer_was_foun
         assert response.headers["retry-after"] == "5"
 
 
+INSIDE = "/srv/quoth/index on qdrant.internal:6333, table turns"
+
+
+@pytest.mark.parametrize("door", [*BODY_DOORS, "/v1/chat/completions"])
+async def test_an_outage_names_no_path_host_or_table_but_to_operators_and_the_log(
+    tmp_path: Path, door: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fields: dict[str, object] = {"text" if door == "/search" else "query": ASKED}
+    if door.startswith("/v1"):
+        fields = {"model": "quoth", "messages": [{"role": "user", "content": ASKED}]}
+    async with opened(tmp_path, index=FailingIndex(IndexUnavailable(INSIDE)), settings={"auth": "off"}) as doors:
+        response = await doors.client.post(door, json=fields)
+        problem = check_problem(response, 503, "QDRANT_UNAVAILABLE")
+        assert "internal" not in response.text
+        assert problem["message"] == "The index cannot be used now."
+        assert problem["request_id"] in problem["hint"]
+        assert INSIDE in caplog.text
+    (tmp_path / "closed").mkdir()
+    async with closed(tmp_path / "closed", index=FailingIndex(IndexUnavailable(INSIDE))) as doors:
+        reader = await doors.client.post(door, json=fields, headers=await a_key(doors))
+        assert "internal" not in reader.text
+        operator = await doors.client.post(door, json=fields, headers=await a_key(doors, "admin"))
+        assert check_problem(operator, 503, "QDRANT_UNAVAILABLE")["message"] == INSIDE
+
+
+async def test_an_outage_in_the_middle_of_a_stream_names_nothing_either(tmp_path: Path) -> None:
+    async with opened(tmp_path, library=FailingLibrary(LibraryUnavailable(INSIDE))) as doors:
+        response = await doors.client.post("/chat/stream", json={"query": ASKED})
+        name, problem = frames(response.text)[-1]
+        assert (name, problem["message"]) == ("error", "The database cannot be used now.")
+        assert "internal" not in response.text
+
+
 async def test_a_failure_after_the_first_byte_is_the_last_event_of_the_stream(tmp_path: Path) -> None:
     down = FailingLibrary(LibraryUnavailable("The database does not answer."))
     async with opened(tmp_path, library=down) as doors:
@@ -161,7 +206,7 @@ async def test_a_failure_after_the_first_byte_is_the_last_event_of_the_stream(tm
         assert response.status_code == 200
         assert [name for name, _ in events][-3:] == ["sources", "grounding", "error"]
         problem = events[-1][1]
-        Problem.model_validate(problem)
+        check_shape(Problem, problem)
         assert (problem["error_code"], problem["status"]) == ("SERVICE_UNAVAILABLE", 503)
         assert problem["request_id"] == response.headers["x-request-id"]
 
@@ -218,7 +263,7 @@ async def test_a_client_may_bring_its_own_request_id(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize("sent", ["", "mine", "x\tinjected", "6a1f7a9e-2f7e-1c3e-9d57-0d5a3d7b6f10"])
-async def test_what_is_no_uuid_4_is_replaced(doors: Doors, sent: str) -> None:
+async def test_what_is_not_a_uuid_4_is_replaced(doors: Doors, sent: str) -> None:
     response = await doors.client.get("/healthz", headers={"x-request-id": sent})
     assert response.headers["x-request-id"] != sent
     assert uuid.UUID(response.headers["x-request-id"]).version == 4

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doors import Doors, opened
-from quoth.serve.shapes import BooksResponse, ContextResponse, LessonResponse, SearchResponse
+from doors import Doors, a_key, check_shape, closed, opened
+from quoth.serve.search import ContextResponse, LessonResponse
+from quoth.serve.search_views import SearchResponse
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ async def search(doors: Doors, path: str = "/search", **fields: object) -> dict[
     response = await doors.client.post(path, json={"text": "durability of late subscribers", **fields})
     assert response.status_code == 200, response.text
     body: dict[str, Any] = response.json()
-    SearchResponse.model_validate(body)
+    check_shape(SearchResponse, body)
     return body
 
 
@@ -34,7 +36,7 @@ async def test_a_search_gives_passages_best_first_with_their_confidence(doors: D
 
 
 def by_the_table(similarities: list[float]) -> str:
-    """S4, as it is written."""
+    """The table of the policy `spec`."""
     average = sum(similarities) / len(similarities)
     for level, least, passages in (("high", 0.85, 5), ("medium", 0.75, 3), ("low", 0.60, 2)):
         if average >= least and len(similarities) >= passages:
@@ -73,7 +75,7 @@ async def test_a_filter_narrows_the_search_and_its_count(doors: Doors) -> None:
 async def test_a_chunk_is_read_with_its_neighbours_in_order(doors: Doors) -> None:
     found = (await search(doors))["results"][0]
     body = (await doors.client.get(f"/context/{found['chunk_id']}", params={"prev": 1, "next": 1})).json()
-    ContextResponse.model_validate(body)
+    check_shape(ContextResponse, body)
     positions = [chunk["chunk_index"] for chunk in body["chunks"]]
     at = found["chunk_index"]
     assert positions == [one for one in (at - 1, at, at + 1) if 0 <= one < found["total_chunks"]]
@@ -85,7 +87,7 @@ async def test_a_chunk_is_read_with_its_neighbours_in_order(doors: Doors) -> Non
 async def test_a_lesson_is_all_its_chunks_in_order(doors: Doors) -> None:
     found = (await search(doors))["results"][0]
     body = (await doors.client.get(f"/lesson/{found['parent_doc_id']}")).json()
-    LessonResponse.model_validate(body)
+    check_shape(LessonResponse, body)
     assert [chunk["chunk_index"] for chunk in body["chunks"]] == list(range(found["total_chunks"]))
     assert body["title"] == "Topics"
 
@@ -93,9 +95,26 @@ async def test_a_lesson_is_all_its_chunks_in_order(doors: Doors) -> None:
 async def test_every_book_is_listed_with_the_state_of_its_index(tmp_path: Path) -> None:
     async with opened(tmp_path, books=2) as doors:
         body = (await doors.client.get("/books")).json()
-        BooksResponse.model_validate(body)
         assert [book["book_id"] for book in body["books"]] == ["book", "book-2"]
         assert all(book["chunks"] > 0 for book in body["books"])
+
+
+async def test_the_folder_of_a_book_is_named_whole_to_operators_only(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"auth": "off"}) as doors:
+        for path in ("/books", "/ingestion/changes"):
+            assert str(tmp_path) not in (await doors.client.get(path)).text
+    (tmp_path / "closed").mkdir()
+    async with closed(tmp_path / "closed") as doors:
+
+        async def sources(headers: dict[str, str]) -> list[str]:
+            return [book["source"] for book in (await doors.client.get("/books", headers=headers)).json()["books"]]
+
+        assert await sources(await a_key(doors)) == ["docs"]
+        operator = await a_key(doors, "admin")
+        assert await sources(operator) == [str(tmp_path / "closed" / "docs")]
+        book = await doors.quoth.library.book("book")
+        await doors.quoth.library.put_book(replace(book, source="https://book.example.com/sitemap.xml"))
+        assert await sources(await a_key(doors)) == ["https://book.example.com/sitemap.xml"]
 
 
 async def test_a_reading_door_needs_the_book_when_there_are_several(tmp_path: Path) -> None:
@@ -106,18 +125,18 @@ async def test_a_reading_door_needs_the_book_when_there_are_several(tmp_path: Pa
         assert (unnamed.status_code, named.status_code) == (400, 200)
 
 
-S3_RESULT = {
+RESULT_FIELDS = {
     "text", "score", "source_file", "section_title", "module", "chapter", "lesson", "hardware_tier",
     "proficiency_level", "layer", "chunk_index", "total_chunks", "parent_doc_id", "prev_chunk_id", "next_chunk_id",
     "content_hash",
 }  # fmt: skip
-S3_RESPONSE = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id"}
+RESPONSE_FIELDS = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id"}
 
 
-async def test_a_search_has_every_field_of_s3_a_breadcrumb_and_a_link_to_the_heading(doors: Doors) -> None:
+async def test_a_search_result_has_every_field_a_breadcrumb_and_a_link_to_the_heading(doors: Doors) -> None:
     body = await search(doors, limit=20)
-    assert set(body) >= S3_RESPONSE
-    assert all(set(result) >= S3_RESULT for result in body["results"])
+    assert set(body) >= RESPONSE_FIELDS
+    assert all(set(result) >= RESULT_FIELDS for result in body["results"])
     best = body["results"][0]
     assert best["breadcrumb"][-2:] == ["Topics", "Durability"]
     assert best["source_url"].startswith("https://book.example.com/")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from doors import ASKED, Doors, frames, opened, served
 from quoth.errors import BadConfiguration
+from quoth.serve import bodies
 from quoth.serve.server import address_of, listen
 
 
@@ -39,10 +41,18 @@ async def test_many_streams_at_once_lose_nothing(doors: Doors) -> None:
     assert {events[-1][0] for events in answers} == {"done"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's option is Linux'")
+def test_the_kernel_ends_connections_whose_client_does_not_read() -> None:
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) > 1000 * bodies.WRITE_TIMEOUT
+
+
 def test_a_taken_port_is_one_clear_line() -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BadConfiguration, match=f"Port {port} of 127.0.0.1 is already taken") as told:
+        with pytest.raises(BadConfiguration, match=f"Port {port} of 127.0.0.1 is already in use") as told:
             listen("127.0.0.1", port)
     assert "--port" in told.value.hint
 

@@ -1,4 +1,4 @@
-"""A conversation from outside: S4's thread, its history, who may see it, and how it is erased."""
+"""A conversation from outside: a thread, its history, who may see it, and how it is erased."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from contracts.library_contract import a_turn
 from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_problem, closed, opened
 from quoth.domain import Message
 from quoth.errors import ModelUnavailable
-from quoth.serve.shapes import HistoryResponse
-from quoth.serve.thread_shapes import ThreadHistoryResponse, ThreadResponse
 from quoth.testing.model import ScriptedModel
 from samples import TickingClock
 
@@ -44,7 +42,6 @@ async def thread(doors: Doors) -> dict[str, Any]:
     response = await doors.client.get(f"/session/{SESSION}")
     assert response.status_code == 200, response.text
     body: dict[str, Any] = response.json()
-    ThreadResponse.model_validate(body)
     return body
 
 
@@ -89,7 +86,6 @@ async def test_fifty_messages_are_live_and_the_older_ones_can_be_read(doors: Doo
     read: list[str] = []
     for offset in (100, 0):
         response = await doors.client.get(f"/session/{SESSION}/history", params={"limit": 100, "offset": offset})
-        ThreadHistoryResponse.model_validate(response.json())
         assert response.json()["total_messages"] == 260
         read += [message["content"] for message in response.json()["messages"]]
     assert read == [words for number in range(130) for words in (f"question {number}", f"answer {number}")]
@@ -98,7 +94,6 @@ async def test_fifty_messages_are_live_and_the_older_ones_can_be_read(doors: Doo
 async def test_the_old_history_reads_archived_entries_too(doors: Doors) -> None:
     await long_ago(doors, 130)
     response = await doors.client.get(f"/history/{SESSION}", params={"limit": 3, "offset": 127})
-    HistoryResponse.model_validate(response.json())
     assert [entry["query"] for entry in response.json()["entries"]] == ["question 0", "question 1", "question 2"]
     assert response.json()["total_entries"] == 130
     beyond = await doors.client.get(f"/history/{SESSION}", params={"offset": 130})

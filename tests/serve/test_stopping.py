@@ -1,7 +1,7 @@
 """The server is stopped under load, twenty times in all: whatever a reader got whole is in the store.
 
-Eight readers ask without a pause, half of them as streams, when the signal comes. A reader either has his answer, and
-then the store has it too, or he has an error; never a 500, and the server leaves in good order.
+Eight readers ask without a pause, half of them as streams, when the signal comes. A reader either has the answer, and
+then the store has it too, or an error; never a 500, and the server leaves in good order.
 """
 
 from __future__ import annotations

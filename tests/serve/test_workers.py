@@ -114,7 +114,7 @@ async def test_workers_that_keep_dying_end_the_server_with_one_clear_line(served
 
 async def test_a_port_that_other_workers_have_is_taken(served: Served) -> None:
     port = int(served.address.rsplit(":", 1)[1])
-    with pytest.raises(BadConfiguration, match="already taken"):
+    with pytest.raises(BadConfiguration, match="already in use"):
         listen("127.0.0.1", port)
 
 

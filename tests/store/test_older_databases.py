@@ -16,7 +16,7 @@ from doors import ASKED, REFUSAL, SESSION, UNKNOWN
 from quoth.ask.cited import past_turn
 from quoth.ask.threads import topic_of
 from quoth.domain import CitedSource, Conversation, Doubt, Turn
-from quoth.serve.thread_views import history_view, messages_view
+from quoth.serve.sessions import history_view, messages_view
 from quoth.store.library import open_library
 
 DUMP = Path(__file__).with_name("database_before_typed_turns.sql")
@@ -76,9 +76,10 @@ async def test_old_turns_still_inform_follow_ups_and_topics(url: str) -> None:
 async def test_doors_show_an_old_turn_in_the_shape_of_a_new_one(url: str) -> None:
     turns = await turns_of(url)
     entries = history_view(SESSION, turns, len(turns))["entries"]
-    assert entries[0]["sources"][0]["source_url"] == "topics.md#durability"
-    assert entries[2]["sources"][0]["source_type"] == "selected_text"
-    assert entries[2]["sources"][0]["relevance_note"]
+    cited, selected = dict(entries[0]["sources"][0]), dict(entries[2]["sources"][0])
+    assert cited["source_url"] == "topics.md#durability"
+    assert selected["source_type"] == "selected_text"
+    assert selected["relevance_note"]
     assert entries[3]["unsupported"][0]["reason"] == "1912 is not in the source"
     assert messages_view(turns)[-1]["content"] == turns[-1].fallback_message
 

@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urljoin
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
-from quoth.domain import Book, Filters, IngestMode, Layer, ProficiencyLevel, Question
+from quoth.domain import Book, Filters, Layer, ProficiencyLevel, Question
 from quoth.errors import (
     EmptyQuery,
     InvalidFilter,
@@ -44,10 +53,23 @@ def _uuid4(value: str) -> str:
     return str(parsed)
 
 
-_QueryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY)]
-SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid"})]
+def _whole(value: object) -> object:
+    """To JSON Schema 5.0 is an integer; "5" and true are not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = BeforeValidator(_whole)
+
+# What JSON Schema says of a text is no wider than what is accepted, so a generated client sends nothing that fails.
+_UUID4 = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
+_QueryText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY),
+    Field(json_schema_extra={"pattern": r"\S"}),
+]
+SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid", "pattern": _UUID4})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
-Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]  # what every index can hold
+Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True), Whole]  # what every index can hold
 Threshold = Annotated[float, Field(ge=0, le=1)]
 _THRESHOLD = "Passages with a lower `similarity_score` are dropped. Default: the operator's setting, which is 0"
 
@@ -67,7 +89,9 @@ class FilterFields(BaseModel):
     chapter_min: Number | None = None
     chapter_max: Number | None = None
     lesson: Number | None = None
-    hardware_tier: Annotated[int, Field(ge=1, le=4, strict=True)] | None = Field(None, description="This tier or lower")
+    hardware_tier: Annotated[int, Field(ge=1, le=4, strict=True), Whole] | None = Field(
+        None, description="This tier or lower"
+    )
     proficiency_levels: list[ProficiencyLevel] | None = Field(None, description="Any of these", examples=[["A2", "B1"]])
     layer: Layer | None = None
     parent_doc_id: Name | None = None
@@ -100,7 +124,7 @@ class ChatRequest(BaseModel):
     session_id: SessionId | None = Field(None, description="UUID v4; made when absent")
     book_id: Name | None = Field(None, description="May be left out when there is one book")
     filters: FilterFields | None = None
-    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] | None = Field(
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] | None = Field(
         None, description="Passages to read, 1–20"
     )
     similarity_threshold: Threshold | None = Field(None, description=_THRESHOLD)
@@ -127,7 +151,7 @@ class ChatRequest(BaseModel):
 class RunRequest(ChatRequest):
     """A question about the book, for `/chat/run`."""
 
-    top_k: Annotated[int, Field(ge=1, le=MAX_RUN_TOP_K, strict=True)] | None = Field(
+    top_k: Annotated[int, Field(ge=1, le=MAX_RUN_TOP_K, strict=True), Whole] | None = Field(
         None, description="Passages to read, 1–10"
     )
     stream: Annotated[bool, Field(strict=True)] = Field(False, description="Answer with the events of /chat/stream")
@@ -164,7 +188,7 @@ class SearchRequest(BaseModel):
         examples=["tf2_ros static transform"],
     )
     book_id: Name | None = Field(None, description="May be left out when there is one book")
-    hardware_tier_filter: Annotated[int, Field(ge=1, le=4, strict=True)] | None = Field(
+    hardware_tier_filter: Annotated[int, Field(ge=1, le=4, strict=True), Whole] | None = Field(
         None, description="This tier or lower"
     )
     module_filter: Name | None = None
@@ -176,7 +200,7 @@ class SearchRequest(BaseModel):
     parent_doc_id: Name | None = None
     source_url_prefix: Name | None = None
     section: Name | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = Field(
+    limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] = Field(
         5, validation_alias=AliasChoices("limit", "top_k"), description="How many passages; `top_k` is accepted too"
     )
     similarity_threshold: Threshold | None = Field(None, description=_THRESHOLD)
@@ -213,7 +237,7 @@ class ToolRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     query: _QueryText = Field(description="What to look for, in words that the book would use")
-    top_k: Annotated[int, Field(ge=1, le=10, strict=True)] = Field(5, description="How many passages")
+    top_k: Annotated[int, Field(ge=1, le=10, strict=True), Whole] = Field(5, description="How many passages")
     filters: FilterFields | None = None
 
     def to_search(self, *, book: Book, within: Filters, similarity_threshold: float = 0.0) -> Search | None:
@@ -223,22 +247,6 @@ class ToolRequest(BaseModel):
         if filters is None:
             return None
         return Search(self.query, book.book_id, filters, self.top_k, similarity_threshold=similarity_threshold)
-
-
-class IngestRequest(BaseModel):
-    """What to ingest: a folder that the operator allows, or a known book again."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"\A[^\x00]+\z")] | None = Field(
-        None, description="A folder inside QUOTH_INGEST_ROOTS; left out: where the book came from", examples=["my-docs"]
-    )
-    book_id: Name | None = Field(None, description="Needed with `path`; otherwise it may be left out when there is one")
-    base_url: Annotated[str, StringConstraints(max_length=2048, pattern=r"\A(https?://\S+)?\z")] | None = Field(
-        None, description="Where the book is published; left out: as before", examples=["https://docs.example.com"]
-    )
-    mode: IngestMode = "incremental"
-    dry_run: Annotated[bool, Field(strict=True)] = Field(False, description="Count what would change; change nothing")
 
 
 Request = TypeVar("Request", bound=BaseModel)

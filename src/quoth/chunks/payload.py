@@ -61,11 +61,11 @@ ORDER_FIELDS: tuple[str, ...] = ("source_file", "chunk_index")
 
 
 # A book id names a folder and a tenant, so it is the same thing on every file system and needs no quoting.
-_BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+BOOK_ID = "[a-z0-9][a-z0-9._-]{0,63}"
 
 
 def is_book_id(book_id: str) -> bool:
-    return _BOOK_ID.fullmatch(book_id) is not None
+    return re.fullmatch(BOOK_ID, book_id) is not None
 
 
 def check_book_id(book_id: str) -> None:

@@ -20,7 +20,8 @@ from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, 
 from quoth.cli.output import decorated, harmless, print_answer, print_basis, print_passages, print_unsupported, styled
 from quoth.domain import Answer, AnswerEvent, Delta, Done, Question, Status
 from quoth.errors import Unreadable
-from quoth.serve.views import answer_view, search_view
+from quoth.serve.search_views import search_view
+from quoth.serve.views import answer_view
 from quoth.settings import Settings
 
 # --- an answer while it is written -----------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ from quoth.cli.output import counted
 from quoth.domain import Book
 from quoth.errors import IndexDamaged, IndexMismatch, UnknownBook, Unsupported
 from quoth.index import status_of
-from quoth.serve.views import book_view, job_view
+from quoth.serve.library_views import BookFields, book_view, job_view
 
 
 @app.command(epilog="Example: quoth books --json")
 def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
     """List the books."""
 
-    async def work(quoth: Quoth) -> list[dict[str, Any]]:
+    async def work(quoth: Quoth) -> list[BookFields]:
         return [book_view(book, await status_of(quoth.index, book.book_id)) for book in await quoth.books()]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)

@@ -10,7 +10,7 @@ import io
 import signal
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +38,7 @@ from quoth.cli.background import Background, background
 from quoth.cli.output import command_line, counted, decorated, harmless, print_answer, styled
 from quoth.domain import Answer, Book, Turn
 from quoth.errors import QuothError, SessionNotFound
-from quoth.serve.views import View, answer_view
+from quoth.serve.views import answer_view
 from quoth.settings import Settings
 
 LEAVING = frozenset(("quit", "exit", "q"))
@@ -95,7 +95,7 @@ class Talk:
     verbose: bool
     book: Book | None = None
     failed: int = 0
-    said: list[View] = field(default_factory=list)  # for --json
+    said: list[Mapping[str, object]] = field(default_factory=list)  # for --json
 
     def open(self, *, resumed: bool) -> None:
         """Choose the book, once. On a terminal, say which it is and show the last exchange."""

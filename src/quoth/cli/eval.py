@@ -19,7 +19,7 @@ from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, 
 from quoth.cli.progress import progress_bar
 from quoth.domain import Book
 from quoth.errors import WrongUsage
-from quoth.serve.views import timestamp
+from quoth.serve.shapes import timestamp
 from quoth.versions import __version__
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import typer
 from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Trace
-from quoth.serve.views import timestamp
+from quoth.serve.shapes import timestamp
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,7 +19,7 @@ from quoth.cli.output import command_line, counted, print_job, print_notices, pr
 from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
-from quoth.serve.views import job_view, plan_view
+from quoth.serve.library_views import job_view, plan_view
 from quoth.settings import Settings
 
 if TYPE_CHECKING:

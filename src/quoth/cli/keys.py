@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.domain import Key
 from quoth.errors import WrongUsage
-from quoth.serve.views import key_view
+from quoth.serve.library_views import KeyFields, key_view
 
 commands = typer.Typer(
     help="Create, list and revoke the keys of a server.",
@@ -88,7 +88,7 @@ def create(
 def list_keys(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
     """List the keys and what each opens."""
 
-    async def work(quoth: Quoth) -> list[dict[str, Any]]:
+    async def work(quoth: Quoth) -> list[KeyFields]:
         return [key_view(key, quoth.clock.now()) for key in await quoth.library.keys.all()]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)
@@ -109,7 +109,7 @@ def revoke(
 ) -> None:
     """Revoke a key, at once and for good."""
 
-    async def work(quoth: Quoth) -> dict[str, Any]:
+    async def work(quoth: Quoth) -> KeyFields:
         now = quoth.clock.now()
         return key_view(await quoth.library.keys.revoke(key_id, at=now), now)
 
@@ -135,7 +135,7 @@ def end_of(written: str, now: datetime) -> datetime:
     return end
 
 
-def line_of(row: dict[str, Any]) -> str:
+def line_of(row: KeyFields) -> str:
     facts = [row["key_id"], row["status"], row["scope"], row["name"]]
     facts += [f"book {row['book_id']}"] if row["book_id"] else []
     facts += [f"from {', '.join(row['origins'])}"] if row["origins"] else []

@@ -19,7 +19,7 @@ import typer
 
 from quoth.ask.cited import snippet
 from quoth.domain import Answer, Grounding, IngestJob, Notice, Passage
-from quoth.serve.views import plan_view
+from quoth.serve.library_views import plan_view
 
 if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan

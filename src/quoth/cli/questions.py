@@ -14,7 +14,7 @@ from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted
-from quoth.serve.views import recorded_view
+from quoth.serve.library_views import recorded_view
 
 OFF = "Recording is off. QUOTH_RECORD_QUESTIONS=true records refused and low-confidence questions, redacted."
 

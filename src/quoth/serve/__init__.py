@@ -1,7 +1,8 @@
 """The HTTP doors: each turns a request into a call of the pipelines and its result into JSON, and decides nothing.
 
-app joins the doors · doorway every request passes first · bodies reads JSON · problems is the one shape of every error
-· sse writes streams · chat, search, books, llms, openai, mcp, ingestion, webhook, health, pages are the doors · orders
-says what may be ingested, jobs runs it when turns says so, child is its process · schemas and openai_schemas document
-what the doors answer, and openapi puts it together · server runs it all, workers several times.
+Every request passes doorway → access (with callers, limits, tokens) → bodies and then reaches one door: chat, sessions,
+search, books, openai, mcp, ingestion, webhook, health, metrics or static. app joins them; server runs the application,
+workers runs several. The doors that ask share asking and sse. problems is the one shape of every error, disclosure says
+what it may tell. jobs runs ingestion, each job in a job_process. views, search_views and library_views hold the shapes
+of responses and make them; book_text, openai_protocol and mcp_tools do so for their doors. openapi documents it all.
 """

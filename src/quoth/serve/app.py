@@ -1,6 +1,6 @@
 """Joins the doors into one application. A factory: nothing is opened before the application starts.
 
-In: settings, and parts for tests (fakes) or a `Quoth` that is already joined. Out: a FastAPI application.
+In: settings, and fakes for tests or a `Quoth` that is already joined. Out: a FastAPI application.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
 from quoth.serve import books, chat, health, ingestion, job_process, mcp, metrics, openai, search, sessions, webhook
 from quoth.serve.access import Access, open_guard
-from quoth.serve.bodies import LimitedBody
+from quoth.serve.bodies import TransferLimits
 from quoth.serve.doorway import Doorway
 from quoth.serve.jobs import Jobs, Launch
+from quoth.serve.limits import AnswerLimit
 from quoth.serve.openapi import document
 from quoth.serve.problems import install_problems
 from quoth.serve.static import install_pages
@@ -30,10 +31,12 @@ from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 
-DESCRIPTION = "Ask a technical book: answers in its own words, citations that open at the right line, honest refusals."
+_DESCRIPTION = "Ask a technical book: answers in its own words, citations that open at the right line, honest refusals."
 
 
-class Parts(TypedDict, total=False):
+class _Fakes(TypedDict, total=False):
+    """What a test puts in the place of a real part."""
+
     clock: Clock
     embedder: Embedder
     index: ChunkIndex
@@ -41,40 +44,41 @@ class Parts(TypedDict, total=False):
 
 
 def create_app(
-    settings: Settings, *, quoth: Quoth | None = None, launch: Launch = job_process.launch, **parts: Unpack[Parts]
+    settings: Settings, *, quoth: Quoth | None = None, launch: Launch = job_process.launch, **fakes: Unpack[_Fakes]
 ) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **parts)
+        joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **fakes)
         async with joined as app.state.quoth, open_guard(app.state.quoth) as app.state.guard:
             app.state.jobs = Jobs(app.state.quoth, launch)
             app.state.checks = health.Checks(app.state.quoth, app.state.guard.limiter)
-            app.state.quoth.observers.watchers.append(app.state.metrics.answered)
+            app.state.quoth.observers.watchers.append(app.state.metrics.count_answer)
             app.state.agents = mcp.AgentSessions()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
-            await settle(app.state.jobs)
-            warming = asyncio.create_task(warm(app.state.quoth))
+            await _settle(app.state.jobs)
+            warming = asyncio.create_task(_warm(app.state.quoth, app.state.checks))
             yield
             await app.state.jobs.close()
-            app.state.quoth.observers.watchers.remove(app.state.metrics.answered)
+            app.state.quoth.observers.watchers.remove(app.state.metrics.count_answer)
             await app.state.agents.close()
             warming.cancel()
             await asyncio.wait([warming])
 
-    # The framework's own documentation pages load scripts from elsewhere; /openapi.json is ours.
+    # The framework's own documentation pages load scripts from other sites; /openapi.json is ours.
     app = FastAPI(
         title="Quoth",
         version=__version__,
-        description=DESCRIPTION,
+        description=_DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # to an address that the Host header would choose
+        redirect_slashes=False,  # the Host header would choose the address
         # Ours are in `insight.telemetry`, and hold no texts; the framework's would hold messages of errors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    # The last one added is passed first.
-    app.add_middleware(LimitedBody, more={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
+    # A request passes the last one added first.
+    app.add_middleware(AnswerLimit)
+    app.add_middleware(TransferLimits, larger={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
     app.add_middleware(Access)
     app.add_middleware(Doorway)
     metrics.install_metrics(app)
@@ -86,20 +90,22 @@ def create_app(
     return app
 
 
-async def settle(jobs: Jobs) -> None:
-    """Jobs that died with the last server are failed before anybody asks for them."""
+async def _settle(jobs: Jobs) -> None:
+    """Fail the jobs that died with the last server before anyone asks for them."""
     try:
         await jobs.bury_the_dead()
     except QuothError as error:
-        logger.warning("jobs that were interrupted are not settled: %s", error)
+        logger.warning("interrupted jobs could not be marked as failed: %s", error)
 
 
-async def warm(quoth: Quoth) -> None:
-    """Load the model and open the index before somebody waits for them. A failure shows in /health, and in the first
-    answer, as what it is."""
+async def _warm(quoth: Quoth, checks: health.Checks) -> None:
+    """Load the model and open the index before a reader waits for them. A failure shows in /health, and in the first
+    answer, for what it is."""
     try:
         await quoth.embedder.embed_query("Are you there?")
         for book_id in (await quoth.index.books())[:1]:
             await quoth.index.view(book_id).idf([0])  # opens it
     except QuothError as error:
         logger.warning("not ready to answer: %s", error)
+    finally:
+        checks.starting = False

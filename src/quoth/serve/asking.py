@@ -1,7 +1,7 @@
 """What the doors that ask a book have in common: read the question, answer it whole or as a stream.
 
-In: a request. Out: an `Answer`, or a response that streams one. A reader who leaves stops the work, whichever door he
-asked at; the pipeline stores what he was given.
+In: a request. Out: an `Answer`, or a response that streams one. A reader who leaves stops the work, at whichever door
+they asked; the pipeline stores what they were given.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from quoth.ask.request import ChatRequest
 from quoth.domain import Answer, AnswerEvent, Question
 from quoth.serve.bodies import read_body
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.problems import explained, request_id_of
-from quoth.serve.sse import Event, EventStream, disconnected, stopped
+from quoth.serve.problems import problem_teller, request_id_of
+from quoth.serve.sse import Event, EventStream, cancel, wait_for_disconnect
 from quoth.serve.views import event_view
 
-PATIENCE = 10.0  # seconds: who has heard nothing by then is given the head of the response and heartbeats
+_FIRST_EVENT_TIMEOUT = 10.0  # seconds; then the head of the response is sent, and heartbeats
 
 T = TypeVar("T")
 Asked = TypeVar("Asked", bound=ChatRequest)
-Dress = Callable[[AsyncGenerator[AnswerEvent]], AsyncGenerator[Event]]
+_ToEvents = Callable[[AsyncGenerator[AnswerEvent]], AsyncGenerator[Event]]
 
 
 async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Question]:
@@ -36,35 +36,39 @@ async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Qu
     return asked, quoth.question(asked, book, request_id=request_id_of(request), owner=owner_of(request))
 
 
-async def viewed(events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[Event]:
+async def answer_question(request: Request, question: Question) -> Answer:
+    return await _while_connected(request, quoth_of(request).conversations.answer(question))
+
+
+async def _our_events(events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[Event]:
     async with aclosing(events):
         async for event in events:
             yield event_view(event)
 
 
-async def answered(request: Request, question: Question) -> Answer:
-    return await while_there(request, quoth_of(request).conversations.answer(question))
-
-
-async def streamed(
-    request: Request, question: Question, *, dress: Dress = viewed, found: str = "retrieval", farewell: bytes = b""
+async def stream_answer(
+    request: Request,
+    question: Question,
+    *,
+    to_events: _ToEvents = _our_events,
+    found: str = "retrieval",
+    farewell: bytes = b"",
 ) -> Response:
-    """`dress` makes the door's events of the pipeline's; `found` is its first one that tells of passages."""
-    events = dress(quoth_of(request).conversations.ask(question))
-    opening = asyncio.create_task(until(found, events))
+    """`to_events` turns the pipeline's events into the door's. `found` names the first one that tells of passages."""
+    events = to_events(quoth_of(request).conversations.ask(question))
+    opening = asyncio.create_task(_read_until(found, events))
     try:
-        await while_there(request, asyncio.wait([opening], timeout=PATIENCE))
+        await _while_connected(request, asyncio.wait([opening], timeout=_FIRST_EVENT_TIMEOUT))
     except BaseException:
-        await stopped(opening)
+        await cancel(opening)
         raise
-
     if opening.done():
-        opening.result()  # or the fault that it met
-    return EventStream(events, explain=explained(request), opening=opening, farewell=farewell)
+        opening.result()  # raises the fault that it met
+    return EventStream(events, explain=problem_teller(request), opening=opening, farewell=farewell)
 
 
-async def until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
-    """What happens before the first byte can still fail with a proper status; most failures are failures to find."""
+async def _read_until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
+    """What fails before the first byte is sent can still have a proper status; most failures are failures to find."""
     opening: list[Event] = []
     async for event in events:
         opening.append(event)
@@ -73,14 +77,14 @@ async def until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
     return opening
 
 
-async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The work's result. A reader who leaves stops it: nobody waits for it, and others may."""
+async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The work's result. A reader who leaves stops it."""
     working = asyncio.create_task(work)
-    leaving = asyncio.create_task(disconnected(request.receive))
+    leaving = asyncio.create_task(wait_for_disconnect(request.receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             raise ClientDisconnect
     finally:
-        await stopped(working, leaving)
+        await cancel(working, leaving)
     return working.result()

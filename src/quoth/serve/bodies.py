@@ -1,12 +1,13 @@
-"""Reads a JSON body, so that each way it can be wrong has its own code, and documents it in OpenAPI all the same.
+"""Reads a JSON body, so that each way it can be wrong has its own code, and describes it in OpenAPI all the same.
 
 In: a request. Out: a validated model of `quoth.ask.request`. The framework's own body parsing is not used: it answers
-422 for everything and has no limit on the size. The limit is a layer of its own around all doors, since some of them
-(MCP) read their bodies themselves.
+422 for everything and limits neither size nor time. The limits are a layer of their own around all doors, since some of
+them (MCP) read their bodies themselves.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -14,13 +15,16 @@ from typing import Any, TypeVar
 from fastapi import Request
 from pydantic import BaseModel
 from pydantic_core import from_json
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.ask.request import parse
-from quoth.errors import BodyTooLarge, InvalidJson, UnsupportedMediaType
+from quoth.errors import BodyTooLarge, BodyTooSlow, InvalidJson, UnsupportedMediaType
 from quoth.serve.problems import problem_response
 
-MAX_BODY = 1_048_576
+MAX_BODY = 1_048_576  # bytes
+BODY_TIMEOUT = 30.0  # seconds for a body to arrive whole
+WRITE_TIMEOUT = 30.0  # seconds for a reader to take what was sent
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -34,59 +38,13 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
 
 def check_media_type(content_type: str) -> None:
-    """JSON must be announced: a page of another origin cannot send that header without asking first (CORS)."""
+    """JSON must be declared: a page of another origin cannot send that header without asking first (CORS)."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type != "application/json" and not (
         media_type.startswith("application/") and media_type.endswith("+json")
     ):
-        told = f"`{media_type}`" if media_type else "no content type"
-        raise UnsupportedMediaType(f"The body was sent with {told}.")
-
-
-def _too_large(most: int) -> BodyTooLarge:
-    return BodyTooLarge(f"The body is larger than {most:,} bytes.", hint="Send a shorter question or selection.")
-
-
-class LimitedBody:
-    """No door reads more than it should, whether the length was announced or not."""
-
-    def __init__(self, app: ASGIApp, most: int = MAX_BODY, more: Mapping[str, int] = MappingProxyType({})) -> None:
-        """`more` names the paths with a limit of their own."""
-        self._app = app
-        self._most = most
-        self._more = more
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        most = self._more.get(scope["path"], self._most)
-        error = _too_large(most)
-        announced = request.headers.get("content-length", "")
-        if announced.isascii() and announced.isdigit() and int(announced) > most:
-            await problem_response(error, request)(scope, receive, send)
-            return
-        read, replaced = 0, False
-
-        async def counted() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
-                raise error
-            return message
-
-        async def sending(message: Message) -> None:
-            """Whatever a door that is not ours makes of the error, the answer to it is one of ours."""
-            nonlocal replaced
-            if message["type"] == "http.response.start" and read > most:
-                replaced = True
-                await problem_response(error, request)(scope, receive, send)
-            elif not replaced:
-                await send(message)
-
-        await self._app(scope, counted, sending)
+        declared = f"`{media_type}`" if media_type else "no content type"
+        raise UnsupportedMediaType(f"The body was sent with {declared}.")
 
 
 def decode(body: bytes) -> Any:
@@ -101,7 +59,91 @@ def decode(body: bytes) -> Any:
         raise InvalidJson(f"The body is not JSON: {error}.") from None
 
 
-def documented(model: type[BaseModel]) -> dict[str, Any]:
+def body_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The `openapi_extra` of a route that reads its body here."""
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+# --- limits of size and time -----------------------------------------------------------------------------------------
+
+
+class StalledReader(ClientDisconnect):
+    """The client is connected but does not read its answer."""
+
+
+class TransferLimits:
+    """How large a request may be, how slowly it may arrive, and how slowly its answer may be read. A client that breaks
+    a limit of time holds nothing longer than that: neither a place for answers nor the model."""
+
+    def __init__(self, app: ASGIApp, largest: int = MAX_BODY, larger: Mapping[str, int] = MappingProxyType({})) -> None:
+        """`larger` names the paths with a limit of their own."""
+        self._app = app
+        self._largest = largest
+        self._larger = larger
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        largest = self._larger.get(scope["path"], self._largest)
+        request = Request(scope, receive)
+        declared = request.headers.get("content-length", "")
+        if declared.isascii() and declared.isdigit() and int(declared) > largest:
+            await problem_response(_too_large(largest), request)(scope, receive, send)
+            return
+        reader = _BoundedWriter(send)
+        try:
+            await self._app(scope, _BoundedReader(receive, largest).receive, reader.send)
+        finally:
+            if reader.stalled:  # whatever a door that is not ours made of it
+                raise StalledReader
+
+
+class _BoundedReader:
+    """The body of one request, up to a size and for a time."""
+
+    def __init__(self, receive: Receive, largest: int) -> None:
+        self._receive = receive
+        self._largest = largest
+        self._read = 0
+        self._whole = False
+        self._deadline: float | None = None
+
+    async def receive(self) -> Message:
+        if self._whole:  # what comes now is the client's leaving, however late
+            return await self._receive()
+        if self._deadline is None:
+            self._deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
+        except TimeoutError:
+            raise BodyTooSlow(f"The body did not arrive within {BODY_TIMEOUT:g} seconds.") from None
+        self._read += len(message.get("body", b""))
+        if self._read > self._largest:
+            raise _too_large(self._largest)
+        self._whole = not message.get("more_body", False)
+        return message
+
+
+class _BoundedWriter:
+    """The answer to one request: `send` waits while the client's buffers are full, though not for ever."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.stalled = False
+
+    async def send(self, message: Message) -> None:
+        if self.stalled:
+            raise StalledReader
+        try:
+            async with asyncio.timeout(WRITE_TIMEOUT):
+                await self._send(message)
+        except TimeoutError:
+            self.stalled = True
+            raise StalledReader from None
+
+
+def _too_large(largest: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {largest:,} bytes.", hint="Send a shorter question or selection.")

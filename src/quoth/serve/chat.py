@@ -1,43 +1,48 @@
 """`POST /chat`, `/chat/stream`, `/chat/run`, `GET /history/{session_id}`: the doors for pages and API clients.
 
-Streamed or not, the answer is that of the one pipeline; this module only gives it the door's shape.
+Streamed or not, the answer comes from the one pipeline; this module only gives it the door's shape.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from quoth.ask.request import ChatRequest, RunRequest, SessionId
-from quoth.serve.asking import answered, read_question, streamed
-from quoth.serve.bodies import documented
+from quoth.serve.asking import answer_question, read_question, stream_answer
+from quoth.serve.bodies import body_schema
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.sessions import Limit, Offset
-from quoth.serve.shapes import STREAM, ChatResponse, HistoryResponse, answers
-from quoth.serve.thread_shapes import RunResponse
-from quoth.serve.thread_views import history_view
-from quoth.serve.views import answer_view, run_view
+from quoth.serve.sessions import HistoryResponse, Limit, Offset, history_view
+from quoth.serve.shapes import Responses, answers, event_content, problems
+from quoth.serve.views import ChatResponse, RunResponse, answer_view, run_view
+
+router = APIRouter(tags=["chat"])
+
+_EVENTS = event_content("status", "retrieval", "delta", "sources", "grounding", "done", "error")
+_STREAM: Responses = {
+    200: {
+        "description": "status, retrieval, delta*, sources, grounding, done – or error; each with JSON data",
+        "content": _EVENTS,
+    },
+    **problems(400, 404, 413, 415, 503),
+}
+
 
 # --- web pages -------------------------------------------------------------------------------------------------------
 
 
-router = APIRouter(tags=["chat"])
-
-
-@router.post("/chat", openapi_extra=documented(ChatRequest), responses=answers(ChatResponse, 400, 404, 413, 415, 503))
+@router.post("/chat", openapi_extra=body_schema(ChatRequest), responses=answers(ChatResponse, 400, 404, 413, 415, 503))
 async def chat(request: Request) -> JSONResponse:
     """Ask the book; the whole answer at once."""
     _, question = await read_question(request, ChatRequest)
-    return JSONResponse(answer_view(await answered(request, question)))
+    return JSONResponse(answer_view(await answer_question(request, question)))
 
 
-@router.post("/chat/stream", openapi_extra=documented(ChatRequest), responses=STREAM)
+@router.post("/chat/stream", openapi_extra=body_schema(ChatRequest), responses=_STREAM)
 async def chat_stream(request: Request) -> Response:
     """Ask the book; the same answer as server-sent events."""
     _, question = await read_question(request, ChatRequest)
-    return await streamed(request, question)
+    return await stream_answer(request, question)
 
 
 @router.get("/history/{session_id}", responses=answers(HistoryResponse, 400, 404, 503))
@@ -50,18 +55,18 @@ async def history(request: Request, session_id: SessionId, limit: Limit = 50, of
 
 # --- API clients: the same answer in a shorter shape -----------------------------------------------------------------
 
-# Either a JSON body or, with `stream`, events.
-EVENTS: dict[str, Any] = {"content": STREAM[200]["content"]}
-
 
 @router.post(
     "/chat/run",
-    openapi_extra=documented(RunRequest),
-    responses={**answers(RunResponse, 400, 404, 413, 415, 503), 200: {"model": RunResponse, **EVENTS}},
+    openapi_extra=body_schema(RunRequest),
+    responses={
+        **answers(RunResponse, 400, 404, 413, 415, 503),
+        200: {"model": RunResponse, "content": _EVENTS},  # a JSON body or, with `stream`, events
+    },
 )
 async def run(request: Request) -> Response:
-    """Ask the book; S4's ChatResponse, or with `stream` the events of /chat/stream."""
+    """Ask the book; a shorter answer, or with `stream` the events of /chat/stream."""
     asked, question = await read_question(request, RunRequest)
     if asked.stream:
-        return await streamed(request, question)
-    return JSONResponse(run_view(await answered(request, question)))
+        return await stream_answer(request, question)
+    return JSONResponse(run_view(await answer_question(request, question)))

@@ -1,18 +1,20 @@
-"""Where a handler finds the parts that `bootstrap` joined."""
+"""Where a handler finds what it depends on: the parts that `bootstrap` joined, as far as its caller may see them."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Annotated, cast
 
-from fastapi import Request
+from fastapi import Query, Request
 
 from quoth.bootstrap import Quoth
 from quoth.domain import Key
 from quoth.serve.jobs import Jobs
 
+BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
+
 
 def quoth_of(request: Request) -> Quoth:
-    """All of it, as far as the key of this request may see: no handler gets it in any other way."""
+    """As much of it as the key of this request may see. No handler gets it in any other way."""
     quoth = cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped
     key: Key | None = getattr(request.state, "key", None)
     return quoth if key is None else quoth.seen_by(key)
@@ -23,5 +25,5 @@ def jobs_of(request: Request) -> Jobs:
 
 
 def owner_of(request: Request) -> str:
-    """Whose sessions this request may see; empty where nobody needs a key."""
+    """Whose sessions this request may see; empty where no key is needed."""
     return str(getattr(request.state, "owner", ""))

@@ -1,7 +1,7 @@
 """Every request passes here first and every response last: request id, security headers, and the last handler.
 
-In: the ASGI application. Out: the same, whose responses all carry `X-Request-ID`, and which never fails without an
-answer. Plain ASGI rather than the framework's middleware, so that streams pass through untouched.
+In: the ASGI application. Out: the same application, whose responses all have `X-Request-ID` and which never fails
+without an answer. Plain ASGI rather than the framework's middleware, so that streams pass through untouched.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth import logs
 from quoth.errors import InternalError, Outage, QuothError
-from quoth.serve.problems import path_of, problem, problem_response
+from quoth.serve.bodies import StalledReader
+from quoth.serve.problems import problem_of, problem_response
 from quoth.serve.sse import frame
 
 logger = logging.getLogger(__name__)
 
-# A door that needs more (the page needs its own script) sets its own value; these fill in what is missing.
-SECURITY_HEADERS: Mapping[str, str] = {
+# A door that needs more (the page needs its own script) sets its own value; these fill in the rest.
+_SECURITY_HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -34,8 +35,8 @@ SECURITY_HEADERS: Mapping[str, str] = {
 }
 
 
-def choose_request_id(sent: str | None) -> str:
-    """The client's own id when it is a UUID v4, so that its logs and ours meet; otherwise a new one."""
+def _choose_request_id(sent: str | None) -> str:
+    """The client's own id when it is a UUID v4, so that its logs and ours can be joined; otherwise a new one."""
     try:
         parsed = uuid.UUID(sent or "")
     except ValueError:
@@ -43,7 +44,7 @@ def choose_request_id(sent: str | None) -> str:
     return str(parsed) if parsed.version == 4 else str(uuid.uuid4())
 
 
-class Outgoing:
+class _Outgoing:
     """The response of one request on its way out."""
 
     def __init__(self, send: Send, request_id: str) -> None:
@@ -57,7 +58,7 @@ class Outgoing:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["x-request-id"] = self._request_id
-            for name, value in SECURITY_HEADERS.items():
+            for name, value in _SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
             self.streams_events = headers.get("content-type", "").startswith("text/event-stream")
         await self._send(message)
@@ -71,21 +72,22 @@ class Doorway:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = choose_request_id(Headers(scope=scope).get("x-request-id"))
+        request_id = _choose_request_id(Headers(scope=scope).get("x-request-id"))
         scope.setdefault("state", {})["request_id"] = request_id
         token = logs.request_id.set(request_id)
-        outgoing, started = Outgoing(send, request_id), time.perf_counter()
+        outgoing, started = _Outgoing(send, request_id), time.perf_counter()
         try:
             await self._app(scope, receive, outgoing.send)
+        except StalledReader:
+            logger.warning("the client stopped reading; its answer was stopped: %s", scope["path"])
         except ClientDisconnect:
             logger.info("the client left before its request was read")
         except asyncio.CancelledError:
-            # Only a server that was told to stop, and has waited as long as it may, cancels a request.
-            logger.warning("cut off, since the server stops: %s", scope["path"])
+            # Only a server that was told to stop, and has waited its time, cancels a request.
+            logger.warning("cut off because the server stops: %s", scope["path"])
             await self._fail(Request(scope, receive), outgoing, Outage("The server is stopping.", hint="Ask again."))
         except Exception as error:
             logger.exception("unhandled %s at %s", type(error).__name__, scope["path"])
-            # The public face of a fault of ours says no more than that.
             await self._fail(Request(scope, receive), outgoing, InternalError("unhandled"))
         finally:
             spent = round((time.perf_counter() - started) * 1000, 2)
@@ -94,11 +96,11 @@ class Doorway:
             logs.request_id.reset(token)
 
     @staticmethod
-    async def _fail(request: Request, outgoing: Outgoing, fault: QuothError) -> None:
+    async def _fail(request: Request, outgoing: _Outgoing, fault: QuothError) -> None:
         if outgoing.status is None:
             await problem_response(fault, request)(request.scope, request.receive, outgoing.send)
         elif outgoing.streams_events:
-            told = problem(fault, request_id=request.state.request_id, instance=path_of(request))
+            told = problem_of(fault, request)
             await outgoing.send({"type": "http.response.body", "body": frame("error", told), "more_body": False})
         else:
-            raise fault  # half a body is out: only closing the connection tells the client so
+            raise fault  # half a body is sent: only closing the connection tells the client

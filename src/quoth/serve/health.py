@@ -1,56 +1,103 @@
-"""`GET /health` (S0), `/healthz` (alive), `/readyz` (ready to answer).
+"""`GET /health` (every part), `/healthz` (alive), `/readyz` (ready to answer).
 
-Each part is really used, not merely looked at: the indexes are opened and counted, the database is asked, the embedder
-embeds. All at once, and a part that does not answer in time counts as unavailable. What was found holds for a moment
-for whoever asks, so that asking costs nothing; that moment and the patience together are less than two seconds, which
-is the longest that a part can have failed, or be well again, without this telling so. The language model is not asked
-for words, which cost: what is known is whether somebody listens there and how the last calls went.
+Each part is really used: the indexes are opened and counted, the database is asked and its disk looked at, the
+embedder embeds. All at once, and a part that does not answer in time counts as unavailable, or while the server is
+starting as degraded. An outcome is given again for a moment, so asking costs nothing; that moment and the timeout
+together are less than two seconds, the longest for which a part can have failed, or be well again, unnoticed. The
+language model is not asked for words, which cost money: it is known whether its address answers and how the last calls
+went. Anyone may ask, so the reason of a failure is in the log alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from pathlib import Path
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
-from quoth.errors import Outage, QuothError
+from quoth.errors import DiskFull, Outage, QuothError
 from quoth.ports import RateLimiter
 from quoth.serve.deps import quoth_of
+from quoth.serve.disclosure import public
 from quoth.serve.limits import FallbackLimiter
-from quoth.serve.shapes import HealthResponse, ReadyResponse, answers
-from quoth.serve.views import View, timestamp
+from quoth.serve.shapes import Moment, Shape, answers, timestamp
+from quoth.settings import Settings
 from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 
 router = APIRouter(tags=["health"])
 
-PATIENCE = 1.3  # seconds for a part to answer
-HOLDS = 0.5  # seconds that an outcome is given again
-MOST_BOOKS = 16  # opened by one check: a server of hundreds must not hold them all in memory for its health
-SEVERITY = ("healthy", "degraded", "unavailable")
+CHECK_TIMEOUT = 1.3  # seconds for a part to answer
+HOLDS = 0.5  # seconds for which an outcome is given again
+_MOST_BOOKS = 16  # opened by one check: a server with hundreds must not hold them all in memory for its health
+DISK_FULL = 2**20  # bytes left, below which no turn can be stored
+DISK_LOW = 2**23  # bytes left, below which an operator should know
+_STARTING = "The server is starting."
 
-# None: all is well. An error returned: only a part of the questions can be answered. An error raised: none can.
+Health = Literal["healthy", "degraded", "unavailable"]
+SEVERITY: tuple[Health, ...] = ("healthy", "degraded", "unavailable")
+
+
+class ServiceStatus(Shape):
+    name: str
+    status: Health
+    latency_ms: float | None
+    error: str | None
+
+
+class Answering(Shape):
+    """What to expect of the answers."""
+
+    mode: Annotated[
+        Literal["full", "extractive"], Field(description="A language model writes, or the book's own sentences")
+    ]
+    model: str | None
+    embedder: str
+    reader: Annotated[
+        str | None, Field(description="Reads question and passage together; null: quoth-reader is not installed")
+    ]
+    calibration: Annotated[
+        Literal["fitted", "unfitted"],
+        Field(description="unfitted: this embedder's scores were never measured, so confidence is a careful guess"),
+    ]
+
+
+class HealthResponse(Shape):
+    status: Health
+    timestamp: Moment
+    services: dict[str, ServiceStatus]
+    version: str
+    answering: Answering
+
+
+class ReadyResponse(Shape):
+    status: str
+
+
+# None: all is well. An error returned: only some questions can be answered. An error raised: none can.
 Check = Callable[[Quoth], Awaitable[QuothError | None]]
-States = Mapping[str, View]
+States = Mapping[str, ServiceStatus]
 
 
-async def check_index(quoth: Quoth) -> QuothError | None:
-    books = (await quoth.index.books())[:MOST_BOOKS]
-    faults = [fault for fault in await asyncio.gather(*(fault_of(quoth, book_id) for book_id in books)) if fault]
+async def _check_index(quoth: Quoth) -> QuothError | None:
+    books = (await quoth.index.books())[:_MOST_BOOKS]
+    faults = [fault for fault in await asyncio.gather(*(_fault_of(quoth, book_id) for book_id in books)) if fault]
     if faults and len(faults) == len(books):
         raise faults[0]
     return faults[0] if faults else await quoth.index.fault()
 
 
-async def fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
+async def _fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
     try:
         await quoth.index.view(book_id).count()  # opens it, and compares how it was built
     except QuothError as fault:
@@ -58,105 +105,144 @@ async def fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
     return None
 
 
-async def check_database(quoth: Quoth) -> QuothError | None:
+async def _check_database(quoth: Quoth) -> QuothError | None:
     await quoth.library.ping()
-    return None
+    folder = _database_folder(quoth.settings)
+    return None if folder is None else await asyncio.to_thread(_check_disk, folder)
 
 
-async def check_embedder(quoth: Quoth) -> QuothError | None:
+def _database_folder(settings: Settings) -> Path | None:
+    """None where the database is a server, with a disk of its own."""
+    kind, _, path = settings.database_url.partition(":///")
+    return Path(path).parent if kind.startswith("sqlite") and path else None
+
+
+def _check_disk(folder: Path) -> DiskFull | None:
+    if not folder.exists():
+        return None  # nothing is stored there
+    free = shutil.disk_usage(folder).free
+    fault = DiskFull(f"The disk of {folder} is nearly full: {free / 1e6:.1f} MB are left.")
+    if free < DISK_FULL:
+        raise fault
+    return fault if free < DISK_LOW else None
+
+
+async def _check_embedder(quoth: Quoth) -> QuothError | None:
     await quoth.embedder.embed_query("Are you there?")
     return None
 
 
-async def check_model(quoth: Quoth) -> QuothError | None:
+async def _check_reader(quoth: Quoth) -> QuothError | None:
+    """Its files are read with the first use."""
+    if quoth.reader is not None:
+        await quoth.reader.load()
+    return None
+
+
+async def _check_model(quoth: Quoth) -> QuothError | None:
     return await quoth.model.fault() if quoth.model else None
 
 
-CHECKS: dict[str, Check] = {
-    "index": check_index,
-    "database": check_database,
-    "embedder": check_embedder,
-    "model": check_model,
+_CHECKS: dict[str, Check] = {
+    "index": _check_index,
+    "database": _check_database,
+    "embedder": _check_embedder,
+    "reader": _check_reader,
+    "model": _check_model,
 }
 
 
-async def service(name: str, check: Check, quoth: Quoth) -> View:
-    """S0 ServiceStatus."""
-    started = time.perf_counter()
-    failed = "degraded" if name == "model" else "unavailable"  # without it readers still get the passages
-    try:
-        async with asyncio.timeout(PATIENCE):
-            fault = await check(quoth)
-        status, error = ("degraded", str(fault)) if fault else ("healthy", None)
-        if fault is not None:
-            logger.info("a part is degraded", extra={"part": name, "fault": fault.in_full()})
-    except TimeoutError:
-        status, error = failed, f"No answer within {PATIENCE:g} s."
-    except QuothError as fault:
-        status, error = failed, str(fault)
-    spent = (time.perf_counter() - started) * 1000
-    return {"name": name, "status": status, "latency_ms": round(spent, 2), "error": error}
-
-
 class Checks:
-    """How the parts are. However many ask at once, each part is checked once."""
+    """How the parts are. However many callers ask at once, each part is checked once."""
 
     def __init__(self, quoth: Quoth, limiter: RateLimiter | None = None) -> None:
         self._quoth = quoth
-        self._checks = {name: check for name, check in CHECKS.items() if name != "model" or quoth.model}
+        there = {"reader": quoth.reader, "model": quoth.model}
+        self._checks = {name: check for name, check in _CHECKS.items() if there.get(name, quoth) is not None}
         if isinstance(limiter, FallbackLimiter):
             self._checks["redis"] = lambda _: limiter.fault()  # without it each process counts alone
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
         self._found_at = float("-inf")
+        self.starting = True  # until model and index were loaded, or failed to
 
     async def states(self) -> States:
         if self._now() - self._found_at < HOLDS:
             return self._found
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="health")
-        return await asyncio.shield(self._looking)  # one who leaves does not stop it for the others
+        return await asyncio.shield(self._looking)  # a caller who leaves does not stop it for the others
 
     async def _look(self) -> States:
-        began = self._now()  # what is found is as old as the moment when it was asked for
-        checks = self._checks.items()
-        states = await asyncio.gather(*(service(name, check, self._quoth) for name, check in checks))
+        began = self._now()  # an outcome is as old as the moment at which it was asked for
+        states = await asyncio.gather(*(self._service(name, check) for name, check in self._checks.items()))
         self._found, self._found_at = {state["name"]: state for state in states}, began
         return self._found
+
+    async def _service(self, name: str, check: Check) -> ServiceStatus:
+        started = time.perf_counter()
+        # Without the model readers still get the passages; a part that is being loaded will be there soon.
+        status: Health = "degraded" if name == "model" else "unavailable"
+        fault: QuothError | None
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                fault = await check(self._quoth)
+            status = "degraded" if fault else "healthy"
+        except TimeoutError:
+            fault = Outage(_STARTING if self.starting else f"No answer within {CHECK_TIMEOUT:g} s.")
+            status = "degraded" if self.starting else status
+        except QuothError as raised:
+            fault = raised
+        self._log_change(name, status, fault)
+        spent = round((time.perf_counter() - started) * 1000, 2)
+        return {"name": name, "status": status, "latency_ms": spent, "error": str(public(fault)) if fault else None}
+
+    def _log_change(self, name: str, status: Health, fault: QuothError | None) -> None:
+        """The reason, once; those who may ask for health need not know it."""
+        before = self._found[name]["status"] if name in self._found else "healthy"
+        if status != before:
+            logger.warning("the %s is %s%s", name, status, f": {fault.in_full()}" if fault else "")
 
 
 def checks_of(request: Request) -> Checks:
     return cast(Checks, request.app.state.checks)  # set by the lifespan; the framework's state is untyped
 
 
-def overall(states: States) -> str:
-    return max((str(state["status"]) for state in states.values()), key=SEVERITY.index)
+def _overall(states: States) -> Health:
+    return max((state["status"] for state in states.values()), key=SEVERITY.index)
 
 
-def answering(quoth: Quoth) -> View:
+def _answering(quoth: Quoth) -> Answering:
     """What writes the answers, and whether their confidence rests on measured numbers."""
     embedder = quoth.embedder.name
     return {
         "mode": "full" if quoth.model else "extractive",
         "model": quoth.model.name if quoth.model else None,
         "embedder": embedder,
-        "calibration": "fitted" if calibration_for(embedder) else "unfitted",
+        "reader": quoth.reader_name or None,
+        "calibration": "fitted" if calibration_for(embedder, quoth.reader_name) else "unfitted",
     }
 
 
 @router.get("/health", responses=answers(HealthResponse))
 async def health(request: Request) -> JSONResponse:
-    """How every part is; always 200, since the server itself answers."""
+    """How every part is; always 200, because the server itself answers."""
     quoth = quoth_of(request)
     states = await checks_of(request).states()
-    body: dict[str, Any] = {"status": overall(states), "timestamp": timestamp(quoth.clock.now())}
-    return JSONResponse({**body, "services": states, "version": __version__, "answering": answering(quoth)})
+    body: HealthResponse = {
+        "status": _overall(states),
+        "timestamp": timestamp(quoth.clock.now()),
+        "services": dict(states),
+        "version": __version__,
+        "answering": _answering(quoth),
+    }
+    return JSONResponse(body)
 
 
 @router.get("/healthz", responses=answers(ReadyResponse))
 async def alive() -> JSONResponse:
-    """The process lives; for a supervisor that would restart it otherwise."""
+    """The process is alive; for a supervisor that restarts it if not."""
     return JSONResponse({"status": "alive"})
 
 
@@ -164,7 +250,9 @@ async def alive() -> JSONResponse:
 async def ready(request: Request) -> JSONResponse:
     """Questions can be answered; for a load balancer."""
     states = await checks_of(request).states()
-    down = [name for name, state in states.items() if state["status"] == "unavailable"]
+    down = [name for name, state in states.items() if state["status"] == "unavailable" or state["error"] == _STARTING]
     if down:
-        raise Outage(f"Not ready: {', '.join(down)}.", details={"services": states})
+        raise Outage(
+            f"Not ready: {', '.join(down)}.", hint="Try again in a moment.", details={"services": dict(states)}
+        )
     return JSONResponse({"status": "ready"})

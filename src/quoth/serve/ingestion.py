@@ -1,67 +1,167 @@
-"""`/ingestion/jobs`, `/ingestion/changes`: ingest a book, and watch it (S3, CONTRACT section 8).
+"""`/ingestion/jobs`, `/ingestion/changes`: ingest a book, and watch it.
 
-Asking for a job only queues it: `jobs` runs it in a process of its own. Progress is read from the library, so a job
-that somebody started in a terminal is shown as well.
+In: a request for a folder that the operator allowed, or for a known book from where it came. Out: a queued job;
+`jobs` runs it in a process of its own. Progress is read from the library, so a job that was started in a terminal is
+shown as well. A folder is judged by where it really is, with all links followed, before anything is said about what is
+there: this door must not be a way to read the machine.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import Annotated
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.config import JsonDict
 
-from quoth.ask.request import IngestRequest
-from quoth.domain import IngestJob
-from quoth.errors import NotFound
+from quoth.ask.request import Name
+from quoth.bootstrap import Quoth
+from quoth.chunks.payload import BOOK_ID, check_book_id
+from quoth.domain import Book, IngestJob, IngestMode
+from quoth.errors import Forbidden, NotFound, UnknownBook, Unreadable, WrongUsage
 from quoth.ports import Library
-from quoth.serve.bodies import documented, read_body
-from quoth.serve.deps import jobs_of, quoth_of
-from quoth.serve.jobs import ACTIVE, Jobs
-from quoth.serve.orders import order_of, reopen
-from quoth.serve.problems import explained
-from quoth.serve.shapes import JOB_EVENTS, ChangesResponse, JobResponse, JobsResponse, answers, problems
+from quoth.serve.bodies import body_schema, read_body
+from quoth.serve.deps import BookId, jobs_of, quoth_of
+from quoth.serve.disclosure import visible_source
+from quoth.serve.jobs import ACTIVE, IngestOrder, Jobs
+from quoth.serve.library_views import JobResponse, job_view
+from quoth.serve.problems import problem_teller
+from quoth.serve.shapes import Responses, Shape, answers, event_content, problems
 from quoth.serve.sse import Event, EventStream
-from quoth.serve.views import View, job_view
+
+if TYPE_CHECKING:
+    from quoth.sources import BookSource
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
 
-LOOK = 0.5  # seconds between two looks at a job that somebody follows
-QUIET = 20.0  # seconds without progress after which we ask whether anybody is still at work
+FOLLOW_POLL = 0.5  # seconds between two looks at a job that is followed
+_QUIET = 20.0  # seconds without progress after which we check whether its process is alive
 
-BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
-OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
-Limit = Annotated[int, Query(ge=1, le=100, description="The newest")]
-JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
+_OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
+Limit = Annotated[int, Query(ge=1, le=100, description="How many: the newest")]
+_JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
+
+
+_WITH_PATH: JsonDict = {
+    "if": {"required": ["path"], "properties": {"path": {"type": "string"}}},
+    "then": {"required": ["book_id"], "properties": {"book_id": {"type": "string"}}},
+}
+
+
+class IngestRequest(BaseModel):
+    """What to ingest: a folder that the operator allows, or a known book again."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_WITH_PATH)
+
+    path: Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")] | None = Field(
+        None, description="A folder inside QUOTH_INGEST_ROOTS; left out: where the book came from", examples=["my-docs"]
+    )
+    book_id: Annotated[Name, Field(json_schema_extra={"pattern": f"^{BOOK_ID}$"})] | None = Field(
+        None, description="Needed with `path`; otherwise it may be left out when there is one book"
+    )
+    base_url: Annotated[str, StringConstraints(max_length=2048, pattern=r"^(https?://\S+)?$")] | None = Field(
+        None, description="Where the book is published; left out: as before", examples=["https://docs.example.com"]
+    )
+    mode: IngestMode = "incremental"
+    dry_run: Annotated[bool, Field(strict=True)] = Field(False, description="Count what would change; change nothing")
+
+
+class JobsResponse(Shape):
+    jobs: list[JobResponse]
+
+
+class ChangesResponse(Shape):
+    """The files that differ from the index, in the folder that the book came from."""
+
+    book_id: str
+    source: str
+    new: list[str]
+    modified: list[str]
+    deleted: list[str]
+    unchanged: int
+
+
+_JOB_EVENTS: Responses = {
+    200: {
+        "description": "progress*, then completed or failed; each with the whole job as JSON data",
+        "content": event_content("progress", "completed", "failed", "error"),
+    },
+    **problems(400, 404, 503),
+}
+
+
+# --- the doors -------------------------------------------------------------------------------------------------------
 
 
 @router.post(
     "/jobs",
     status_code=202,
-    openapi_extra=documented(IngestRequest),
+    openapi_extra=body_schema(IngestRequest),
     responses={202: {"model": JobResponse}, **problems(400, 403, 404, 409, 413, 415, 503)},
 )
 async def start(request: Request) -> JSONResponse:
     """Ingest a book; the answer is the queued job, which goes on by itself."""
-    order = await order_of(quoth_of(request), await read_body(request, IngestRequest))
+    order = await _order_of(quoth_of(request), await read_body(request, IngestRequest))
     job = await jobs_of(request).start(order)
     return JSONResponse(job_view(job), status_code=202, headers={"location": f"/ingestion/jobs/{job.job_id}"})
 
 
 @router.get("/jobs", responses=answers(JobsResponse, 400, 503))
-async def jobs(request: Request, book_id: OnlyBook = None, limit: Limit = 50) -> JSONResponse:
+async def jobs(request: Request, book_id: _OnlyBook = None, limit: Limit = 50) -> JSONResponse:
     """The last jobs, newest first."""
     quoth = quoth_of(request)
     if book_id is not None:
         quoth.check_book(book_id)
     found = await quoth.library.jobs(book_id or quoth.only_book or None, limit=limit)
-    return JSONResponse({"jobs": [job_view(job) for job in found]})
+    body: JobsResponse = {"jobs": [job_view(job) for job in found]}
+    return JSONResponse(body)
 
 
-async def job_of(request: Request, job_id: int) -> IngestJob:
-    """A job of a book that whoever asks may not know of is not there either."""
+@router.get("/jobs/{job_id}", responses=answers(JobResponse, 400, 404, 503))
+async def job(request: Request, job_id: _JobId) -> JSONResponse:
+    """One job, with its warnings."""
+    return JSONResponse(job_view(await _visible_job(request, job_id)))
+
+
+@router.get("/jobs/{job_id}/events", responses=_JOB_EVENTS)
+async def events(request: Request, job_id: _JobId) -> EventStream:
+    """The progress of a job as server-sent events, whichever process runs it."""
+    library = quoth_of(request).library
+    await _visible_job(request, job_id)  # an unknown job is a 404, not a stream
+    following = follow(library, jobs_of(request), job_id, poll=FOLLOW_POLL, quiet=_QUIET)
+    return EventStream(following, explain=problem_teller(request))
+
+
+@router.get("/changes", responses=answers(ChangesResponse, 400, 404, 503))
+async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
+    """What an incremental job would find new, modified and deleted in the book's folder. Changes nothing."""
+    quoth = quoth_of(request)
+    book = await quoth.choose_book(book_id)
+    records = await quoth.library.page_records(book.book_id)
+
+    def compare() -> ChangesResponse:
+        from quoth.chunks.plan import changed_files
+
+        plan = changed_files(_reopen(book).files(), records)
+        return {
+            "book_id": book.book_id,
+            "source": visible_source(request, book),
+            "new": [file.source_file for file in plan.new],
+            "modified": [file.source_file for file in plan.changed],
+            "deleted": list(plan.deleted),
+            "unchanged": len(plan.unchanged),
+        }
+
+    return JSONResponse(await asyncio.to_thread(compare))
+
+
+async def _visible_job(request: Request, job_id: int) -> IngestJob:
+    """A job of a book that the caller may not see is not there either."""
     quoth = quoth_of(request)
     job = await quoth.library.job(job_id)
     if quoth.only_book not in ("", job.book_id):
@@ -69,26 +169,9 @@ async def job_of(request: Request, job_id: int) -> IngestJob:
     return job
 
 
-@router.get("/jobs/{job_id}", responses=answers(JobResponse, 400, 404, 503))
-async def job(request: Request, job_id: JobId) -> JSONResponse:
-    """One job, with its warnings."""
-    return JSONResponse(job_view(await job_of(request, job_id)))
-
-
-@router.get("/jobs/{job_id}/events", responses=JOB_EVENTS)
-async def events(request: Request, job_id: JobId) -> EventStream:
-    """The progress of a job as server-sent events, whichever process runs it."""
-    library = quoth_of(request).library
-    await job_of(request, job_id)  # an unknown one is a 404, not a stream
-
-    return EventStream(follow(library, jobs_of(request), job_id, look=LOOK, quiet=QUIET), explain=explained(request))
-
-
-async def follow(
-    library: Library, ours: Jobs, job_id: int, *, look: float, quiet: float
-) -> AsyncGenerator[Event, None]:
+async def follow(library: Library, ours: Jobs, job_id: int, *, poll: float, quiet: float) -> AsyncGenerator[Event]:
     """`progress` with every change, then `completed` or `failed`; each with the whole job."""
-    told: View = {}
+    told: JobResponse | None = None
     silent = 0.0
     while True:
         job = await library.job(job_id)
@@ -100,28 +183,79 @@ async def follow(
         if silent >= quiet:
             await ours.bury(job)
             silent = 0.0
-        await asyncio.sleep(look)
-        silent += look
+        await asyncio.sleep(poll)
+        silent += poll
 
 
-@router.get("/changes", responses=answers(ChangesResponse, 400, 404, 503))
-async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
-    """What an incremental job would find new, modified and deleted in the book's folder. Changes nothing."""
-    quoth = quoth_of(request)
-    book = await quoth.choose_book(book_id)
-    records = await quoth.library.page_records(book.book_id)
+# --- what may be ingested --------------------------------------------------------------------------------------------
 
-    def compare() -> View:
-        from quoth.chunks.plan import changed_files
 
-        plan = changed_files(reopen(book).files(), records)
-        return {
-            "book_id": book.book_id,
-            "source": book.source,
-            "new": [file.source_file for file in plan.new],
-            "modified": [file.source_file for file in plan.changed],
-            "deleted": list(plan.deleted),
-            "unchanged": len(plan.unchanged),
-        }
+async def _order_of(quoth: Quoth, wanted: IngestRequest) -> IngestOrder:
+    order = await _known_or_allowed(quoth, wanted)
+    order = replace(order, mode=wanted.mode, dry_run=wanted.dry_run)
+    return order if wanted.base_url is None else replace(order, base_url=wanted.base_url)
 
-    return JSONResponse(await asyncio.to_thread(compare))
+
+async def _known_or_allowed(quoth: Quoth, wanted: IngestRequest) -> IngestOrder:
+    if wanted.path is None:
+        return await order_again(await quoth.choose_book(wanted.book_id))
+    if wanted.book_id is None:
+        raise WrongUsage("`book_id` is missing.", hint="With `path`, send the id under which to keep the book.")
+    check_book_id(wanted.book_id)
+    quoth.check_book(wanted.book_id)
+    book = await _find_book(quoth, wanted.book_id)
+    if book is not None and book.source == wanted.path:
+        return await order_again(book)
+    folder = await asyncio.to_thread(_allowed_folder, wanted.path, quoth.settings.ingest_roots)
+    return IngestOrder(wanted.book_id, str(folder))
+
+
+async def order_again(book: Book) -> IngestOrder:
+    """The same book from the same place. `Unreadable` when that place is gone."""
+    return IngestOrder(book.book_id, book.source, base_url=await asyncio.to_thread(_base_url_of, book))
+
+
+def _allowed_folder(path: str, roots: Sequence[FilePath]) -> FilePath:
+    """The folder that `path` names, absolute or below a root. `Forbidden` if it is outside of all roots."""
+    inside = []
+    for root in (root.resolve() for root in roots):
+        folder = (root / path).resolve()
+        if folder.is_relative_to(root):
+            inside.append(folder)
+    if not inside:
+        raise Forbidden(
+            f"{path} is not in a folder that may be ingested over HTTP.",
+            hint="Add its folder to QUOTH_INGEST_ROOTS on the server, or run `quoth ingest PATH` there.",
+        )
+    for folder in inside:
+        if folder.is_dir():
+            return folder
+    raise Unreadable(f"{path} is not a folder.", hint="Name the folder that holds the book.")
+
+
+def _base_url_of(book: Book) -> str:
+    """The base URL to ingest the book with again: none where its toolchain names the recorded one by itself, because
+    a given address is not read quite like one that was found in the toolchain's own settings."""
+    from quoth.sources import open_source  # brings the parsers along, which answering does not need
+
+    if not book.source:
+        raise Unreadable(
+            f"It is not known where the book {book.book_id!r} came from.", hint="Ingest it once with its path."
+        )
+    if book.source.startswith(("http://", "https://")):
+        return ""  # a site knows where it is published, and asking it would mean a visit
+    found = open_source(book.source, book_id=book.book_id).book.base_url
+    return "" if found == book.base_url else book.base_url
+
+
+def _reopen(book: Book) -> BookSource:
+    from quoth.sources import open_source
+
+    return open_source(book.source, book_id=book.book_id, base_url=_base_url_of(book))
+
+
+async def _find_book(quoth: Quoth, book_id: str) -> Book | None:
+    try:
+        return await quoth.shelf.book(book_id)
+    except UnknownBook:
+        return None

@@ -1,8 +1,8 @@
 """`quoth ingest` as a child of the server: an interpreter of its own, never a fork, which would hang in the engine.
 
-In: an `Order` and the number of its queued job. Out: a `Child`. The child reads the same settings as the server, in
-the same folder; what the server was told by options goes along as variables. It tells its progress to the library, so
-all that is kept of its output is the last line, for when it could not even do that.
+In: an `IngestOrder` and the number of its queued job. Out: a `JobProcess`. It reads the same settings as the server,
+in the same folder; what the server was told by options goes along as variables. It records its progress in the
+library, so only the last line of its output is kept, for when it could not even do that.
 """
 
 from __future__ import annotations
@@ -19,28 +19,36 @@ from pathlib import Path
 from typing import IO
 
 from quoth.bootstrap import Quoth
-from quoth.serve.jobs import Order
+from quoth.serve.jobs import IngestOrder
 from quoth.settings import PREFIX, Settings
 
-PULL_PATIENCE = 120.0  # seconds for the network to answer
-TAIL = 8192
+_PULL_TIMEOUT = 120.0  # seconds
+_FOR_GIT = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_CONFIG_HOME"),
+        *("SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"),
+        *("GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    }
+)
+_TAIL = 8192  # bytes of the output in which the last line is looked for
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     arguments: Sequence[str]
     environment: Mapping[str, str]
-    patience: float | None = None  # seconds
+    timeout: float | None = None  # seconds
 
 
-def launch(quoth: Quoth, order: Order, job_id: int) -> IngestProcess:
+def launch(quoth: Quoth, order: IngestOrder, job_id: int) -> IngestProcess:
     commands = [ingest_command(quoth.settings, order, job_id)]
     if order.pull and is_checkout(Path(order.source)):
         commands.insert(0, pull_command(order.source))
     return IngestProcess(commands)
 
 
-def ingest_command(settings: Settings, order: Order, job_id: int) -> Command:
+def ingest_command(settings: Settings, order: IngestOrder, job_id: int) -> Command:
     arguments = [sys.executable, "-m", "quoth", "ingest", "--book", order.book_id, "--mode", order.mode]
     arguments += ["--base-url", order.base_url] if order.base_url else []
     arguments += ["--dry-run"] if order.dry_run else []
@@ -51,10 +59,11 @@ def ingest_command(settings: Settings, order: Order, job_id: int) -> Command:
 
 
 def pull_command(folder: str) -> Command:
-    """Hooks of the checkout run with it, so our secrets do not go along; and it must never ask for a password."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    """Hooks of the checkout run with it, so no secret of ours goes along, whatever its name is: only the variables
+    that git and ssh need to find their way. It must never ask for a password."""
+    kept = {name: value for name, value in os.environ.items() if name.upper() in _FOR_GIT or name.startswith("LC_")}
     return Command(
-        ["git", "-C", folder, "pull", "--ff-only", "--quiet"], {**kept, "GIT_TERMINAL_PROMPT": "0"}, PULL_PATIENCE
+        ["git", "-C", folder, "pull", "--ff-only", "--quiet"], {**kept, "GIT_TERMINAL_PROMPT": "0"}, _PULL_TIMEOUT
     )
 
 
@@ -88,12 +97,12 @@ class IngestProcess:
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None:
-            with suppress(ProcessLookupError):  # it was faster
+            with suppress(ProcessLookupError):  # it has already ended
                 self._process.send_signal(number)
 
     async def _run(self, command: Command) -> str:
         name = " ".join(Path(part).name for part in command.arguments[:4])
-        # A file and no pipe: it never fills up, and what the process leaves behind cannot hold it open.
+        # A file, not a pipe: it never fills up, and what the process leaves behind cannot hold it open.
         with tempfile.TemporaryFile() as output:
             try:
                 process = self._process = await asyncio.create_subprocess_exec(
@@ -102,32 +111,32 @@ class IngestProcess:
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=output,
                     env=command.environment,
-                    start_new_session=True,  # Ctrl-C in the server's terminal is the server's to pass on
+                    start_new_session=True,  # Ctrl-C in the terminal is for the server, which passes it on
                 )
             except OSError as error:
                 return f"`{name}` could not be started: {error}."
-            if self._stopped:  # while it was being started
+            if self._stopped:  # while it was starting
                 self._signal(signal.SIGTERM)
             try:
-                async with asyncio.timeout(command.patience):
+                async with asyncio.timeout(command.timeout):
                     code = await process.wait()
             except TimeoutError:
                 self._signal(signal.SIGKILL)
                 await process.wait()
-                return f"`{name}` did not end within {command.patience:g} s."
+                return f"`{name}` did not end within {command.timeout:g} s."
             finally:
                 self._process = None
-            return ending(code, last_words(output))
+            return _ending(code, _last_words(output))
 
 
-def last_words(output: IO[bytes]) -> str:
+def _last_words(output: IO[bytes]) -> str:
     """The last line that says something."""
-    output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL))
+    output.seek(max(0, output.seek(0, os.SEEK_END) - _TAIL))
     lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
     return next((line for line in reversed(lines) if line), "").removeprefix("quoth: ")
 
 
-def ending(code: int, words: str) -> str:
+def _ending(code: int, words: str) -> str:
     if code == 0:
         return ""
     if code > 0:

@@ -1,36 +1,39 @@
 """Ingestion jobs that the server was asked for: each runs as `quoth ingest` in a process of its own.
 
-In: an `Order`. Out: a queued `IngestJob`, whose progress and end any process reads in the library. The work is not done
-here because an update of the index holds the interpreter's lock, which readers would feel; the server notices what was
-published as it notices any other ingest. A data directory has one writer, so children run one after the other, also
-those of several workers (`turns`). Nothing here knows HTTP.
+In: an `IngestOrder`. Out: a queued `IngestJob`, whose progress and end any process reads in the library. The work is
+not done here because an update of the index holds the interpreter's lock, which readers would feel; the server notices
+what was published as it notices any other ingest. A data directory has one writer, so jobs run one after the other,
+also those of several workers (`JobLocks`). Nothing here knows HTTP.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, TextIO
 
 from quoth.bootstrap import Quoth
 from quoth.domain import IngestJob, IngestMode
-from quoth.errors import Conflict, Outage
+from quoth.errors import Conflict, LibraryUnavailable, Outage
 from quoth.ports import ABANDONED
-from quoth.serve.job_locks import JobLocks
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 8.0  # seconds that a child gets to leave in good order when the server stops
 ACTIVE = ("queued", "running")
-LOOK = 1.0  # seconds between two looks whether somebody else's job has ended
 STOPPED = "interrupted: the server was stopped"
+_STOP_TIMEOUT = 8.0  # seconds for a job's process to leave in good order when the server stops
+_LOCK_POLL = 0.2  # seconds between two attempts at a lock that another process holds
+CONFLICT_POLL = 1.0  # seconds between two attempts to start a job on a book that another process writes
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be ingested, and how."""
+class IngestOrder:
+    """What to ingest, and how."""
 
     book_id: str
     source: str
@@ -40,11 +43,11 @@ class Order:
     pull: bool = False  # first `git pull --ff-only` in the source
 
 
-class Child(Protocol):
+class JobProcess(Protocol):
     """A process that works on one job."""
 
     async def wait(self) -> str:
-        """Begin, and wait for the end: empty when all went well, otherwise what it said last."""
+        """Begin, and wait for the end: empty when all went well, otherwise the process's last words."""
 
     def stop(self) -> None:
         """Ask it to leave in good order."""
@@ -52,103 +55,103 @@ class Child(Protocol):
     def kill(self) -> None: ...
 
 
-Launch = Callable[[Quoth, Order, int], Child]  # the number is that of the queued job it takes over
+Launch = Callable[[Quoth, IngestOrder, int], JobProcess]  # the number is that of the queued job it takes over
 
 
 class Jobs:
     def __init__(self, quoth: Quoth, launch: Launch) -> None:
         self._quoth = quoth
         self._launch = launch
-        self._door = asyncio.Lock()  # one at a time is let in
-        self._turns = JobLocks(quoth.settings.data_dir)
-        self._child: Child | None = None
+        self._starting = asyncio.Lock()  # one job starts at a time
+        self._locks = JobLocks(quoth.settings.data_dir)
+        self._process: JobProcess | None = None
         self._tasks: dict[asyncio.Task[None], str] = {}  # with the book they work on
-        self._again: dict[str, Order] = {}  # by book: asked for while one was under way
+        self._again: dict[str, IngestOrder] = {}  # by book: asked for while a job was under way
         self._closing = False
 
-    async def start(self, order: Order) -> IngestJob:
+    async def start(self, order: IngestOrder) -> IngestJob:
         """Queue it. `Conflict` when the book has a job already, or when a process that is not ours is writing."""
-        async with self._door:
+        async with self._starting:
             if self._closing:
-                raise Outage("The server is stopping and starts nothing any more.", hint="Try again in a moment.")
+                raise Outage("The server is stopping and starts no new job.", hint="Try again in a moment.")
             await self._bury(order.book_id, recreate=order.mode == "recreate")
-            await self._turns.take()
+            await self._locks.take()
             try:
                 job = await self._queue(order)
             except BaseException:
-                self._turns.give_back()
+                self._locks.give_back()
                 raise
             self._begin(self._work(order, job.job_id), order.book_id)
             return job
 
-    async def start_or_follow(self, order: Order) -> IngestJob | None:
-        """As `start`; but when somebody is at work on the book, another job follows (None): what changed meanwhile may
+    async def start_or_follow(self, order: IngestOrder) -> IngestJob | None:
+        """As `start`; but if the book has a job already, another one follows it (None): what changed meanwhile may
         have come too late for the first."""
         try:
             return await self.start(order)
         except Conflict:
             self._again[order.book_id] = order
-        if order.book_id not in self._tasks.values():  # it is another process that is at work
+        if order.book_id not in self._tasks.values():  # another process is at work
             self._begin(self._later(order.book_id), order.book_id)
         return None
 
     async def bury_the_dead(self) -> None:
-        """Fail the jobs of processes that have died. Whoever holds the writer lock may be alive, and is left alone."""
+        """Fail the jobs of processes that have died. The holder of the writer lock may be alive and is left alone."""
         for job in await self._quoth.library.jobs(active=True, limit=10_000):
             await self.bury(job)
 
     async def bury(self, job: IngestJob) -> None:
-        """Fail this job if nobody can be at work on it."""
-        async with self._door:
+        """Fail this job if no process can be at work on it."""
+        async with self._starting:
             if job.book_id in self._tasks.values():
                 return
             try:
-                # To start from nothing needs no index that fits this process.
+                # Starting from nothing works even if the index does not fit this process.
                 await self._bury(job.book_id, recreate=True)
             except Conflict as conflict:
                 logger.info("job %s is left as it is: %s", job.job_id, conflict)
 
     async def close(self) -> None:
-        """Stop the child, fail what was waiting, and wait until the library knows. May be called again."""
+        """Stop the process, fail what was waiting, and wait until the library knows. May be called again."""
         self._closing = True
-        if self._child is not None:
-            self._child.stop()
-        if self._tasks and (await asyncio.wait(self._tasks, timeout=PATIENCE))[1]:
-            if self._child is not None:
-                self._child.kill()
+        if self._process is not None:
+            self._process.stop()
+        if self._tasks and (await asyncio.wait(self._tasks, timeout=_STOP_TIMEOUT))[1]:
+            if self._process is not None:
+                self._process.kill()
             await asyncio.wait(self._tasks)
 
     def _begin(self, work: Coroutine[None, None, None], book_id: str) -> None:
         task = asyncio.create_task(work, name=f"ingest of {book_id}")
         self._tasks[task] = book_id
-        task.add_done_callback(self._ended)
-        task.add_done_callback(_tell_fault)
+        task.add_done_callback(self._end)
+        task.add_done_callback(_log_fault)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _end(self, task: asyncio.Task[None]) -> None:
         book_id = self._tasks.pop(task)
-        # Asked for in the very moment in which it ended.
+        # Asked for at the very moment at which the job ended.
         if book_id in self._again and book_id not in self._tasks.values() and not self._closing:
             self._begin(self._later(book_id), book_id)
 
     async def _bury(self, book_id: str, *, recreate: bool) -> None:
-        with self._turns.alone() as alone:
-            if not alone:  # what is queued may be about to start, in this process or in another worker
+        with self._locks.alone() as alone:
+            if not alone:  # a queued job may be about to start, in this process or in another worker
                 return
-            # Opening the book for writing and leaving it unchanged is how one learns that nobody else writes.
+            # Opening the book for writing and leaving it unchanged shows that no other process writes.
             async with self._quoth.index.writer(book_id, recreate=recreate):
                 await self._quoth.library.fail_running_jobs(book_id, ABANDONED)
 
-    async def _queue(self, order: Order) -> IngestJob:
+    async def _queue(self, order: IngestOrder) -> IngestJob:
         job = IngestJob(book_id=order.book_id, mode=order.mode, dry_run=order.dry_run, status="queued")
         return await self._quoth.library.start_job(job)
 
-    async def _work(self, order: Order, job_id: int) -> None:
+    async def _work(self, order: IngestOrder, job_id: int) -> None:
         try:
-            await self._one(order, job_id)
+            await self._run_job(order, job_id)
             while not self._closing and (following := self._again.pop(order.book_id, None)) is not None:
-                await self._one(following, (await self._queue(following)).job_id)
+                await self._run_job(following, (await self._queue(following)).job_id)
         finally:
-            self._turns.give_back()
+            self._locks.give_back()
 
     async def _later(self, book_id: str) -> None:
         """Start what was asked for as soon as the book is free."""
@@ -157,26 +160,95 @@ class Jobs:
                 await self.start(order)
             except Conflict:
                 self._again.setdefault(book_id, order)
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(CONFLICT_POLL)
 
-    async def _one(self, order: Order, job_id: int) -> None:
-        async with self._turns.turn(unless=lambda: self._closing):
-            words = "" if self._closing else await self._run(order, job_id)
-        # A child that could, has said itself how its job ended.
+    async def _run_job(self, order: IngestOrder, job_id: int) -> None:
+        async with self._locks.turn(unless=lambda: self._closing):
+            words = "" if self._closing else await self._run_process(order, job_id)
+        # A process that could has recorded itself how its job ended.
         job = await self._quoth.library.job(job_id)
         if job.status in ACTIVE:
             reason = STOPPED if self._closing else words or "its process ended without a word"
             failed = replace(job, status="failed", error_message=reason, completed_at=self._quoth.clock.now())
             await self._quoth.library.save_job(failed)
 
-    async def _run(self, order: Order, job_id: int) -> str:
-        self._child = self._launch(self._quoth, order, job_id)
+    async def _run_process(self, order: IngestOrder, job_id: int) -> str:
+        self._process = self._launch(self._quoth, order, job_id)
         try:
-            return await self._child.wait()
+            return await self._process.wait()
         finally:
-            self._child = None
+            self._process = None
 
 
-def _tell_fault(task: asyncio.Task[None]) -> None:
+def _log_fault(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (fault := task.exception()) is not None:
-        logger.error("the %s: its end could not be recorded: %s", task.get_name(), fault, exc_info=fault)
+        logger.error("the end of the %s could not be recorded: %s", task.get_name(), fault, exc_info=fault)
+
+
+class JobLocks:
+    """Which server process on one data directory may ingest now.
+
+    Two locks of the kernel, which die with their process: `jobs-waiting`, shared by every process that has jobs in
+    hand, tells the others that a queued job may belong to a living process; `jobs-turn` is held by the process whose
+    job is running."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._here = asyncio.Lock()  # within this process jobs run in the order in which they were asked for
+        self._in_hand = 0
+        self._waiting: TextIO | None = None
+
+    async def take(self) -> None:
+        """Before a job is queued. Must not be called twice at once."""
+        while self._waiting is None:
+            self._waiting = self._lock("jobs-waiting.lock", fcntl.LOCK_SH)
+            if self._waiting is None:  # another process is just finding out whether it is alone
+                await asyncio.sleep(_LOCK_POLL)
+        self._in_hand += 1
+
+    def give_back(self) -> None:
+        """When that job has ended."""
+        self._in_hand -= 1
+        if not self._in_hand and self._waiting is not None:
+            self._waiting.close()
+            self._waiting = None
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether no process has a job in hand. If so, none can take one meanwhile."""
+        file = None if self._in_hand else self._lock("jobs-waiting.lock", fcntl.LOCK_EX)
+        try:
+            yield file is not None
+        finally:
+            if file is not None:
+                file.close()
+
+    @asynccontextmanager
+    async def turn(self, *, unless: Callable[[], bool]) -> AsyncIterator[None]:
+        """One job at a time over all processes. Stops waiting when `unless` becomes true."""
+        async with self._here:
+            with await self._our_turn(unless) or nullcontext():
+                yield
+
+    async def _our_turn(self, unless: Callable[[], bool]) -> TextIO | None:
+        while not unless():
+            if (file := self._lock("jobs-turn.lock", fcntl.LOCK_EX)) is not None:
+                return file
+            await asyncio.sleep(_LOCK_POLL)
+        return None
+
+    def _lock(self, name: str, how: int) -> TextIO | None:
+        try:
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = (self._data_dir / name).open("a", encoding="utf-8")
+        except OSError as fault:
+            raise LibraryUnavailable(
+                f"{self._data_dir / name} cannot be written: {fault.strerror}.",
+                hint="Check the folder and its permissions.",
+            ) from fault
+        try:
+            fcntl.flock(file, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        return file

@@ -1,19 +1,21 @@
 """How much anyone may ask: requests in the last minute, and answers under way at once.
 
 In: who asks. Out: an `Allowance`, or `RateLimited`. Each process counts in its own memory. With a Redis URL, Redis
-counts for all workers on all machines (`redis_limiter.py`); while Redis is down each process counts alone again: a
-broken counter is no reason to answer nobody. The library `limits` also counts in memory, but starts a task with a
-thread for every request: 370 µs with one caller and 1,850 µs with a hundred, against two to five here.
+counts for all workers on all machines (`redis_limiter.py`); while Redis is down each process counts alone: a broken
+counter must not stop all answers. The library `limits` also counts in memory, but starts a task with a thread for every
+request: 370 µs with one caller and 1,850 µs with a hundred, against two to five here.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from importlib.util import find_spec
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.domain import Allowance
 from quoth.errors import BadConfiguration, LimiterUnavailable, RateLimited
@@ -22,21 +24,23 @@ from quoth.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-WINDOW = 60  # seconds
+_WINDOW = 60  # seconds
 DEFAULT_LIMIT = 100
-PAUSE = 5.0  # seconds for which a Redis that failed is not asked
-MOST_NAMES = 100_000  # callers that are remembered at once
-RETRY = 1  # seconds: answers end all the time
+PAUSE = 5.0  # seconds until a Redis that failed is asked again
+MOST_NAMES = 100_000  # callers remembered at once
+_RETRY_SOON = {"retry_after": 1}  # seconds: answers end all the time
+# Where a question is answered, which takes a while.
+_ANSWERING = frozenset({"/chat", "/chat/stream", "/chat/run", "/v1/chat/completions", "/mcp"})
 
 
 class MemoryLimiter:
     """A moving window: at any moment, the requests of the last minute count."""
 
-    def __init__(self, limit: int, clock: Clock, window: float = WINDOW) -> None:
+    def __init__(self, limit: int, clock: Clock, window: float = _WINDOW) -> None:
         self._limit = limit
         self._clock = clock
         self._window = window
-        self._seen: OrderedDict[str, deque[float]] = OrderedDict()  # who was allowed longest ago comes first
+        self._seen: OrderedDict[str, deque[float]] = OrderedDict()  # the caller who was allowed longest ago comes first
 
     async def hit(self, who: str) -> Allowance:
         now = self._clock.monotonic()
@@ -59,7 +63,7 @@ class MemoryLimiter:
 
 
 class FallbackLimiter:
-    """Counts together with the others while that is possible, alone while it is not."""
+    """Counts together with the other processes while that is possible, alone while it is not."""
 
     def __init__(self, shared: RateLimiter, alone: RateLimiter, clock: Clock) -> None:
         self._shared = shared
@@ -74,11 +78,11 @@ class FallbackLimiter:
             allowance = await self._shared.hit(who)
         except LimiterUnavailable as error:
             if self._down_until is None:
-                logger.warning("requests are counted by each process alone: %s", error)
+                logger.warning("each process counts requests alone: %s", error)
             self._down_until = self._clock.monotonic() + PAUSE
             return await self._alone.hit(who)
         if self._down_until is not None:
-            logger.warning("requests are counted for all processes together again")
+            logger.warning("requests of all processes are counted together again")
             self._down_until = None
         return allowance
 
@@ -94,25 +98,60 @@ class FallbackLimiter:
         await self._shared.close()
 
 
-class Answers:
-    """The answers under way in this process."""
+class AnswerPlaces:
+    """The answers under way in this process. A caller who holds more places than are free gets no further one: alone
+    they can hold half of the places, and the rest is left to others."""
 
     def __init__(self, most: int) -> None:
         self._free = most
         self._most = most
+        self._held: Counter[str] = Counter()
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def take(self, caller: str) -> Iterator[None]:
         if not self._free:
-            raise RateLimited(f"{self._most} answers are under way already.", details={"retry_after": RETRY})
+            raise RateLimited(f"All {self._most} places for answers are taken.", details=_RETRY_SOON)
+        if self._held[caller] > self._free:
+            raise RateLimited(
+                f"{self._held[caller]} of your answers are under way; the {self._free} places left are for others.",
+                details=_RETRY_SOON,
+            )
         self._free -= 1
+        self._held[caller] += 1
         try:
             yield
         finally:
             self._free += 1
+            self._held[caller] -= 1
+            self._held += Counter()  # forgets who holds none
 
 
-def redis_limiter(settings: Settings, limit: int) -> RateLimiter:
+class AnswerLimit:
+    """A question takes a place when it has arrived whole, and keeps it until its answer is sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in _ANSWERING:
+            await self._app(scope, receive, send)
+            return
+        places: AnswerPlaces = scope["app"].state.guard.places
+        with ExitStack() as held:
+            taken = False
+
+            async def receive_then_take() -> Message:
+                nonlocal taken
+                message = await receive()
+                if not taken and message["type"] == "http.request" and not message.get("more_body", False):
+                    held.enter_context(places.take(scope["state"]["caller"]))
+                    taken = True
+                return message
+
+            await self._app(scope, receive_then_take, send)
+
+
+def _redis_limiter(settings: Settings, limit: int) -> RateLimiter:
     if find_spec("redis") is None:
         raise BadConfiguration(
             "QUOTH_REDIS_URL is set, but the Redis client is not installed.",
@@ -120,7 +159,7 @@ def redis_limiter(settings: Settings, limit: int) -> RateLimiter:
         )
     from quoth.serve.redis_limiter import RedisLimiter
 
-    return RedisLimiter(settings.redis_url or "", limit, WINDOW)
+    return RedisLimiter(settings.redis_url or "", limit, _WINDOW)
 
 
 @asynccontextmanager
@@ -128,7 +167,7 @@ async def open_limiter(settings: Settings, limit: int, clock: Clock) -> AsyncIte
     alone = MemoryLimiter(limit, clock)
     limiter: RateLimiter = alone
     if settings.redis_url is not None:
-        limiter = FallbackLimiter(redis_limiter(settings, limit), alone, clock)
+        limiter = FallbackLimiter(_redis_limiter(settings, limit), alone, clock)
     try:
         yield limiter
     finally:
@@ -137,7 +176,7 @@ async def open_limiter(settings: Settings, limit: int, clock: Clock) -> AsyncIte
 
 def check(allowance: Allowance) -> None:
     if not allowance.allowed:
-        wait = seconds(allowance.reset)
+        wait = max(1, math.ceil(allowance.reset))
         raise RateLimited(
             f"More than {allowance.limit} requests in a minute.",
             hint=f"Try again in {wait} seconds.",
@@ -145,12 +184,8 @@ def check(allowance: Allowance) -> None:
         )
 
 
-def seconds(exactly: float) -> int:
-    return max(1, math.ceil(exactly))
-
-
 def headers(allowance: Allowance, now: float) -> dict[str, str]:
-    """`Reset` is a moment, in seconds since 1970, as GitHub and most others write it."""
+    """`Reset` is a moment, in seconds since 1970, as GitHub and most others send it."""
     return {
         "x-ratelimit-limit": str(allowance.limit),
         "x-ratelimit-remaining": str(allowance.remaining),

@@ -1,24 +1,21 @@
-"""`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as everybody else.
+"""`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as all other doors.
 
-The server is that of `quoth.serve.mcp_tools`, which `quoth mcp` runs as well. Each request stands alone (stateless),
-so that any worker can answer it; there is no stream to listen at, so GET is not allowed. The SDK is loaded with the
+The server is the one of `quoth.serve.mcp_tools`, which `quoth mcp` runs too. Requests are independent (stateless), so
+any worker can answer any of them; there is no stream to listen to, so GET is not allowed. The SDK is loaded with the
 first request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from quoth.errors import (
     BodyTooLarge,
-    Forbidden,
     InternalError,
     InvalidJson,
     NotAcceptable,
@@ -26,18 +23,42 @@ from quoth.errors import (
     QuothError,
     WrongUsage,
 )
-from quoth.serve.access import Guard
 from quoth.serve.bodies import check_media_type, decode
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.problems import problem_response
-from quoth.serve.shapes import MCP, MCP_REQUEST
+from quoth.serve.shapes import Responses, event_content, problems
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 router = APIRouter(tags=["agents"])
 
-HOST_HINT = "Name the hosts by which this server is reached in QUOTH_ALLOWED_HOSTS."
+_RPC = {"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]}
+_CALL = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["integer", "string"], "description": "Left out: a notification"},
+        "method": {"type": "string", "examples": ["tools/call"]},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
+_REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": _CALL}}}}
+
+
+def _responses() -> Responses:
+    found: Responses = {
+        200: {
+            "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
+            "content": {"application/json": {"schema": _RPC}, **event_content("message")},
+        },
+        202: {"description": "A notification was received"},
+        **problems(400, 403, 404, 406, 413, 415),
+    }
+    for status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, with the type MCP clients look for
+        found[status]["content"] = {**found[status]["content"], "application/json": {"schema": _RPC}}
+    return found
 
 
 class AgentSessions:
@@ -51,14 +72,14 @@ class AgentSessions:
     async def manager(self) -> StreamableHTTPSessionManager:
         async with self._starting:
             if self._manager is None:
-                self._manager = manager = await asyncio.to_thread(self._made)
+                self._manager = manager = await asyncio.to_thread(self._make)
                 started = asyncio.Event()
                 self._running = asyncio.create_task(_run(manager, started))
                 await started.wait()
             return self._manager
 
     @staticmethod
-    def _made() -> StreamableHTTPSessionManager:
+    def _make() -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from quoth.serve.mcp_tools import Agents
@@ -78,8 +99,8 @@ async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) ->
         await asyncio.Event().wait()
 
 
-class McpResponse(Response):
-    """Gives the request to the SDK, whose answer is the response."""
+class _McpResponse(Response):
+    """Hands the request to the SDK; the SDK's answer is the response."""
 
     def __init__(self, manager: StreamableHTTPSessionManager, body: bytes) -> None:
         super().__init__()
@@ -92,12 +113,12 @@ class McpResponse(Response):
         async def again() -> Message:
             return unread.pop() if unread else await receive()
 
-        await self._manager.handle_request(scope, again, ProblemSender(Request(scope, again), send).send)
+        await self._manager.handle_request(scope, again, _ProblemSender(Request(scope, again), send).send)
 
 
-class ProblemSender:
-    """What the SDK refuses leaves in our shape; a JSON-RPC error keeps its own beside it, and its media type, because
-    that is where MCP clients look for it."""
+class _ProblemSender:
+    """Gives the SDK's refusals our shape. A JSON-RPC error keeps its own shape beside ours, and its media type, because
+    MCP clients look for it there."""
 
     def __init__(self, request: Request, send: Send) -> None:
         self._request = request
@@ -142,54 +163,21 @@ def _refusal(status: int, told: str) -> QuothError:
     return kinds.get(status, WrongUsage)(told or "The message was refused.")
 
 
-async def check_reached(request: Request) -> None:
-    """A page of another site must not talk to a server on its reader's own machine, by whatever name it reaches it
-    (DNS rebinding). Where keys are needed, it has none. Where not, the server is asked by names of this machine and by
-    those that the operator gave, and from pages of no other site. `Origin` is sent by browsers alone."""
-    guard = cast(Guard, request.app.state.guard)
-    if await guard.closed():
-        return
-    settings = quoth_of(request).settings
-    host, origin = _name(f"//{request.headers.get('host', '')}"), request.headers.get("origin")
-    if settings.is_local and not (_is_here(host) or host in settings.allowed_hosts):
-        raise Forbidden(f"This server is not reached by the name {host!r}.", hint=HOST_HINT)
-    if origin is None or _name(origin) == host or _is_here(_name(origin)):
-        return
-    if _name(origin) not in settings.allowed_hosts and not await guard.lets_in(origin):
-        raise Forbidden(f"Pages of {origin} may not ask here.", hint="Its operator allows it: QUOTH_CORS_ORIGINS.")
-
-
-def _name(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _is_here(host: str) -> bool:
-    """A name of this machine for itself."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def check_message(message: object) -> None:
-    """What is no message at all is refused here, in words that can be read; the rest is the SDK's to judge."""
+def _check_message(message: object) -> None:
+    """Refuse what is not a message at all, in words that can be read; the SDK judges the rest."""
     if not isinstance(message, dict):
         raise InvalidJson("The body is JSON, but not one object.")
     known = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
     number = message.get("id", 0)  # left out in a notification
     if not known or type(number) not in (int, str) or not isinstance(message.get("params", {}), dict):
-        raise WrongUsage("The body is no request of JSON-RPC 2.0.", hint="See https://modelcontextprotocol.io.")
+        raise WrongUsage("The body is not a JSON-RPC 2.0 request.", hint="See https://modelcontextprotocol.io.")
 
 
-@router.post("/mcp", responses=MCP, openapi_extra=MCP_REQUEST)
+@router.post("/mcp", responses=_responses(), openapi_extra=_REQUEST)
 async def mcp(request: Request) -> Response:
     """The Model Context Protocol: tools `search`, `fetch` and `ask`, and the pages of the books as resources."""
-    await check_reached(request)
     check_media_type(request.headers.get("content-type", ""))
     body = await request.body()
-    check_message(decode(body))
+    _check_message(decode(body))
     sessions = cast(AgentSessions, request.app.state.agents)
-    return McpResponse(await sessions.manager(), body)
+    return _McpResponse(await sessions.manager(), body)

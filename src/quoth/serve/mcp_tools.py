@@ -1,8 +1,8 @@
 """What a coding agent may do with the books: an MCP server on the official SDK, for `/mcp` and `quoth mcp` alike.
 
 Tools `search`, `fetch` (in the shape that ChatGPT's connectors expect) and `ask` (the one pipeline), and every page as
-a resource. In: a `Quoth`. Out: a server that a transport can run. A wrong argument or an outage is the result of a
-tool, with our message, so that the agent reads it and does better. The SDK takes a second to import: import this late.
+a resource. In: a `Quoth`. Out: a server that a transport can run. A wrong argument or an outage is a tool's result
+with our message, so that the agent reads it and does better. The SDK takes a second to import: import this late.
 """
 
 from __future__ import annotations
@@ -18,38 +18,41 @@ import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from quoth import logs
 from quoth.ask.request import ChatRequest, Name, ToolRequest, parse
 from quoth.bootstrap import Quoth
-from quoth.domain import Book, Chunk, Filters, Passage
+from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
-from quoth.serve.views import View, answer_view, chunk_view
+from quoth.serve.disclosure import is_admin, public
+from quoth.serve.search_views import chunk_view
+from quoth.serve.shapes import Score, Shape
+from quoth.serve.views import ChatResponse, answer_view
 from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 
-SCHEME = "quoth://"
-LISTED = 100  # resources in one answer
-MOST_BOOKS = 16  # that one search looks through when none is named
+_SCHEME = "quoth://"
+PAGE_SIZE = 100  # resources in one answer
+_MOST_BOOKS = 16  # searched at once when no book is named
 
-INSTRUCTIONS = (
+_INSTRUCTIONS = (
     "Quoth holds technical books and documentation. `ask` answers a question about a book, with citations, or says that"
     " the book does not hold it. `search` finds passages, `fetch` reads the whole page of one. Cite the `url` given."
 )
 
-Context = ServerRequestContext[Any, Any]  # what we use of it is its `request`, which stdio has none of
+Context = ServerRequestContext[Any, Any]  # we use its `request`, which is None on stdio
 
 
-class SearchArguments(ToolRequest):
+class _SearchArguments(ToolRequest):
     """Find passages, best first."""
 
     book_id: Name | None = Field(None, description="Which book; left out: all of them")
 
 
-class FetchArguments(BaseModel):
+class _FetchArguments(BaseModel):
     """Read a page."""
 
     model_config = ConfigDict(extra="forbid")
@@ -57,33 +60,49 @@ class FetchArguments(BaseModel):
     id: Name = Field(description="The `id` of a search result, or the URI of a resource")
 
 
-RESULT = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("id", "title", "url", "text")},
-    "required": ["id", "title", "url", "text"],
-}
-FOUND = {
-    "type": "object",
-    "properties": {
-        "results": {"type": "array", "items": RESULT},
-        "books": {"type": "array", "items": {"type": "object"}},
-    },
-    "required": ["results"],
-}
-FETCHED = {**RESULT, "properties": {**RESULT["properties"], "metadata": {"type": "object"}}}  # type: ignore[dict-item]
-ANSWERED = {
+class FoundPassage(Shape):
+    id: str
+    title: str
+    url: str
+    text: str
+
+
+class BookVerdict(Shape):
+    book_id: str
+    confidence: Score
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+
+class FoundPassages(Shape):
+    results: list[FoundPassage]
+    books: list[BookVerdict]
+
+
+class FetchedPage(Shape):
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any]
+
+
+# Of the whole `ChatResponse`, what agents go by: its full schema would be longer than all other tools together.
+_ANSWERED = {
     "type": "object",
     "properties": {"answer": {"type": ["string", "null"]}, "sources": {"type": "array", "items": {"type": "object"}}},
     "required": ["answer", "sources", "confidence", "should_answer", "session_id"],
 }
 
+_Result = tuple[str, Mapping[str, Any]]  # a tool's words, and the same as structured content
+
 
 class Agents:
     def __init__(self, seen: Callable[[Any], Quoth], owner: Callable[[Any], str] = lambda request: "") -> None:
-        """What whoever sent an HTTP request (None on stdio) may see, and to whom its sessions belong."""
+        """`seen`: what the sender of an HTTP request (None on stdio) may see; `owner`: whose its sessions are."""
         self._seen = seen
         self._owner = owner
-        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[tuple[str, View]]]] = {
+        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[_Result]]] = {
             "search": self._search,
             "fetch": self._fetch,
             "ask": self._ask,
@@ -94,32 +113,42 @@ class Agents:
             "quoth",
             title="Quoth",
             version=__version__,
-            instructions=INSTRUCTIONS,
+            instructions=_INSTRUCTIONS,
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
             on_list_resource_templates=self.list_templates,
             on_read_resource=self.read_resource,
         )
-        server.middleware.append(explained)
+        server.middleware.append(_translate_errors)
         return server
 
     # --- tools -------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, context: Context, params: object) -> types.ListToolsResult:
         books = ", ".join(
-            f"{book.book_id} ({book.title})" for book in (await self._seen(context.request).books())[:MOST_BOOKS]
+            f"{book.book_id} ({book.title})" for book in (await self._seen(context.request).books())[:_MOST_BOOKS]
         )
         there = f" Books: {books}." if books else ""
         return types.ListToolsResult(
             tools=[
-                _tool("search", f"Find passages of the books, best first.{there}", SearchArguments, FOUND),
-                _tool("fetch", "Read the whole page of a search result, or a resource.", FetchArguments, FETCHED),
+                _tool(
+                    "search",
+                    f"Find passages of the books, best first.{there}",
+                    _SearchArguments,
+                    _schema(FoundPassages),
+                ),
+                _tool(
+                    "fetch",
+                    "Read the whole page of a search result, or a resource.",
+                    _FetchArguments,
+                    _schema(FetchedPage),
+                ),
                 _tool(
                     "ask",
                     f"Ask a book: an answer with citations, or an honest refusal. To go on send its session_id.{there}",
                     ChatRequest,
-                    ANSWERED,
+                    _ANSWERED,
                 ),
             ]
         )
@@ -127,20 +156,23 @@ class Agents:
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}: {', '.join(self._tools)}.")
+            known = ", ".join(self._tools)
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}. The tools are {known}.")
         try:
             text, structured = await tool(context, params.arguments or {})
         except QuothError as error:
-            return types.CallToolResult(content=[types.TextContent(type="text", text=told(error))], is_error=True)
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=_public_message(error, context.request))], is_error=True
+            )
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], structured_content=structured, is_error=False
         )
 
-    async def _search(self, context: Context, arguments: Any) -> tuple[str, View]:
+    async def _search(self, context: Context, arguments: Any) -> _Result:
         quoth = self._seen(context.request)
-        wanted = parse(SearchArguments, arguments)
+        wanted = parse(_SearchArguments, arguments)
         found: list[Passage] = []
-        judged: list[View] = []
+        judged: list[BookVerdict] = []
         for book in await _books(quoth, wanted.book_id):
             threshold = quoth.settings.similarity_threshold or 0.0
             search = wanted.to_search(book=book, within=Filters(), similarity_threshold=threshold)
@@ -156,14 +188,14 @@ class Agents:
                 }
             )
         best = sorted(found, key=lambda passage: -passage.similarity)[: wanted.top_k]
-        structured = {"results": [_result(passage.chunk) for passage in best], "books": judged}
+        structured: FoundPassages = {"results": [_result(passage.chunk) for passage in best], "books": judged}
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _fetch(self, context: Context, arguments: Any) -> tuple[str, View]:
+    async def _fetch(self, context: Context, arguments: Any) -> _Result:
         quoth = self._seen(context.request)
-        wanted = parse(FetchArguments, arguments).id
-        metadata: View = {}
-        if wanted.startswith(SCHEME):
+        wanted = parse(_FetchArguments, arguments).id
+        metadata: dict[str, Any] = {}
+        if wanted.startswith(_SCHEME):
             book, chunks = await _page_at(quoth, wanted)
         else:
             book_id, _, chunk_id = wanted.partition("/")
@@ -177,7 +209,7 @@ class Agents:
         structured = _page(wanted, book, chunks, metadata)
         return json.dumps(structured, ensure_ascii=False), structured
 
-    async def _ask(self, context: Context, arguments: Any) -> tuple[str, View]:
+    async def _ask(self, context: Context, arguments: Any) -> _Result:
         quoth = self._seen(context.request)
         asked = parse(ChatRequest, arguments)
         book = await quoth.choose_book(asked.book_id)
@@ -192,8 +224,8 @@ class Agents:
     async def list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """In the order of their addresses; the cursor is the last one that was given, so that a change in between
-        leaves none out that stays."""
+        """In the order of their addresses. The cursor is the last address that was given, so a change in between skips
+        no page that stays."""
         try:
             after = place_of(params.cursor) if params is not None and params.cursor else ("", "")
         except WrongUsage as error:
@@ -206,7 +238,7 @@ class Agents:
             for record in sorted(await pages_of(quoth.library, book.book_id), key=lambda one: one.source_file):
                 if (book.book_id, record.source_file) <= after:
                     continue
-                if len(listed) == LISTED:
+                if len(listed) == PAGE_SIZE:
                     return types.ListResourcesResult(resources=listed, next_cursor=listed[-1].uri)
                 listed.append(
                     types.Resource(
@@ -237,9 +269,9 @@ class Agents:
 
 
 async def _books(quoth: Quoth, book_id: str | None) -> list[Book]:
-    """Engines search one book at a time, so a server of hundreds wants to be told which."""
+    """Engines search one book at a time, so on a server with hundreds the caller must name one."""
     books = [] if book_id or quoth.settings.book else await quoth.books()
-    return books if 0 < len(books) <= MOST_BOOKS else [await quoth.choose_book(book_id)]
+    return books if 0 < len(books) <= _MOST_BOOKS else [await quoth.choose_book(book_id)]
 
 
 async def _page_at(quoth: Quoth, uri: str) -> tuple[Book, list[Chunk]]:
@@ -247,42 +279,47 @@ async def _page_at(quoth: Quoth, uri: str) -> tuple[Book, list[Chunk]]:
     book = await quoth.book(book_id)
     record = (await quoth.library.page_records(book_id)).get(source_file)
     if record is None:
-        raise NotFound(f"The book {book_id} has no page {source_file}.", hint="resources/list names them.")
+        raise NotFound(f"The book {book_id} has no page {source_file}.", hint="`resources/list` names the pages.")
     return book, await quoth.index.view(book_id).chunks(record.chunk_ids)
 
 
-async def explained(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """What leaves as an error of the protocol: our message, or, for a fault that nobody foresaw, none of its inside.
-    The SDK would tell it to older clients; it is the last handler of this door, which on stdio has no other."""
+async def _translate_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """An error of the protocol has our message, or, for an unforeseen fault, nothing of its inside: the SDK would show
+    that to older clients. This is the last handler of this door; on stdio there is no other."""
     mark = logs.request_id.set(None if ctx.request is None else str(ctx.request.state.request_id))
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
         raise
     except QuothError as error:
-        raise MCPError(types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, told(error)) from error
+        raise MCPError(
+            types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, _public_message(error, ctx.request)
+        ) from error
     except Exception as error:
         logger.exception("unhandled %s in %s", type(error).__name__, ctx.method)
-        raise MCPError(types.INTERNAL_ERROR, told(InternalError(""))) from error
+        raise MCPError(types.INTERNAL_ERROR, _public_message(InternalError(""), ctx.request)) from error
     finally:
         logs.request_id.reset(mark)
 
 
 def address(book_id: str, source_file: str) -> str:
-    return f"{SCHEME}{book_id}/{quote(source_file)}"
+    return f"{_SCHEME}{book_id}/{quote(source_file)}"
 
 
 def place_of(uri: str) -> tuple[str, str]:
-    """The book and the file that an address names; the opposite of `address`."""
-    book_id, slash, source_file = uri.removeprefix(SCHEME).partition("/")
-    if not uri.startswith(SCHEME) or not slash:
-        raise WrongUsage(f"{uri!r} is no address of a page.", hint="Write quoth://<book_id>/<file>.")
+    """The book and the file that an address names; the inverse of `address`."""
+    book_id, slash, source_file = uri.removeprefix(_SCHEME).partition("/")
+    if not uri.startswith(_SCHEME) or not slash:
+        raise WrongUsage(f"{uri!r} is not the address of a page.", hint="Write quoth://<book_id>/<file>.")
     return book_id, unquote(source_file)
 
 
-def told(error: QuothError) -> str:
-    """What an agent may know: faults of ours keep their inside to the log."""
-    return f"{error} [{error.code}]" if error.status != 500 else "Something went wrong inside Quoth. [INTERNAL_ERROR]"
+def _public_message(error: QuothError, request: Any) -> str:
+    """What an agent may know. On stdio (no request) it runs on the operator's own machine."""
+    if error.status == 500:
+        return "Something went wrong inside Quoth. [INTERNAL_ERROR]"
+    told = error if request is None or is_admin(request) else public(error, str(request.state.request_id))
+    return f"{told} [{told.code}]"
 
 
 def _tool(name: str, description: str, arguments: type[BaseModel], output: Mapping[str, Any]) -> types.Tool:
@@ -292,12 +329,16 @@ def _tool(name: str, description: str, arguments: type[BaseModel], output: Mappi
         description=description,
         input_schema=arguments.model_json_schema(),
         output_schema=dict(output),
-        # To ask is remembered in a session of the asker's own; nothing of the book changes, and nothing outside.
+        # A question is remembered in the asker's own session; the book does not change, nor does anything outside.
         annotations=types.ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False),
     )
 
 
-def _result(chunk: Chunk) -> View:
+def _schema(shape: type[Shape]) -> dict[str, Any]:
+    return TypeAdapter(shape).json_schema()
+
+
+def _result(chunk: Chunk) -> FoundPassage:
     return {
         "id": f"{chunk.book_id}/{chunk.id}",
         "title": " › ".join(chunk.breadcrumb),
@@ -306,9 +347,9 @@ def _result(chunk: Chunk) -> View:
     }
 
 
-def _page(wanted: str, book: Book, chunks: Sequence[Chunk], metadata: View) -> View:
+def _page(wanted: str, book: Book, chunks: Sequence[Chunk], metadata: Mapping[str, Any]) -> FetchedPage:
     if not chunks:
-        raise NotFound(f"The page {wanted} of {book.book_id} has no text any more.", hint="Search again.")
+        raise NotFound(f"The page {wanted} of {book.book_id} no longer has any text.", hint="Search again.")
     first = chunks[0]
     return {
         "id": wanted,
@@ -325,13 +366,16 @@ def _page(wanted: str, book: Book, chunks: Sequence[Chunk], metadata: View) -> V
     }
 
 
-def _readable(view: View) -> str:
+def _readable(view: ChatResponse) -> str:
     """The answer and its sources, for a model that reads text; the rest is in the structured result."""
     said = view["answer"] if view["answer"] is not None else view["fallback_message"]
-    lines = [said]
+    lines = [said or ""]
     for source in view["sources"]:
-        place = f" ({source['source_file']}:{source['line']})" if "source_file" in source else ""
-        lines.append(f"[{source['index']}] {source.get('source_url') or 'the selected text'}{place}: {source['quote']}")
+        if "source_type" in source:
+            lines.append(f"[{source['index']}] the selected text: {source['quote']}")
+        else:
+            place = f"{source['source_url']} ({source['source_file']}:{source['line']})".strip()
+            lines.append(f"[{source['index']}] {place}: {source['quote']}")
     for near in view["metadata"]["suggestions"]:
         lines.append(f"Nearest: {near['title']} {near['source_url']}")
     return "\n\n".join(lines)

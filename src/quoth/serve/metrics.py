@@ -2,8 +2,8 @@
 
 In: every request as it ends, every answer as it is given (`quoth.insight.observers`), and at each scrape the size of
 the indexes, the last ingests and the health of the parts. Labels are few and closed: a door is the template of its
-route, never a path, and nothing that a reader writes can make a new one. Each application has a registry of its own.
-Where several workers share a port, each writes its figures into one folder and whichever is asked adds them up.
+route, never a path, and no reader can make a new one. Each application has a registry of its own. Where several
+workers share a port, each writes its figures into one folder, and the worker that is asked adds them up.
 """
 
 from __future__ import annotations
@@ -20,57 +20,47 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.datastructures import Headers
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quoth.ask.spans import SILENT, Spans
 from quoth.ask.support import analyse
 from quoth.bootstrap import Quoth
 from quoth.domain import IndexStatus, IngestJob
-from quoth.errors import (
-    DiskFull,
-    IndexMismatch,
-    IndexUnavailable,
-    LibraryUnavailable,
-    ModelFilesUnavailable,
-    ModelUnavailable,
-    QuothError,
-)
+from quoth.errors import QuothError
 from quoth.insight.observers import Observation
 from quoth.serve.deps import quoth_of
+from quoth.serve.disclosure import part_of
 from quoth.serve.health import SEVERITY, Checks, checks_of
-from quoth.serve.shapes import EXPOSITION
+from quoth.serve.shapes import Responses, problems
 from quoth.text.sentences import sentences
 from quoth.text.terms import term_ids
 from quoth.versions import __version__
 
 router = APIRouter(tags=["health"])
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the library's name for the folder that workers share
-METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-UNKNOWN = "unknown"  # the door of all paths that lead nowhere
-REFUSED = "refused"  # and of requests that came to none: no key, too many, too large
-MOST_BOOKS = 200  # told by name: beyond that, labels would be many
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_UNKNOWN = "unknown"  # the door of all paths that lead nowhere
+_REFUSED = "refused"  # the door of requests that came to none: no key, too many, too large
+_MOST_BOOKS = 200  # with a label of their own
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 
-CACHES = {"passages": analyse, "sentences": sentences, "terms": term_ids}  # what was understood of a text, kept
+_EXPOSITION: Responses = {
+    200: {"description": "Prometheus' text format", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(),
+}
 
-PARTS: tuple[tuple[type[QuothError], str], ...] = (
-    (IndexUnavailable, "index"),
-    (IndexMismatch, "index"),
-    (LibraryUnavailable, "database"),
-    (ModelFilesUnavailable, "embedder"),
-    (ModelUnavailable, "model"),
-    (DiskFull, "disk"),
-)
+CACHES = {"passages": analyse, "sentences": sentences, "terms": term_ids}  # texts that were analysed before
 
 
 @contextmanager
 def shared_metrics() -> Iterator[Callable[[int], None]]:
-    """For the parent of several workers, around all of their lives: a folder of their own, which they find in the
-    environment. (The library looks there when it is imported, so workers are spawned, not forked.) It gives what is to
-    be called with the id of a worker that has ended: what that had under way is no longer under way."""
+    """For the parent of several workers, around all of their lives: a folder that they find in the environment. (The
+    library looks there when it is imported, so workers are spawned, not forked.) Yields a function to call with the id
+    of each worker that has ended: its requests are no longer under way."""
     with tempfile.TemporaryDirectory(prefix="quoth-metrics-") as folder:
         os.environ[SHARED] = folder
         try:
@@ -90,13 +80,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        # When a series began is of no use to anybody and doubles the text.
+        # The time when a series began is of no use here and doubles the text.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
 
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"quoth_{name}", text, labels, registry=self.registry)
 
-        def histogram(name: str, text: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> Histogram:
+        def histogram(name: str, text: str, *labels: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
             return Histogram(f"quoth_{name}", text, labels, registry=self.registry, buckets=buckets)
 
         self.requests = counter("http_requests_total", "Requests that were answered.", "door", "method", "status")
@@ -107,31 +97,31 @@ class Metrics:
             registry=self.registry,
             multiprocess_mode="livesum",
         )
-        self.problems = counter("problems_total", "Errors that were told, by their code.", "code")
-        self.outages = counter("outages_total", "Requests that a part of ours failed.", "part")
-        self.answers = counter("answers_total", "Answers, by what wrote them and how sure it was.", "mode", "level")
-        self.refusals = counter("refusals_total", "Answers that say the book does not hold it.", "by")
+        self.problems = counter("problems_total", "Errors that were answered, by their code.", "code")
+        self.outages = counter("outages_total", "Requests that failed because a part of ours did.", "part")
+        self.answers = counter("answers_total", "Answers, by what wrote them and how sure they are.", "mode", "level")
+        self.refusals = counter("refusals_total", "Answers that say the book does not hold the answer.", "by")
         self.unfinished = counter("unfinished_answers_total", "Answers that failed, or whose reader left.", "why")
-        self.stages = histogram("stage_seconds", "Each stage of an answer.", "stage", buckets=STAGE_SECONDS)
+        self.stages = histogram("stage_seconds", "Each stage of an answer.", "stage", buckets=_STAGE_SECONDS)
         self.whole = histogram("answer_seconds", "A whole answer, without the transport.", "mode")
         self.first_word = histogram("first_token_seconds", "From the question to the first words.", "mode")
         self.tokens = counter("model_tokens_total", "What the language model read and wrote.", "direction")
-        self.unsupported = counter("unsupported_sentences_total", "Sentences that their sources do not say.")
-        self.lookups = counter("cache_lookups_total", "Texts whose meaning was kept, or was not.", "cache", "found")
+        self.unsupported = counter("unsupported_sentences_total", "Sentences that their sources do not support.")
+        self.lookups = counter("cache_lookups_total", "Texts that were analysed before, or were not.", "cache", "found")
         self._counted = self._cached()
 
     def _cached(self) -> dict[tuple[str, str], int]:
-        """How often each cache of this process had what was asked for, and how often not."""
+        """Hits and misses of each cache of this process."""
         infos = {name: kept.cache_info() for name, kept in CACHES.items()}
         hits = {(name, "yes"): info.hits for name, info in infos.items()}
         return hits | {(name, "no"): info.misses for name, info in infos.items()}
 
-    def answered(self, seen: Observation) -> None:
-        """A watcher of answers."""
+    def count_answer(self, seen: Observation) -> None:
+        """A watcher of answers (`quoth.insight.observers`)."""
         answer = seen.answer
         before, self._counted = self._counted, self._cached()
         for labels, count in self._counted.items():
-            self.lookups.labels(*labels).inc(max(0, count - before[labels]))  # less only when one was emptied
+            self.lookups.labels(*labels).inc(max(0, count - before[labels]))  # lower only when a cache was emptied
         if answer is None:
             self.unfinished.labels("failed" if seen.error else "left").inc()
             return
@@ -151,14 +141,14 @@ class Metrics:
         if missing := answer.grounding.total - answer.grounding.supported:
             self.unsupported.inc(missing)
 
-    def told(self, error: QuothError) -> None:
+    def count_error(self, error: QuothError) -> None:
         self.problems.labels(error.code).inc()
-        part = next((part for kind, part in PARTS if isinstance(error, kind)), "")
+        part = part_of(error)
         if part or error.status == 503:
             self.outages.labels(part or "other").inc()
 
     def exposition(self, *more: Collector) -> bytes:
-        """Of all workers, where there are several."""
+        """The text for Prometheus; of all workers, where there are several."""
         registry = self.registry
         if os.environ.get(SHARED):
             from prometheus_client.multiprocess import MultiProcessCollector
@@ -173,13 +163,13 @@ class Metrics:
         return text
 
 
-def metrics_of(request: Request) -> Metrics:
+def _metrics_of(request: Request) -> Metrics:
     metrics: Metrics = request.app.state.metrics
     return metrics
 
 
 class MetricsMiddleware:
-    """Counts every request, the outermost of all: plain ASGI, so that streams pass through untouched."""
+    """Counts every request. The outermost layer, and plain ASGI, so that streams pass through untouched."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -189,7 +179,7 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = 500  # of a response that never began
+        status = 500  # if the response never begins
 
         async def passed(message: Message) -> None:
             nonlocal status
@@ -197,42 +187,51 @@ class MetricsMiddleware:
                 status = message["status"]
             await send(message)
 
-        method = scope["method"] if scope["method"] in METHODS else "OTHER"
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         started = time.perf_counter()
         self._metrics.in_flight.inc()
         try:
-            with spans_of(scope).request(method, Headers(scope=scope).get("traceparent", "")) as span:
+            with _spans_of(scope).request(method, Headers(scope=scope).get("traceparent", "")) as span:
                 try:
                     await self._app(scope, receive, passed)
                 finally:
-                    span.end(door_of(scope, status), status)
+                    span.end(_door_of(scope, status), status)
         finally:
             self._metrics.in_flight.dec()
-            door = door_of(scope, status)
+            door = _door_of(scope, status)
             self._metrics.requests.labels(door, method, f"{status // 100}xx").inc()
             self._metrics.latency.labels(door).observe(time.perf_counter() - started)
             error = scope.get("state", {}).get("error")
             if isinstance(error, QuothError):
-                self._metrics.told(error)
+                self._metrics.count_error(error)
 
 
-def spans_of(scope: Scope) -> Spans:
-    quoth: Quoth | None = getattr(scope["app"].state, "quoth", None)  # none before the application has started
+def _spans_of(scope: Scope) -> Spans:
+    quoth: Quoth | None = getattr(scope["app"].state, "quoth", None)  # missing before the application has started
     return quoth.spans if quoth else SILENT
 
 
-def door_of(scope: Scope, status: int) -> str:
+def _door_of(scope: Scope, status: int) -> str:
     """The template of the route that answered."""
-    path = getattr(scope.get("route"), "path", None)
+    path = getattr(scope.get("route") or _plain_route(scope), "path", None)
     if isinstance(path, str) and path:
         return path
-    return UNKNOWN if status == 404 else REFUSED
+    return _UNKNOWN if status == 404 else _REFUSED
+
+
+def _plain_route(scope: Scope) -> BaseRoute | None:
+    """The route of pages and files: the framework notes their endpoint in the scope, but not the route."""
+    endpoint = scope.get("endpoint")
+    routes: Iterable[BaseRoute] = scope["app"].routes if endpoint is not None else ()
+    return next(
+        (route for route in routes if endpoint in (getattr(route, "endpoint", 0), getattr(route, "app", 0))), None
+    )
 
 
 # --- what is looked up at each scrape --------------------------------------------------------------------------------
 
 
-class ScrapeCollector(Collector):
+class _ScrapeCollector(Collector):
     """Figures that are not counted but looked up."""
 
     def __init__(self, statuses: Iterable[IndexStatus], jobs: Iterable[IngestJob], parts: dict[str, str]) -> None:
@@ -254,7 +253,7 @@ class ScrapeCollector(Collector):
         yield from (chunks, size, generation)
         embedded = GaugeMetricFamily(
             "quoth_ingest_chunks",
-            "Chunks of a book's last ingest: embedded, or saved by what was there.",
+            "Chunks of a book's last ingest: embedded, or saved because the text was known.",
             labels=["book", "embedding"],
         )
         for job in self._jobs:
@@ -270,26 +269,26 @@ class ScrapeCollector(Collector):
         yield health
 
 
-async def gathered(quoth: Quoth, checks: Checks) -> ScrapeCollector:
-    """A part that fails is missing here, and told by its health: a scrape never fails."""
+async def _look_up(quoth: Quoth, checks: Checks) -> _ScrapeCollector:
+    """A part that fails is missing here, and its health says so: a scrape never fails."""
     states = await checks.states()
     statuses: list[IndexStatus] = []
     last: dict[str, IngestJob] = {}
-    with suppress(QuothError):  # told by the health of the part
-        books = (await quoth.index.books())[:MOST_BOOKS]
+    with suppress(QuothError):  # the health of the part says so
+        books = [book for book in await quoth.index.books() if quoth.only_book in ("", book)][:_MOST_BOOKS]
         statuses = list(await asyncio.gather(*(quoth.index.status(book_id) for book_id in books)))
-        for job in await quoth.library.jobs(limit=MOST_BOOKS):
+        for job in await quoth.library.jobs(quoth.only_book or None, limit=_MOST_BOOKS):
             if job.status == "completed" and not job.dry_run and job.book_id in books:
                 last.setdefault(job.book_id, job)
-    return ScrapeCollector(statuses, last.values(), {name: str(state["status"]) for name, state in states.items()})
+    return _ScrapeCollector(statuses, last.values(), {name: str(state["status"]) for name, state in states.items()})
 
 
-@router.get("/metrics", response_class=Response, responses=EXPOSITION)
+@router.get("/metrics", response_class=Response, responses=_EXPOSITION)
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus, of all workers."""
-    looked_up = await gathered(quoth_of(request), checks_of(request))
-    text = await asyncio.to_thread(metrics_of(request).exposition, looked_up)
-    return Response(text, media_type=MEDIA_TYPE)
+    looked_up = await _look_up(quoth_of(request), checks_of(request))
+    text = await asyncio.to_thread(_metrics_of(request).exposition, looked_up)
+    return Response(text, media_type=_MEDIA_TYPE)
 
 
 def install_metrics(app: FastAPI) -> None:

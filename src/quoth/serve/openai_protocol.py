@@ -1,8 +1,8 @@
 """OpenAI's chat completions, as far as a book can serve them: what is asked, and the answer in its words.
 
-In: the fields of a request, or an `Answer`. Out: a `Question` like that of any other door, or plain dicts. A client of
-this kind keeps the conversation itself and sends it whole each time, so the history of a question comes from its
-messages. What we cannot do is refused by name; what only steers a sampler has no effect. Knows no transport.
+In: the fields of a request, or an `Answer`. Out: a `Question` as from any other door, or a completion. Such a client
+keeps the conversation itself and sends it whole each time, so the history of a question comes from its messages. What
+we cannot do is refused by name; what only steers a sampler has no effect. Knows no transport.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, parse
+from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, Whole, parse
 from quoth.domain import Answer, Book, PastTurn, Question
 from quoth.errors import EmptyQuery, Unsupported, WrongUsage
-from quoth.serve.views import View, answer_view
+from quoth.serve.shapes import Shape
+from quoth.serve.views import AnswerDetails, details_view
 
 PREFIX = "quoth"
-MAX_MESSAGES = 1_000
+_MAX_MESSAGES = 1_000
 
-IDLE = "Accepted; has no effect"
+_IDLE = "Accepted; has no effect"
 
 
 class ContentPart(BaseModel):
@@ -34,16 +35,16 @@ class ContentPart(BaseModel):
     image_url: Any = None
     input_audio: Any = None
     file: Any = None
-    prompt_cache_breakpoint: Any = Field(None, description=IDLE)
+    prompt_cache_breakpoint: Any = Field(None, description=_IDLE)
 
 
 class CompletionMessage(BaseModel):
-    """The last one of the user is the question; those before it are the conversation."""
+    """The user's last message is the question; those before it are the conversation."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
-        description="Instructions (system, developer) and tool results have no effect: it is the book that answers"
+        description="Instructions (system, developer) and tool results have no effect: the book answers"
     )
     content: str | list[ContentPart] | None = Field(None, examples=["Which durability keeps the last message?"])
     name: str | None = None
@@ -60,8 +61,8 @@ class CompletionMessage(BaseModel):
         for part in self.content:
             if part.type not in ("text", "refusal"):
                 raise Unsupported(
-                    f"A content part of the type `{part.type}` cannot be read: a book is asked in words.",
-                    hint="Send text.",
+                    f"A content part of type `{part.type}` cannot be read.",
+                    hint="Send text: a book is asked in words.",
                     details={"field": "messages"},
                 )
         return "\n".join(part.text or part.refusal or "" for part in self.content)
@@ -71,7 +72,7 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     include_usage: bool | None = Field(None, description="A last chunk with the tokens used")
-    include_obfuscation: bool | None = Field(None, description=IDLE)
+    include_obfuscation: bool | None = Field(None, description=_IDLE)
 
 
 class QuothFields(BaseModel):
@@ -80,13 +81,13 @@ class QuothFields(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     session_id: SessionId | None = Field(
-        None, description="UUID v4: the server keeps the conversation, and earlier messages are not looked at"
+        None, description="UUID v4: the server keeps the conversation and ignores earlier messages"
     )
     selected_text: Annotated[str, StringConstraints(max_length=MAX_SELECTION)] | None = Field(
         None, description="When present, only this text may ground the answer"
     )
     filters: FilterFields | None = None
-    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] | None = None
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] | None = None
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
@@ -98,36 +99,36 @@ class CompletionRequest(BaseModel):
     model: Name = Field(
         description="`quoth/<book_id>` or `<book_id>`; `quoth` when there is one book", examples=["quoth/my-book"]
     )
-    messages: Annotated[list[CompletionMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+    messages: Annotated[list[CompletionMessage], Field(min_length=1, max_length=_MAX_MESSAGES)]
     stream: bool | None = Field(None, description="Chunks as server-sent events, then `[DONE]`")
     stream_options: StreamOptions | None = None
     quoth: QuothFields | None = Field(
         None, description="Session, selection, filters and limits of the other chat doors"
     )
 
-    # Steers a sampler or an account; a book has neither.
-    temperature: float | None = Field(None, description=IDLE)
-    top_p: float | None = Field(None, description=IDLE)
-    max_tokens: int | None = Field(None, description=IDLE)
-    max_completion_tokens: int | None = Field(None, description=IDLE)
-    frequency_penalty: float | None = Field(None, description=IDLE)
-    presence_penalty: float | None = Field(None, description=IDLE)
-    logit_bias: dict[str, float] | None = Field(None, description=IDLE)
-    seed: int | None = Field(None, description=IDLE)
-    user: str | None = Field(None, description=IDLE)
-    safety_identifier: str | None = Field(None, description=IDLE)
-    metadata: dict[str, Any] | None = Field(None, description=IDLE)
-    store: bool | None = Field(None, description=IDLE)
-    service_tier: str | None = Field(None, description=IDLE)
-    reasoning_effort: str | None = Field(None, description=IDLE)
-    verbosity: str | None = Field(None, description=IDLE)
-    parallel_tool_calls: bool | None = Field(None, description=IDLE)
-    prediction: Any = Field(None, description=IDLE)
-    prompt_cache_key: str | None = Field(None, description=IDLE)
-    prompt_cache_options: Any = Field(None, description=IDLE)
-    prompt_cache_retention: str | None = Field(None, description=IDLE)
+    # These steer a sampler or an account; a book has neither.
+    temperature: float | None = Field(None, description=_IDLE)
+    top_p: float | None = Field(None, description=_IDLE)
+    max_tokens: int | None = Field(None, description=_IDLE)
+    max_completion_tokens: int | None = Field(None, description=_IDLE)
+    frequency_penalty: float | None = Field(None, description=_IDLE)
+    presence_penalty: float | None = Field(None, description=_IDLE)
+    logit_bias: dict[str, float] | None = Field(None, description=_IDLE)
+    seed: int | None = Field(None, description=_IDLE)
+    user: str | None = Field(None, description=_IDLE)
+    safety_identifier: str | None = Field(None, description=_IDLE)
+    metadata: dict[str, Any] | None = Field(None, description=_IDLE)
+    store: bool | None = Field(None, description=_IDLE)
+    service_tier: str | None = Field(None, description=_IDLE)
+    reasoning_effort: str | None = Field(None, description=_IDLE)
+    verbosity: str | None = Field(None, description=_IDLE)
+    parallel_tool_calls: bool | None = Field(None, description=_IDLE)
+    prediction: Any = Field(None, description=_IDLE)
+    prompt_cache_key: str | None = Field(None, description=_IDLE)
+    prompt_cache_options: Any = Field(None, description=_IDLE)
+    prompt_cache_retention: str | None = Field(None, description=_IDLE)
 
-    # Asks for what a book cannot do; only the value that asks for nothing is accepted.
+    # These ask for what a book cannot do; only the value that asks for nothing is accepted.
     n: Annotated[int, Field(ge=1)] | None = Field(None, description="1: there is one answer")
     stop: str | list[str] | None = Field(None, description="Not supported")
     logprobs: bool | None = Field(None, description="Not supported")
@@ -146,7 +147,7 @@ class CompletionRequest(BaseModel):
     def with_usage(self) -> bool:
         return bool(self.stream_options and self.stream_options.include_usage)
 
-    def check_supported(self) -> None:
+    def _check_supported(self) -> None:
         for name, harmless in _HARMLESS.items():
             value = getattr(self, name)
             if value not in (None, False, *harmless):
@@ -159,8 +160,8 @@ class CompletionRequest(BaseModel):
     def to_question(
         self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float, refusal: str
     ) -> Question:
-        self.check_supported()
-        asked, before = _parted(self.messages)
+        self._check_supported()
+        asked, before = _split_messages(self.messages)
         own = self.quoth.model_dump(exclude_unset=True) if self.quoth else {}
         request = parse(ChatRequest, {"query": asked, **own})
         question = request.to_question(
@@ -171,7 +172,7 @@ class CompletionRequest(BaseModel):
         return replace(question, history=tuple(_turns(before, refusal)))
 
 
-# By field: what may stand there although we do not do what it is for.
+# By field: values that are accepted because they ask for nothing.
 _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "stop": ("", []),
@@ -188,29 +189,29 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
     "moderation": (),
 }
 _WHY: Mapping[str, str] = {
-    "n": "There is one answer: send n=1 or leave it out.",
+    "n": "There is one answer: send n=1, or leave it out.",
     "response_format": "Answers are text; sources and confidence are in the key `quoth` of the response.",
-    "tools": "The book searches itself. Leave it out.",
-    "functions": "The book searches itself. Leave it out.",
+    "tools": "Leave it out: the book is searched anyway.",
+    "functions": "Leave it out: the book is searched anyway.",
 }
 
 
-def _parted(messages: Sequence[CompletionMessage]) -> tuple[str, Sequence[CompletionMessage]]:
+def _split_messages(messages: Sequence[CompletionMessage]) -> tuple[str, Sequence[CompletionMessage]]:
     """The question, and what was said before it."""
     spoken = [message for message in messages if message.role not in ("system", "developer")]
     if not spoken:
-        raise EmptyQuery("No message is the user's.", details={"field": "messages"})
+        raise EmptyQuery("There is no message of the user.", details={"field": "messages"})
     if spoken[-1].role != "user":
         raise WrongUsage(
             f"The last message is the {spoken[-1].role}'s.",
-            hint="End with the user's question: a book does not go on with an answer.",
+            hint="End with the user's question: a book does not continue an answer.",
             details={"field": "messages"},
         )
     return spoken[-1].words(), spoken[:-1]
 
 
 def _turns(said: Sequence[CompletionMessage], refusal: str) -> Iterator[PastTurn]:
-    """Each question with its answer. Messages do not tell a refusal from an answer, so its words do."""
+    """Each question with its answer. Messages do not mark a refusal, so its words do."""
     asked: str | None = None
     answered = ""
     for message in (*said, None):
@@ -225,41 +226,85 @@ def _turns(said: Sequence[CompletionMessage], refusal: str) -> Iterator[PastTurn
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def text_of(answer: Answer) -> str:
-    """What is said: where a model failed, that it failed. The passages are among the sources."""
+class AssistantMessage(Shape):
+    role: Literal["assistant"]
+    content: str
+    refusal: None
+
+
+FinishReason = Literal["stop", "length"]
+
+
+class Choice(Shape):
+    index: int
+    message: AssistantMessage
+    logprobs: None
+    finish_reason: FinishReason
+
+
+class Usage(Shape):
+    prompt_tokens: Annotated[int, Field(description="Of all calls of a language model; 0 where none is configured")]
+    completion_tokens: int
+    total_tokens: int
+
+
+class Completion(Shape):
+    id: Annotated[str, Field(examples=["chatcmpl-6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"])]
+    object: Literal["chat.completion"]
+    created: int
+    model: Annotated[str, Field(examples=["quoth/my-book"])]
+    choices: list[Choice]
+    usage: Usage
+    quoth: Annotated[
+        AnswerDetails, Field(description="Sources, confidence, grounding: what `POST /chat` says beside the text")
+    ]
+
+
+class ModelResponse(Shape):
+    """A book."""
+
+    id: Annotated[str, Field(examples=["quoth/my-book"])]
+    object: Literal["model"]
+    created: Annotated[int, Field(description="When its index was last published")]
+    owned_by: Annotated[str, Field(examples=["quoth"])]
+    title: Annotated[str, Field(examples=["My book"])]
+
+
+class ModelsResponse(Shape):
+    object: Literal["list"]
+    data: list[ModelResponse]
+
+
+def _text_of(answer: Answer) -> str:
+    """The answer's words; where a model failed, that it failed. The passages are among the sources."""
     return (answer.fallback_message or "") if answer.text is None else answer.text
 
 
-def completion_view(answer: Answer, *, completion_id: str, model: str) -> View:
-    message = {"role": "assistant", "content": text_of(answer), "refusal": None}
+def completion_view(answer: Answer, *, completion_id: str, model: str) -> Completion:
+    message: AssistantMessage = {"role": "assistant", "content": _text_of(answer), "refusal": None}
     return {
         "id": completion_id,
         "object": "chat.completion",
         "created": int(answer.created_at.timestamp()),
         "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(answer)}],
-        "usage": usage_view(answer),
-        "quoth": extra_view(answer),
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
+        "usage": _usage_view(answer),
+        "quoth": details_view(answer),
     }
 
 
-def finish_reason(answer: Answer) -> str:
-    """`length` where a model broke off in the middle: the one word of this protocol for an answer without its end."""
+def _finish_reason(answer: Answer) -> FinishReason:
+    """`length` where a model broke off in the middle: the protocol's only word for an answer without its end."""
     return "length" if answer.interrupted else "stop"
 
 
-def usage_view(answer: Answer) -> View:
-    """Over all calls of a model for this answer; where there is no model nothing is spent."""
+def _usage_view(answer: Answer) -> Usage:
+    """Over all calls of a model for this answer; nothing is spent where there is no model."""
     read = answer.work.prompt_tokens
     return {"prompt_tokens": read, "completion_tokens": answer.tokens_used - read, "total_tokens": answer.tokens_used}
 
 
-def extra_view(answer: Answer) -> View:
-    """All that the other chat doors say about the answer."""
-    return {name: value for name, value in answer_view(answer).items() if name != "answer"}
-
-
-def model_view(book: Book, created: datetime | None) -> View:
+def model_view(book: Book, created: datetime | None) -> ModelResponse:
     return {
         "id": f"{PREFIX}/{book.book_id}",
         "object": "model",
@@ -269,32 +314,35 @@ def model_view(book: Book, created: datetime | None) -> View:
     }
 
 
+Fields = dict[str, object]  # of a chunk: which ones it has depends on its place in the stream
+
+
 class Chunks:
     """The chunks of one streamed answer: all have its id, its model and the moment it began."""
 
     def __init__(self, *, completion_id: str, model: str, created: datetime, with_usage: bool) -> None:
-        self._head = {
+        self._head: Fields = {
             "id": completion_id,
             "object": "chat.completion.chunk",
             "created": int(created.timestamp()),
             "model": model,
         }
-        self._usage = {"usage": None} if with_usage else {}
+        self._usage: Fields = {"usage": None} if with_usage else {}
 
-    def opening(self) -> View:
+    def opening(self) -> Fields:
         return self._chunk({"role": "assistant", "content": "", "refusal": None})
 
-    def words(self, text: str) -> View:
+    def words(self, text: str) -> Fields:
         return self._chunk({"content": text})
 
-    def closing(self, answer: Answer) -> Iterator[View]:
-        """What a reader has not seen yet, then the end with sources and confidence, then the tokens if asked for."""
+    def closing(self, answer: Answer) -> Iterator[Fields]:
+        """What the reader has not seen yet, then the end with sources and confidence, then the tokens if asked for."""
         if answer.text is None:
-            yield self.words(text_of(answer))
-        yield {**self._chunk({}, finish_reason(answer)), "quoth": extra_view(answer)}
+            yield self.words(_text_of(answer))
+        yield {**self._chunk({}, _finish_reason(answer)), "quoth": details_view(answer)}
         if self._usage:
-            yield {**self._head, "choices": [], "usage": usage_view(answer)}
+            yield {**self._head, "choices": [], "usage": _usage_view(answer)}
 
-    def _chunk(self, delta: View, finished: str | None = None) -> View:
+    def _chunk(self, delta: Fields, finished: FinishReason | None = None) -> Fields:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finished}
         return {**self._head, "choices": [choice], **self._usage}

@@ -1,7 +1,7 @@
 """The OpenAPI document: the doors as the framework knows them, the bodies that we read ourselves, examples, problems.
 
 In: the application. Out: its schema. The examples are answers that were really given (scripts/openapi_examples.py), so
-that nobody copies something that never worked.
+every example works.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
-from quoth.ask.request import ChatRequest, IngestRequest, RunRequest, SearchRequest
+from quoth.ask.request import ChatRequest, RunRequest, SearchRequest
 from quoth.errors import (
     BodyTooLarge,
     Conflict,
@@ -32,20 +32,20 @@ from quoth.errors import (
     UnsupportedMediaType,
 )
 from quoth.serve.access import scope_needed
+from quoth.serve.disclosure import public
+from quoth.serve.ingestion import IngestRequest
 from quoth.serve.openai_protocol import CompletionRequest
-from quoth.serve.openai_shapes import OpenAIProblem
-from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, problem
-from quoth.serve.shapes import Problem
+from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, OpenAIProblem, Problem, problem
 
-EXAMPLES = Path(__file__).parent / "examples.json"
-OURS = (ChatRequest, RunRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
-REQUEST_ID = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
+_EXAMPLES = Path(__file__).parent / "examples.json"
+_OURS = (ChatRequest, RunRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
+_REQUEST_ID = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
 
-# One of the errors that each status may mean.
-PROBLEMS: tuple[QuothError, ...] = (
+# For each status, one of the errors it may mean.
+_PROBLEMS: tuple[QuothError, ...] = (
     EmptyQuery("The question is empty."),
-    Unauthorized("No key was shown."),
-    Forbidden("This key may ask, but here one that may ingest is needed."),
+    Unauthorized("The request has no key."),
+    Forbidden("This key has scope `ask`; this endpoint needs `ingest`."),
     UnknownBook("There is no book 'atlantis'."),
     RateLimited("100 requests a minute are allowed.", details={"retry_after": 20, "limit": 100}),
     NotAcceptable("The client must accept application/json and text/event-stream."),
@@ -55,30 +55,39 @@ PROBLEMS: tuple[QuothError, ...] = (
     IndexUnavailable("The index cannot be read."),
 )
 
-KEY = {
+_KEY = {
     "type": "http",
     "scheme": "bearer",
-    "description": "Made by `quoth keys create`; needed as soon as there is one, and always beyond loopback",
+    "description": "Made by `quoth keys create`; needed as soon as a key exists, and always beyond loopback",
 }
 
-Schema = dict[str, Any]
+_API_KEY = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "X-API-Key",
+    "description": "The same key in another header, for clients that send keys this way",
+}
+
+_Schema = dict[str, Any]
 
 
 def document(app: FastAPI) -> None:
-    def openapi() -> Schema:
+    def openapi() -> _Schema:
         if app.openapi_schema is None:
             schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            _, ours = models_json_schema(
-                [(model, "validation") for model in OURS], ref_template="#/components/schemas/{model}"
+            _, ours = TypeAdapter.json_schemas(
+                [(shape.__name__, "validation", TypeAdapter(shape)) for shape in _OURS],
+                ref_template="#/components/schemas/{model}",
             )
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ours["$defs"])
-            for door, path, operation in operations(schema):
-                add_examples(operation, examples().get(door, {}))
+            _describe_defaults(schema["components"]["schemas"])
+            for door, path, operation in _operations(schema):
+                _add_examples(operation, examples().get(door, {}))
                 if scope_needed(path) is not None:
-                    add_key(operation)
-                add_problems(operation, path)
-                add_headers(operation)
-            schema["components"]["securitySchemes"] = {"key": KEY}
+                    _add_key(operation)
+                _add_problems(operation, path)
+                _add_headers(operation)
+            schema["components"]["securitySchemes"] = {"key": _KEY, "api_key": _API_KEY}
             app.openapi_schema = schema
         return app.openapi_schema
 
@@ -86,19 +95,28 @@ def document(app: FastAPI) -> None:
 
 
 @cache
-def examples() -> Schema:
-    found: Schema = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+def examples() -> _Schema:
+    found: _Schema = json.loads(_EXAMPLES.read_text(encoding="utf-8"))
     return found
 
 
-def operations(schema: Schema) -> Iterator[tuple[str, str, Schema]]:
-    """Each door as `POST /chat`, its path, and what is said about it."""
+def _operations(schema: _Schema) -> Iterator[tuple[str, str, _Schema]]:
+    """Each door as `POST /chat`, its path, and its description."""
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             yield f"{method.upper()} {path}", path, operation
 
 
-def add_examples(operation: Schema, example: Schema) -> None:
+def _describe_defaults(shapes: _Schema) -> None:
+    """Generators of clients make a field with a default required, so the default goes into the description."""
+    for shape in shapes.values():
+        for field in shape.get("properties", {}).values():
+            default = field.pop("default", None)
+            if default is not None:
+                field["description"] = f"{field.get('description', '')} (default: {json.dumps(default)})".strip()
+
+
+def _add_examples(operation: _Schema, example: _Schema) -> None:
     values = example.get("parameters", {})
     for parameter in operation.get("parameters", ()):
         if parameter["name"] in values:
@@ -110,28 +128,28 @@ def add_examples(operation: Schema, example: Schema) -> None:
         content[example["response"]["type"]]["example"] = example["response"]["body"]
 
 
-def add_key(operation: Schema) -> None:
-    """What may be answered where a key is needed; it is not needed everywhere, so `{}` is allowed too."""
-    operation["security"] = [{"key": []}, {}]
+def _add_key(operation: _Schema) -> None:
+    """What may be answered where a key is needed. Not every server needs one, so `{}` is allowed too."""
+    operation["security"] = [{"key": []}, {"api_key": []}, {}]
     shape = operation["responses"]["default"]["content"]
     for status in (401, 403, 429):
         response = {"description": HTTPStatus(status).phrase, "content": dict(shape)}
         operation["responses"].setdefault(str(status), response)
 
 
-def add_problems(operation: Schema, path: str) -> None:
-    for error in PROBLEMS:
+def _add_problems(operation: _Schema, path: str) -> None:
+    for error in _PROBLEMS:
         content = operation["responses"].get(str(error.status), {}).get("content", {})
         if MEDIA_TYPE in content:
-            told = problem(error, request_id=REQUEST_ID, instance=path)
+            told = problem(public(error, _REQUEST_ID), request_id=_REQUEST_ID, instance=path)
             content[MEDIA_TYPE] = {**content[MEDIA_TYPE], "example": told}
 
 
-def add_headers(operation: Schema) -> None:
+def _add_headers(operation: _Schema) -> None:
     for status, response in operation["responses"].items():
         headers = response.setdefault("headers", {})
         headers["X-Request-ID"] = {
-            "description": "The one of the request when it is a UUID v4, otherwise a new one; in every log line",
+            "description": "The request's own when that is a UUID v4, otherwise a new one; in every log line",
             "schema": {"type": "string", "format": "uuid"},
         }
         if status in ("429", "503"):

@@ -1,4 +1,4 @@
-"""The one shape of every error of every door: RFC 9457 problem details that are also S0's ErrorResponse.
+"""The one shape of every error of every door: problem details (RFC 9457) with an error code, a hint and details.
 
 In: an error of `quoth.errors`, or one of the framework's. Out: `application/problem+json`.
 """
@@ -7,29 +7,55 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
+from pydantic import Field
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
-from quoth.errors import (
-    InternalError,
-    InvalidSessionId,
-    MethodNotAllowed,
-    QuothError,
-    UnknownPath,
-    WrongUsage,
-)
+from quoth.errors import InternalError, InvalidSessionId, MethodNotAllowed, QuothError, UnknownPath, WrongUsage
+from quoth.serve.disclosure import is_admin, public
+from quoth.serve.shapes import Shape, Uuid
 
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SOON = 5  # seconds: an outage that may pass by itself
-RETRY_LATE = 60  # seconds: somebody has to do something first
-OPENAI = "/v1/"  # the doors of OpenAI's protocol
+_RETRY_LATE = 60  # seconds: an operator has to do something first
+_OPENAI = "/v1/"  # the doors of OpenAI's protocol
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+class Problem(Shape):
+    """RFC 9457 problem details with an error code, a hint and details."""
+
+    type: Annotated[str, Field(examples=["/errors/EMPTY_QUERY"])]
+    title: Annotated[str, Field(examples=["Empty query"])]
+    status: Annotated[int, Field(examples=[400])]
+    detail: Annotated[str, Field(examples=["The question is empty."])]
+    instance: Annotated[str, Field(examples=["/chat"])]
+    error_code: Annotated[str, Field(examples=["EMPTY_QUERY"])]
+    message: Annotated[str, Field(examples=["The question is empty."])]
+    request_id: Uuid
+    details: dict[str, Any]
+    hint: Annotated[str, Field(examples=["Ask a question of at least one character."])]
+
+
+class OpenAIError(Shape):
+    message: Annotated[str, Field(examples=["The question is empty. Ask a question of at least one character."])]
+    type: Annotated[str, Field(examples=["invalid_request_error"])]
+    param: Annotated[str | None, Field(examples=["messages"])]
+    code: Annotated[str, Field(examples=["EMPTY_QUERY"])]
+
+
+class OpenAIProblem(Problem):
+    """The problem of every door, with OpenAI's error in the same body."""
+
+    error: OpenAIError
 
 
 def request_id_of(request: Request) -> str:
@@ -37,29 +63,29 @@ def request_id_of(request: Request) -> str:
 
 
 def path_of(request: Request) -> str:
-    """What the router goes by; `request.url` is put together from the query and the Host header too, which may be no
+    """The path that the router goes by. `request.url` also contains the query and the Host header, which may not be
     text at all."""
     return str(request.scope["path"])
 
 
-def title(code: str) -> str:
+def _title(code: str) -> str:
     return code.replace("_", " ").capitalize()
 
 
-def public(error: QuothError, request_id: str) -> QuothError:
-    """What a stranger may know: faults of ours keep their inside to the log."""
-    if error.status != 500:
-        return error
-    return InternalError("Something went wrong inside Quoth.", hint=f"Report it with the request id {request_id}.")
+def problem_of(error: QuothError, request: Request) -> Problem | OpenAIProblem:
+    """Operators see an outage whole; the inside of a fault of ours is in the log alone."""
+    request_id = request_id_of(request)
+    whole = is_admin(request) and error.status != 500
+    told = problem(error if whole else public(error, request_id), request_id=request_id, instance=path_of(request))
+    if whole and error.inside:
+        told["details"] = {**told["details"], "inside": error.inside}
+    return told
 
 
-def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, Any]:
-    told = public(error, request_id)
-    foreign = {"error": openai_error(told)} if instance.startswith(OPENAI) else {}
-    return {
-        **foreign,
+def problem(told: QuothError, *, request_id: str, instance: str) -> Problem | OpenAIProblem:
+    ours: Problem = {
         "type": f"/errors/{told.code}",
-        "title": title(told.code),
+        "title": _title(told.code),
         "status": told.status,
         "detail": told.message,
         "instance": instance,
@@ -69,9 +95,13 @@ def problem(error: QuothError, *, request_id: str, instance: str) -> dict[str, A
         "details": told.details,
         "hint": told.hint,
     }
+    if not instance.startswith(_OPENAI):
+        return ours
+    both: OpenAIProblem = {"error": _openai_error(told), **ours}
+    return both
 
 
-def openai_error(error: QuothError) -> dict[str, Any]:
+def _openai_error(error: QuothError) -> OpenAIError:
     """The shape that OpenAI's clients look for, beside ours in the same body."""
     field = error.details.get("field")
     return {
@@ -82,12 +112,14 @@ def openai_error(error: QuothError) -> dict[str, Any]:
     }
 
 
-def advice(error: QuothError) -> Mapping[str, str]:
+def _advice(error: QuothError) -> Mapping[str, str]:
     """The headers that say what a program should do next."""
     if error.status == 503:
-        return {"Retry-After": str(RETRY_SOON if error.retryable else RETRY_LATE)}
+        return {"Retry-After": str(RETRY_SOON if error.retryable else _RETRY_LATE)}
     if error.status == 429:
         return {"Retry-After": str(error.details["retry_after"])}
+    if error.status == 408:
+        return {"Connection": "close"}  # the rest of the body is not wanted
     if error.status == 401:
         wrong = ', error="invalid_token"' if error.details.get("error") == "invalid_token" else ""
         return {"WWW-Authenticate": f'Bearer realm="quoth"{wrong}'}
@@ -95,59 +127,68 @@ def advice(error: QuothError) -> Mapping[str, str]:
 
 
 def problem_response(error: QuothError, request: Request, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    request.state.error = error  # for the figures
+    request.state.error = error  # for the metrics
     return JSONResponse(
-        problem(error, request_id=request_id_of(request), instance=path_of(request)),
+        problem_of(error, request),
         status_code=error.status,
-        headers={**advice(error), **(headers or {})},
+        headers={**_advice(error), **(headers or {})},
         media_type=MEDIA_TYPE,
     )
 
 
-def explained(request: Request) -> Callable[[QuothError], dict[str, Any]]:
-    """For errors in the middle of a stream: takes note of each and gives the problem to send."""
+def problem_teller(request: Request) -> Callable[[QuothError], Problem]:
+    """For errors in the middle of a stream: notes and logs each one, and gives the problem to send."""
 
-    def explain(error: QuothError) -> dict[str, Any]:
-        request.state.error = error  # for the figures
+    def explain(error: QuothError) -> Problem:
+        request.state.error = error  # for the metrics
         log_fault(error)
-        return problem(error, request_id=request_id_of(request), instance=path_of(request))
+        return problem_of(error, request)
 
     return explain
 
 
 def log_fault(error: QuothError) -> None:
-    """A wrong request is the client's business; an outage is the operator's, and a fault of ours is ours."""
+    """A wrong request is the client's to fix and is not logged; an outage is the operator's, a fault is ours."""
     if error.status == 500:
         logger.error("%s: %s", error.code, error.message, exc_info=error)
     elif error.status > 500:
-        logger.warning("%s: %s", error.code, error)
+        logger.warning("%s: %s", error.code, error.in_full())
 
 
-async def on_quoth_error(request: Request, error: Exception) -> JSONResponse:
+async def _on_quoth_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, QuothError)
     log_fault(error)
     return problem_response(error, request)
 
 
-async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
+async def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return problem_response(_of_http(request, error), request, error.headers)
+    headers = {"Allow": _allowed_methods(request, error)} if error.status_code == 405 else error.headers
+    return problem_response(_of_http(request, error), request, headers)
 
 
 def _of_http(request: Request, error: HTTPException) -> QuothError:
     if error.status_code == 404:
         return UnknownPath(f"There is nothing at {path_of(request)}.")
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "another method")
         return MethodNotAllowed(
-            f"{request.method} is not possible at {path_of(request)}.", hint=f"It answers to {allowed}."
+            f"{request.method} is not possible at {path_of(request)}.", hint=f"Use {_allowed_methods(request, error)}."
         )
     if error.status_code < 500:
         return WrongUsage(str(error.detail))
     return InternalError(str(error.detail))
 
 
-async def on_invalid_parameter(request: Request, error: Exception) -> JSONResponse:
+def _allowed_methods(request: Request, error: HTTPException) -> str:
+    """The framework names those of the first route at this path; another route there may have more."""
+    methods = set((error.headers or {}).get("Allow", "").split(", ")) - {""}
+    for route in iter_route_contexts(request.app.routes):
+        if route.methods and compile_path(str(route.path))[0].match(path_of(request)):
+            methods |= set(route.methods)
+    return ", ".join(sorted(methods))
+
+
+async def _on_invalid_parameter(request: Request, error: Exception) -> JSONResponse:
     """A path or query parameter; bodies are read by `quoth.serve.bodies`."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
@@ -164,15 +205,15 @@ def known_errors(error: type[QuothError] = QuothError) -> Iterator[type[QuothErr
         yield from known_errors(kind)
 
 
-async def explain_error(code: str, request: Request) -> JSONResponse:
-    """What the `type` of a problem points at."""
+async def _explain_error(code: str, request: Request) -> JSONResponse:
+    """Where the `type` of a problem leads."""
     kind = next((kind for kind in known_errors() if kind.code == code), None)
     if kind is None:
         raise UnknownPath(f"There is nothing at {path_of(request)}.")
     return JSONResponse(
         {
             "error_code": code,
-            "title": title(code),
+            "title": _title(code),
             "status": kind.status,
             "retryable": kind.retryable,
             "hint": kind.default_hint,
@@ -181,7 +222,7 @@ async def explain_error(code: str, request: Request) -> JSONResponse:
 
 
 def install_problems(app: FastAPI) -> None:
-    app.add_exception_handler(QuothError, on_quoth_error)
-    app.add_exception_handler(HTTPException, on_http_exception)
-    app.add_exception_handler(RequestValidationError, on_invalid_parameter)
-    app.add_api_route("/errors/{code}", explain_error, methods=["GET"], include_in_schema=False)
+    app.add_exception_handler(QuothError, _on_quoth_error)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(RequestValidationError, _on_invalid_parameter)
+    app.add_api_route("/errors/{code}", _explain_error, methods=["GET"], include_in_schema=False)

@@ -1,7 +1,7 @@
 """Requests counted in Redis, for all workers on all machines: the moving window of the library `limits`.
 
 In: a URL and a limit. Out: an `Allowance`, or `LimiterUnavailable` after half a second. One script counts and decides,
-so no two workers can both take the last place. The extra `redis`.
+so two workers cannot both take the last place. Needs the extra `redis`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class RedisLimiter:
             wrap_exceptions=True,
             implementation="redispy",
             key_prefix="quoth",
-            # A connection that went stale is opened again, once; the client's own default tries for seconds.
-            retry=Retry(NoBackoff(), 1),  # type: ignore[arg-type]  # handed on to the client as it is
+            # A stale connection is opened again, once; the client's own default tries for seconds.
+            retry=Retry(NoBackoff(), 1),  # type: ignore[arg-type]  # passed on to the client as it is
         )
         self._limiter = MovingWindowRateLimiter(self._storage)
         self._item = RateLimitItemPerSecond(limit, window)
@@ -44,7 +44,7 @@ class RedisLimiter:
                 stats = await self._limiter.get_window_stats(self._item, who)
         except (StorageError, TimeoutError) as error:
             reason = str(error) or f"nothing within {ANSWER_WITHIN:g} s"
-            raise LimiterUnavailable(f"Redis does not answer ({reason}).", hint="See QUOTH_REDIS_URL.") from error
+            raise LimiterUnavailable(f"Redis does not answer ({reason}).", hint="Check QUOTH_REDIS_URL.") from error
         reset = max(0.0, stats.reset_time - time.time())
         return Allowance(allowed, self._item.amount, max(0, stats.remaining), reset)
 

@@ -1,7 +1,7 @@
-"""Runs the application under uvicorn; what `quoth serve` calls: here, or in processes that `workers` looks after.
+"""Runs the application under uvicorn for `quoth serve`: in this process, or in several that `workers` looks after.
 
-In: settings (host, port, workers). The port is taken and everything is joined before the server starts, so that a
-failure to start is one of our errors with its hint, not a traceback of the server.
+In: settings (host, port, workers). The port is taken and everything is joined before the server starts, so a failure
+to start is one of our errors with its hint, not a traceback of the server.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from quoth.serve.metrics import shared_metrics
 from quoth.serve.workers import Supervisor, tell
 from quoth.settings import Settings
 
-GRACE = 10  # seconds for open answers to end once the server was told to stop
-DEALT_OUT = sys.platform == "linux"  # SO_REUSEPORT exists elsewhere too, but deals nothing out
-LAST_WORDS = 2  # seconds for answers that were cut off to store what there is of them
+GRACE = 10  # seconds for open answers to end after the server was told to stop
+_LINUX = sys.platform == "linux"  # elsewhere SO_REUSEPORT does not balance, and there is no TCP_USER_TIMEOUT
+_UNREAD_TIMEOUT = 60  # seconds; longer than WRITE_TIMEOUT, after which the answer is stopped
+_STORE_TIMEOUT = 2  # seconds for answers that were cut off to be stored
 
 
 class Server(uvicorn.Server):
-    """uvicorn raises a captured signal again once it is done, which would end the process before the index and the
-    database are closed. Here the signal only asks it to stop."""
+    """uvicorn raises a captured signal again when it is done, which would end the process before the index and the
+    database are closed. Here a signal only asks it to stop."""
 
     def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
         self._app = app
@@ -45,9 +46,9 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             log_config=None,  # quoth.logs has set it up
-            access_log=False,  # the doorway writes one line for each request
+            access_log=False,  # the doorway writes a line for each request
             server_header=False,
-            proxy_headers=False,  # whom to believe about addresses is settled in quoth.serve.access
+            proxy_headers=False,  # quoth.serve.access decides which proxies to believe
             ws="none",
             timeout_graceful_shutdown=GRACE,
         )
@@ -63,13 +64,13 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Jobs end first: with their last event the streams that follow them end by themselves."""
-        jobs: Jobs | None = getattr(self._app.state, "jobs", None)  # none when the application could not start
+        """Jobs end first: the streams that follow them end by themselves with their last event."""
+        jobs: Jobs | None = getattr(self._app.state, "jobs", None)  # missing when the application could not start
         if jobs is not None:
             await jobs.close()
         await super().shutdown(sockets)
         if cut_off := set(self.server_state.tasks):
-            await asyncio.wait(cut_off, timeout=LAST_WORDS)
+            await asyncio.wait(cut_off, timeout=_STORE_TIMEOUT)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -79,7 +80,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def announce(listener: socket.socket) -> None:
+def _announce(listener: socket.socket) -> None:
     sys.stderr.write(f"Quoth is at {address_of(listener)} (Ctrl-C stops it)\n")
     sys.stderr.flush()
 
@@ -92,21 +93,25 @@ def address_of(listener: socket.socket) -> str:
 def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048, reuse_port=beside_others)
+        listener = socket.create_server((host, port), family=family, backlog=2048, reuse_port=beside_others)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise BadConfiguration(
-                f"Port {port} of {host} is already taken.",
+                f"Port {port} of {host} is already in use.",
                 hint="Choose another: --port 8001, or --port 0 for a free one.",
             ) from None
         raise BadConfiguration(
             f"Cannot listen on {host}, port {port}: {error}.", hint="See --host and --port."
         ) from None
+    if _LINUX:
+        # Connections inherit it: the kernel ends one whose client does not take what was sent.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_TIMEOUT * 1000)
+    return listener
 
 
-def reserve(listener: socket.socket) -> socket.socket:
-    """In the place of the listener, which has found the port free: the same port, kept for workers that listen beside
-    each other. Nothing arrives here."""
+def _reserve(listener: socket.socket) -> socket.socket:
+    """Replace the listener, which found the port free, by a socket that keeps the port for workers that listen beside
+    each other. Nothing arrives at this socket."""
     family, address = listener.family, listener.getsockname()
     listener.close()
     kept = socket.socket(family)
@@ -116,7 +121,7 @@ def reserve(listener: socket.socket) -> socket.socket:
     return kept
 
 
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     if sys.platform == "win32":
         return asyncio.new_event_loop
     import uvloop
@@ -128,39 +133,39 @@ def server_for(quoth: Quoth, *, ready: Callable[[], None] = lambda: None) -> Ser
     return Server(create_app(quoth.settings, quoth=quoth), ready)
 
 
-async def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+async def _serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
     parent = multiprocessing.parent_process()
     async with bootstrap(settings, threads=threads_of_worker(settings) if parent else None) as quoth:
         server = server_for(quoth, ready=ready)
         if parent is not None:
-            # A parent that was killed can stop nobody: without it the port would stay taken.
+            # A killed parent cannot stop its workers, and the port would stay taken.
             asyncio.get_running_loop().add_reader(parent.sentinel, server.stop_soon)
         await server.serve(sockets=[listener])
         if parent is not None:
             asyncio.get_running_loop().remove_reader(parent.sentinel)
 
 
-def serve_here(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(serve(settings, listener, ready))
+def _serve_here(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(settings, listener, ready))
 
 
-def work(settings: Settings, place: socket.socket, log_level: str, telling: Connection) -> None:
-    """What a worker does, from its first line on. Linux deals connections out among sockets on one port more evenly
-    than workers take them from one; elsewhere they share the parent's."""
+def _work(settings: Settings, place: socket.socket, log_level: str, telling: Connection) -> None:
+    """All that a worker does. Linux spreads connections over several sockets on one port more evenly than workers
+    take them from one socket; elsewhere they share the parent's."""
     set_up_logging(log_level, format=settings.log_format, log_questions=settings.log_questions)
     host, port = place.getsockname()[:2]
-    with place, listen(host, port, beside_others=True) if DEALT_OUT else place as listener:
-        serve_here(settings, listener, partial(tell, telling, None))
+    with place, listen(host, port, beside_others=True) if _LINUX else place as listener:
+        _serve_here(settings, listener, partial(tell, telling, None))
 
 
 def serve_forever(settings: Settings) -> None:
     listener = listen(settings.host, settings.port)
     if settings.workers == 1:
         with listener:
-            serve_here(settings, listener, partial(announce, listener))
+            _serve_here(settings, listener, partial(_announce, listener))
         return
-    with reserve(listener) if DEALT_OUT else listener as place, shared_metrics() as forget:
+    with _reserve(listener) if _LINUX else listener as place, shared_metrics() as forget:
         level = logging.getLevelName(logging.getLogger("quoth").level)
-        doing = partial(work, settings, place, level)
-        Supervisor(doing, settings.workers, ready=partial(announce, place), gone=forget).run()
+        doing = partial(_work, settings, place, level)
+        Supervisor(doing, settings.workers, ready=partial(_announce, place), gone=forget).run()

@@ -1,6 +1,6 @@
-"""Server-sent events (CONTRACT section 4): named events, JSON data, a heartbeat, and no work for a reader who left.
+"""Server-sent events: named events, JSON data, a heartbeat, and no work for a reader who left.
 
-In: the events of one answer as they happen. Out: a `text/event-stream` response. Knows nothing of what the events mean.
+In: the events of one answer as they happen. Out: a `text/event-stream` response. Does not know what the events mean.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from quoth.errors import QuothError
 
 logger = logging.getLogger(__name__)
 
-HEARTBEAT = 15.0
+_HEARTBEAT = 15.0  # seconds
 MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
-Event = tuple[str, Mapping[str, Any]]
+Event = tuple[str, Mapping[str, object]]
 
-_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` would make one for each event
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` makes one for each event
 
 
-def frame(name: str, data: Mapping[str, Any]) -> bytes:
-    """Without a name it is the plain message of protocols that name no events."""
+def frame(name: str, data: Mapping[str, object]) -> bytes:
+    """Without a name: a plain message, for protocols that do not name events."""
     named = f"event: {name}\n" if name else ""
-    return f"{named}data: {_encoded(data)}\n\n".encode()
+    return f"{named}data: {_encode(data)}\n\n".encode()
 
 
 class EventStream(Response):
@@ -44,13 +44,12 @@ class EventStream(Response):
         self,
         events: AsyncGenerator[Event, None],
         *,
-        explain: Callable[[QuothError], Mapping[str, Any]],
-        heartbeat: float = HEARTBEAT,
+        explain: Callable[[QuothError], Mapping[str, object]],
+        heartbeat: float = _HEARTBEAT,
         opening: asyncio.Task[list[Event]] | None = None,
         farewell: bytes = b"",
     ) -> None:
-        """`opening`: the first events, which somebody is reading or has read. `farewell` is sent as it is once all
-        events are out."""
+        """`opening` is reading, or has read, the first events. `farewell` is sent as it is after all events."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
@@ -67,18 +66,19 @@ class EventStream(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             self._last_sent = asyncio.get_running_loop().time()
             writing = asyncio.create_task(self._write(send))
-            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(disconnected(receive))]
+            others = [asyncio.create_task(self._beat(send)), asyncio.create_task(wait_for_disconnect(receive))]
             try:
                 await asyncio.wait([writing, *others], return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await stopped(writing, *others, *([self._opening] if self._opening else []))
-            if not writing.cancelled():
-                writing.result()  # a fault leaves here
-            else:
+                await cancel(writing, *others, *([self._opening] if self._opening else []))
+            for task in (writing, *others):
+                if not task.cancelled():
+                    task.result()  # raises a fault
+            if writing.cancelled():
                 logger.info("the reader left; the answer was stopped")
 
     async def _write(self, send: Send) -> None:
-        """What is ready together leaves together: words that a model wrote in one breath cost one packet."""
+        """What is ready together is sent together: words that a model wrote at once cost one packet."""
         gathering = asyncio.create_task(self._gather())
         try:
             while self._waiting or not gathering.done():
@@ -90,7 +90,7 @@ class EventStream(Response):
                     await self._send(send, block)
             gathering.result()
         finally:
-            await stopped(gathering)
+            await cancel(gathering)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _gather(self) -> None:
@@ -114,7 +114,7 @@ class EventStream(Response):
 
     async def _beat(self, send: Send) -> None:
         """A comment after each silence, so that proxies keep the connection open. Frames are sent whole, so a beat
-        between two of them never breaks one."""
+        never breaks one."""
         while True:
             silent = asyncio.get_running_loop().time() - self._last_sent
             if silent >= self._heartbeat:
@@ -127,12 +127,12 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def stopped(*tasks: asyncio.Task[Any]) -> None:
+async def cancel(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
 
 
-async def disconnected(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,9 +1,9 @@
 """Tokens of a site with its own login (JWT), checked against the keys that it publishes (JWKS). The port `Tokens`.
 
 In: a token as the browser sent it. Out: its subject, or `Unauthorized` with the reason. The keys are fetched with the
-first token, kept for some minutes, and fetched again when a token names one that is not among them, which is how a
-login changes its keys; though not more often than every half minute, since anybody can name a key. While the login
-cannot be reached the keys that are known go on being used.
+first token, kept for some minutes, and fetched again when a token names an unknown one, which is how a login rotates
+its keys; but at most every half minute, since anyone can name a key. While the login cannot be reached, the known keys
+stay in use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from quoth.ports import Clock
 
 logger = logging.getLogger(__name__)
 
-LARGEST = 1_048_576
+_LARGEST = 1_048_576  # bytes of a key set
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class TokenOptions:
     audience: str
     algorithms: tuple[str, ...]
     leeway: float = 30.0  # seconds
-    keep: float = 300.0  # seconds for which the keys are not asked for again
-    pause: float = 30.0  # seconds between two fetches at least
+    keep: float = 300.0  # seconds until the keys are fetched again
+    pause: float = 30.0  # least seconds between two fetches
     timeout: float = 5.0
 
 
@@ -45,7 +45,6 @@ class JwtTokens:
         self._client = httpx2.AsyncClient(timeout=options.timeout, transport=transport, follow_redirects=False)
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._tried: float | None = None
-        self._fault = ""
         self._fetching = asyncio.Lock()
 
     async def subject(self, token: str) -> str:
@@ -68,20 +67,20 @@ class JwtTokens:
             raise _refused(error) from None
         subject: str = claims["sub"]  # the library has checked that it is text
         if not subject:
-            raise Unauthorized("The token was given to nobody: its `sub` is empty.")
+            raise Unauthorized("The `sub` of the token is empty.", hint="Sign in again.")
         return subject
 
     async def _key(self, key_id: str | None) -> jwt.PyJWK:
         if self._due(key_id):
             async with self._fetching:
-                if self._due(key_id):  # nobody fetched them while this one waited
+                if self._due(key_id):  # not fetched while this request waited
                     await self._fetch()
         if key_id is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         if key_id in self._keys:
             return self._keys[key_id]
         if not self._keys:
-            raise Outage(f"The keys of the login cannot be had: {self._fault}.")
+            raise Outage("The keys of the login cannot be fetched.", hint="Try again in a moment.")
         raise Unauthorized("The token is signed with a key that the login does not publish.", hint="Sign in again.")
 
     def _due(self, key_id: str | None) -> bool:
@@ -91,14 +90,15 @@ class JwtTokens:
         return age >= (self._options.keep if key_id in self._keys else self._options.pause)
 
     async def _fetch(self) -> None:
-        self._fault = ""
         try:
             found = jwt.PyJWKSet.from_dict(json.loads(await self._read()))
             self._keys = {key.key_id: key for key in found if key.public_key_use in (None, "sig")}
         except (httpx2.HTTPError, ValueError, AttributeError, jwt.PyJWTError) as error:
-            self._fault = f"{self._options.jwks_url}: {str(error) or type(error).__name__}"
             logger.warning(
-                "the keys of the login cannot be had, %d known ones are used: %s", len(self._keys), self._fault
+                "the keys of the login cannot be fetched, %d known ones stay in use: %s: %s",
+                len(self._keys),
+                self._options.jwks_url,
+                str(error) or type(error).__name__,
             )
         self._tried = self._clock.monotonic()
 
@@ -111,7 +111,7 @@ class JwtTokens:
                 raise ValueError(f"status {response.status_code}")
             async for block in response.aiter_bytes():
                 body += block
-                if len(body) > LARGEST:
+                if len(body) > _LARGEST:
                     raise ValueError("more than a megabyte")
         return bytes(body)
 

@@ -1,65 +1,94 @@
-"""Domain values as the JSON of the doors: pure, so that `quoth ask --json`, `POST /chat` and the last event of a stream
-are the same bytes by construction (CONTRACT sections 1, 3, 4; S0, S3).
+"""Answers as JSON: the shapes and the views that make them. Pure, so `quoth ask --json`, `POST /chat` and the last
+event of a stream are the same bytes by construction.
 
-In: domain values. Out: plain dicts. Knows no transport.
+In: domain values. Out: dicts whose keys and types are declared here, once, for mypy and OpenAPI. Knows no transport.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from quoth.domain import (
     Answer,
     AnswerEvent,
-    Book,
-    Chunk,
+    AnswerMode,
     Citation,
     CitedSource,
-    ConfidenceMetrics,
+    ConfidenceLevel,
     Delta,
     Done,
-    Evidence,
-    Filters,
     Grounded,
     Grounding,
-    IndexStatus,
-    IngestJob,
-    Key,
-    Notice,
-    Passage,
-    RecordedQuestion,
     Retrieved,
     Sourced,
     Status,
-    Verdict,
 )
-from quoth.text.offsets import end_in_file, start_in_file
+from quoth.serve.search_views import ConfidenceMetrics, metrics_view, passage_view
+from quoth.serve.shapes import Moment, Score, Shape, Uuid, timestamp
 
-if TYPE_CHECKING:
-    from quoth.chunks.plan import FilePlan
-
-View = dict[str, Any]
-CHUNK_TEXT = 500
+_CHUNK_TEXT = 500  # characters of a chunk that `POST /chat/run` shows
 
 
-def timestamp(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+# --- sources ---------------------------------------------------------------------------------------------------------
 
 
-def source_view(source: CitedSource) -> View:
+class SourceCitation(Shape):
+    """The exact words that the answer relies on, and where they are."""
+
+    index: Annotated[int, Field(description="The n of [n] in the answer", examples=[1])]
+    source_url: Annotated[
+        str,
+        Field(
+            description="Opens the published page at the heading",
+            examples=["https://book.example/ros2/qos#durability"],
+        ),
+    ]
+    title: str
+    section: str
+    chunk_position: int
+    similarity_score: Score
+    snippet: str
+    chunk_id: str
+    breadcrumb: Annotated[list[str], Field(examples=[["ROS 2", "Quality of service", "Durability"]])]
+    quote: str
+    start: Annotated[int, Field(description="Offset of the quote in the source file")]
+    end: int
+    source_file: Annotated[str, Field(examples=["docs/ros2/qos.md"])]
+    line: Annotated[int, Field(description="1-based line of the quote in the source file", examples=[42])]
+
+
+class SelectedTextCitation(Shape):
+    source_type: Literal["selected_text"]
+    index: int
+    selection_length: int
+    snippet: str
+    relevance_note: str
+    quote: str
+    start: int
+    end: int
+
+
+AnySource = SourceCitation | SelectedTextCitation
+
+
+def source_view(source: CitedSource) -> AnySource:
     """A source of an answer, fresh or remembered: a passage of the book, or a part of the selected text."""
-    quoted = {"quote": source.quote, "start": source.start, "end": source.end}
     if source.selection_length is not None:
-        return {
+        selected: SelectedTextCitation = {
             "source_type": "selected_text",
             "index": source.index,
             "selection_length": source.selection_length,
             "snippet": source.snippet,
             "relevance_note": "The answer quotes this part of the selection.",
-            **quoted,
+            "quote": source.quote,
+            "start": source.start,
+            "end": source.end,
         }
-    return {
+        return selected
+    cited: SourceCitation = {
         "index": source.index,
         "source_url": source.url,
         "title": source.title,
@@ -69,17 +98,41 @@ def source_view(source: CitedSource) -> View:
         "snippet": source.snippet,
         "chunk_id": source.chunk_id,
         "breadcrumb": list(source.breadcrumb),
-        **quoted,
+        "quote": source.quote,
+        "start": source.start,
+        "end": source.end,
         "source_file": source.source_file,
         "line": source.line,
     }
+    return cited
 
 
-def sources_view(answer: Answer) -> list[View]:
+def _sources_view(answer: Answer) -> list[AnySource]:
     return [source_view(source) for source in answer.sources]
 
 
-def grounding_view(grounding: Grounding) -> View:
+# --- grounding -------------------------------------------------------------------------------------------------------
+
+
+class CheckedSentence(Shape):
+    text: str
+    supported: bool
+    sources: list[int]
+    score: Annotated[Score, Field(description="The chance that the sources say this")]
+    reason: Annotated[str | None, Field(description="Why it is not supported")]
+    start: Annotated[int | None, Field(description="Where it is word for word in the file of its source")]
+    end: int | None
+
+
+class GroundingReport(Shape):
+    supported: int
+    total: int
+    score: Annotated[Score, Field(description="The chance that the sources say even the two weakest sentences")]
+    removed: Annotated[int, Field(description="Unsupported sentences that were taken out (QUOTH_GROUNDING=strict)")]
+    sentences: list[CheckedSentence]
+
+
+def _grounding_view(grounding: Grounding) -> GroundingReport:
     return {
         "supported": grounding.supported,
         "total": grounding.total,
@@ -100,7 +153,61 @@ def grounding_view(grounding: Grounding) -> View:
     }
 
 
-def metadata_view(answer: Answer) -> View:
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+class Suggestion(Shape):
+    title: str
+    source_url: str
+    breadcrumb: list[str]
+
+
+class ResponseMetadata(Shape):
+    query_time_ms: float
+    retrieval_count: int
+    mode: AnswerMode
+    low_confidence: bool
+    disclaimer: Annotated[str | None, Field(description="What to tell the reader of a low-confidence answer")]
+    interrupted: Annotated[bool, Field(description="It broke off: the reader left, or the model did not finish")]
+    request_id: Uuid
+    book_id: str
+    searched_query: Annotated[
+        str,
+        Field(
+            description="What was really searched: for a follow-up, the question and the words of the conversation "
+            "that it refers to"
+        ),
+    ]
+    suggestions: Annotated[list[Suggestion], Field(description="The nearest sections, with a refusal")]
+    missing_terms: Annotated[
+        list[str], Field(description="Words of the question that the book never uses, with a refusal")
+    ]
+    stage_ms: dict[str, float]
+
+
+class AnswerDetails(Shape):
+    """Everything about an answer except its text."""
+
+    fallback_message: str | None
+    sources: list[AnySource]
+    metadata: ResponseMetadata
+    session_id: Uuid
+    confidence: Score
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+    timestamp: Moment
+    model: str | None
+    tokens_used: int
+    grounding: GroundingReport
+
+
+class ChatResponse(AnswerDetails):
+    """The one answer."""
+
+    answer: str | None
+
+
+def _metadata_view(answer: Answer) -> ResponseMetadata:
     return {
         "query_time_ms": round(answer.query_time_ms, 2),
         "retrieval_count": answer.retrieval_count,
@@ -120,13 +227,11 @@ def metadata_view(answer: Answer) -> View:
     }
 
 
-def answer_view(answer: Answer) -> View:
-    """The body of `POST /chat`."""
+def details_view(answer: Answer) -> AnswerDetails:
     return {
-        "answer": answer.text,
         "fallback_message": answer.fallback_message,
-        "sources": sources_view(answer),
-        "metadata": metadata_view(answer),
+        "sources": _sources_view(answer),
+        "metadata": _metadata_view(answer),
         "session_id": answer.question.session_id,
         "confidence": round(answer.verdict.confidence, 4),
         "confidence_level": answer.verdict.level,
@@ -134,30 +239,59 @@ def answer_view(answer: Answer) -> View:
         "timestamp": timestamp(answer.created_at),
         "model": answer.model,
         "tokens_used": answer.tokens_used,
-        "grounding": grounding_view(answer.grounding),
+        "grounding": _grounding_view(answer.grounding),
     }
 
 
-def run_view(answer: Answer) -> View:
-    """The body of `POST /chat/run`: S4 ChatResponse and ConfidenceMetrics."""
+def answer_view(answer: Answer) -> ChatResponse:
+    """The body of `POST /chat`."""
+    return {"answer": answer.text, **details_view(answer)}
+
+
+# --- the shorter shape of `POST /chat/run` ---------------------------------------------------------------------------
+
+
+class RunSource(Shape):
+    chunk_text: Annotated[str, Field(max_length=_CHUNK_TEXT)]
+    similarity_score: Score
+    chapter: Annotated[str, Field(description="Title of the page")]
+    section: Annotated[str, Field(description="Nearest heading")]
+    url: str
+    chunk_index: int
+
+
+class RunResponse(Shape):
+    """The same answer as that of `POST /chat`, with the metrics of its search."""
+
+    response: str
+    confidence: Score
+    sources: list[RunSource]
+    session_id: Uuid
+    timestamp: Moment
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+    metrics: ConfidenceMetrics
+    metadata: ResponseMetadata
+
+
+def run_view(answer: Answer) -> RunResponse:
     return {
         "response": answer.text or answer.fallback_message or "",
         "confidence": round(answer.verdict.confidence, 4),
-        "sources": [run_source_view(citation) for citation in answer.citations],
+        "sources": [_run_source_view(citation) for citation in answer.citations],
         "session_id": answer.question.session_id,
         "timestamp": timestamp(answer.created_at),
         "confidence_level": answer.verdict.level,
         "should_answer": answer.verdict.should_answer,
         "metrics": metrics_view(answer.verdict.metrics, answer.verdict),
-        "metadata": metadata_view(answer),
+        "metadata": _metadata_view(answer),
     }
 
 
-def run_source_view(citation: Citation) -> View:
-    """S4 Source. What a book calls a chapter is the page here, and the nearest heading its section."""
+def _run_source_view(citation: Citation) -> RunSource:
     chunk = citation.chunk
     return {
-        "chunk_text": chunk.shown if len(chunk.shown) <= CHUNK_TEXT else chunk.shown[: CHUNK_TEXT - 1] + "…",
+        "chunk_text": chunk.shown if len(chunk.shown) <= _CHUNK_TEXT else chunk.shown[: _CHUNK_TEXT - 1] + "…",
         "similarity_score": round(citation.similarity, 4),
         "chapter": chunk.title,
         "section": chunk.section_title or chunk.title,
@@ -166,7 +300,10 @@ def run_source_view(citation: Citation) -> View:
     }
 
 
-def event_view(event: AnswerEvent) -> tuple[str, View]:
+# --- the stream ------------------------------------------------------------------------------------------------------
+
+
+def event_view(event: AnswerEvent) -> tuple[str, Mapping[str, object]]:
     """The name and the data of one server-sent event."""
     match event:
         case Status(stage=stage):
@@ -177,177 +314,8 @@ def event_view(event: AnswerEvent) -> tuple[str, View]:
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
-            return "sources", {"sources": sources_view(answer), "metadata": metadata_view(answer)}
+            return "sources", {"sources": _sources_view(answer), "metadata": _metadata_view(answer)}
         case Grounded(grounding=grounding):
-            return "grounding", grounding_view(grounding)
+            return "grounding", _grounding_view(grounding)
         case Done(answer=answer):
             return "done", {"done": True, **answer_view(answer)}
-
-
-def chunk_view(chunk: Chunk) -> View:
-    """The fields of S3 SearchResult that belong to the chunk itself."""
-    return {
-        "chunk_id": chunk.id,
-        "text": chunk.text,
-        "lead": chunk.lead,
-        "source_file": chunk.source_file,
-        "source_url": chunk.url,
-        "title": chunk.title,
-        "section_title": chunk.section_title,
-        "breadcrumb": list(chunk.breadcrumb),
-        "module": chunk.labels.module,
-        "chapter": chunk.labels.chapter,
-        "lesson": chunk.labels.lesson,
-        "hardware_tier": chunk.labels.hardware_tier,
-        "proficiency_level": chunk.labels.proficiency_level,
-        "layer": chunk.labels.layer,
-        "chunk_index": chunk.chunk_index,
-        "total_chunks": chunk.total_chunks,
-        "parent_doc_id": chunk.parent_doc_id,
-        "prev_chunk_id": chunk.prev_chunk_id,
-        "next_chunk_id": chunk.next_chunk_id,
-        "content_hash": chunk.content_hash,
-        "start": start_in_file(chunk, chunk.start),
-        "end": end_in_file(chunk, chunk.end),
-        "line": chunk.line,
-    }
-
-
-def passage_view(passage: Passage, *, explain: bool = False) -> View:
-    similarity = round(passage.similarity, 4)
-    view = {"score": similarity, "similarity_score": similarity, **chunk_view(passage.chunk)}
-    if explain:
-        view["explain"] = {
-            "fused_score": passage.score,
-            "dense_score": passage.dense_score,
-            "dense_rank": passage.dense_rank,
-            "sparse_score": passage.sparse_score,
-            "sparse_rank": passage.sparse_rank,
-            "pair_share": passage.pair_share,
-            "agreement": passage.agreement,
-        }
-    return view
-
-
-def metrics_view(metrics: ConfidenceMetrics, verdict: Verdict) -> View:
-    return {
-        "average_similarity": round(metrics.average_similarity, 4),
-        "min_similarity": round(metrics.min_similarity, 4),
-        "max_similarity": round(metrics.max_similarity, 4),
-        "num_chunks": metrics.num_chunks,
-        "chunk_diversity": round(metrics.chunk_diversity, 4),
-        "has_sufficient_context": metrics.has_sufficient_context,
-        "confidence": round(verdict.confidence, 4),
-        "confidence_level": verdict.level,
-        "should_answer": verdict.should_answer,
-    }
-
-
-def search_view(
-    query: str, book_id: str, filters: Filters, evidence: Evidence, verdict: Verdict, *, explain: bool = False
-) -> View:
-    """The body of `POST /search`: S3 SearchResponse and S4 ConfidenceMetrics."""
-    return {
-        "query": query,
-        "results": [passage_view(passage, explain=explain) for passage in evidence.passages],
-        "total_found": evidence.total_found,
-        "hardware_tier_filter": filters.hardware_tier,
-        "module_filter": filters.module,
-        "book_id": book_id,
-        "metrics": metrics_view(verdict.metrics, verdict),
-        "missing_terms": list(evidence.missing_terms),
-    }
-
-
-def notice_view(notice: Notice) -> View:
-    return {
-        "code": notice.code,
-        "message": notice.message,
-        "source_file": notice.source_file,
-        "line": notice.line,
-        "fatal": notice.fatal,
-    }
-
-
-def job_view(job: IngestJob) -> View:
-    """S3 IngestionJob with its warnings."""
-    return {
-        "job_id": job.job_id,
-        "book_id": job.book_id,
-        "mode": job.mode,
-        "status": job.status,
-        "dry_run": job.dry_run,
-        "files_discovered": job.files_discovered,
-        "files_processed": job.files_processed,
-        "files_skipped": job.files_skipped,
-        "files_failed": job.files_failed,
-        "files_deleted": job.files_deleted,
-        "chunks_created": job.chunks_created,
-        "chunks_kept": job.chunks_kept,
-        "chunks_deleted": job.chunks_deleted,
-        "chunks_embedded": job.chunks_embedded,
-        "started_at": timestamp(job.started_at),
-        "completed_at": timestamp(job.completed_at),
-        "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
-        "error_message": job.error_message,
-        "warnings": [notice_view(notice) for notice in job.notices],
-    }
-
-
-def plan_view(plan: FilePlan, job: IngestJob) -> View:
-    """What a dry run found: S3 get_changed_files, and how many texts the index has a vector for already."""
-    return {
-        "new": [file.source_file for file in plan.new],
-        "changed": [file.source_file for file in plan.changed],
-        "deleted": list(plan.deleted),
-        "unchanged": len(plan.unchanged),
-        "embeddings_saved": job.chunks_created + job.chunks_kept - job.chunks_embedded,
-    }
-
-
-def book_view(book: Book, status: IndexStatus | None) -> View:
-    return {
-        "book_id": book.book_id,
-        "title": book.title,
-        "base_url": book.base_url,
-        "source": book.source,
-        "toolchain": book.toolchain,
-        "chunks": 0 if status is None else status.chunks,
-        "generation": None if status is None else status.generation,
-        "bytes_on_disk": 0 if status is None else status.bytes_on_disk,
-        "fingerprint": None if status is None else status.fingerprint.as_dict(),
-    }
-
-
-def recorded_view(question: RecordedQuestion, times: int) -> View:
-    """What its author reads of a question that the book does not answer; `times` counts it and those like it."""
-    nearest = {"breadcrumb": list(question.nearest), "source_url": question.nearest_url}
-    return {
-        "book_id": question.book_id,
-        "asked_at": timestamp(question.asked_at),
-        "question": question.question,
-        "searched_query": question.searched,
-        "confidence_level": question.level,
-        "confidence": question.confidence,
-        "missing_terms": list(question.missing_terms),
-        "nearest": nearest if question.nearest else None,
-        "times": times,
-    }
-
-
-def key_view(key: Key, now: datetime) -> View:
-    """A key without anything that opens."""
-    status = "revoked" if key.revoked_at else "active" if key.in_force(now) else "expired"
-    return {
-        "key_id": key.key_id,
-        "name": key.name,
-        "scope": key.scope,
-        "status": status,
-        "book_id": key.book_id or None,
-        "public": key.public,
-        "origins": list(key.origins),
-        "daily": key.daily,
-        "created_at": timestamp(key.created_at),
-        "expires_at": timestamp(key.expires_at),
-        "revoked_at": timestamp(key.revoked_at),
-    }

@@ -1,128 +1,233 @@
 """`POST /ingestion/webhook/github`: a push to the book's repository starts an incremental job.
 
-Who asks is proven by GitHub's signature over the raw body (HMAC-SHA256) and by nothing else, so nothing is looked at
-before it. Which book is meant stands in the address that the operator gave to GitHub (`?book_id=`), never in the body.
+GitHub signs the raw body (HMAC-SHA256) and nothing else. So the body alone says what happened and in which repository;
+its headers (event, delivery id) are not looked at, and `?book_id=` in the address only chooses between books that come
+from that repository, or from a folder that belongs to none. A body that was seen before starts nothing again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import re
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, cast
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
-from quoth.errors import QuothError, Unauthorized
+from quoth.bootstrap import Quoth
+from quoth.domain import Book
+from quoth.errors import Forbidden, NotFound, QuothError, Unauthorized, WrongUsage
 from quoth.ports import Clock
+from quoth.serve.bodies import decode
 from quoth.serve.deps import jobs_of, quoth_of
-from quoth.serve.orders import order_again
-from quoth.serve.shapes import WebhookResponse, answers
+from quoth.serve.ingestion import order_again
+from quoth.serve.shapes import Shape, answers
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
 
-MAX_DELIVERY = 25 * 2**20  # GitHub sends no more
-WINDOW = 3600.0  # seconds in which a delivery that comes again is known
-MOST_KNOWN = 10_000
+MAX_DELIVERY = 25 * 2**20  # bytes; GitHub sends no more
+WINDOW = 86_400.0  # seconds for which a body is remembered
+MOST_KNOWN = 10_000  # bodies
 
-BookId = Annotated[str | None, Query(description="The book of this repository; may be left out when there is one")]
-# GitHub's own words: what the body says is not looked at.
-DELIVERY = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
-    "parameters": [
-        {"in": "header", "name": name, "description": told, "schema": {"type": "string"}, "example": example}
-        for name, told, example in (
-            ("X-Hub-Signature-256", "HMAC-SHA256 of the body with the secret", f"sha256={'0' * 64}"),
-            ("X-GitHub-Event", "`push` starts a job", "push"),
-            ("X-GitHub-Delivery", "One that comes again within an hour starts nothing again", "1"),
-        )
-    ],
+_BookId = Annotated[
+    str | None, Query(description="Which book, if several come from this repository or from none that is known")
+]
+_SIGNATURE = {
+    "in": "header",
+    "name": "X-Hub-Signature-256",
+    "description": "HMAC-SHA256 of the body with the secret",
+    "schema": {"type": "string"},
+    "example": f"sha256={'0' * 64}",
 }
-HINT = "Give the webhook on GitHub the secret that stands in QUOTH_GITHUB_WEBHOOK_SECRET."
+_DELIVERY = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+    "parameters": [_SIGNATURE],
+}
+_SET_SECRET = "Set the secret of the webhook on GitHub to the value of QUOTH_GITHUB_WEBHOOK_SECRET."
+_NAME_BOOK = "Add ?book_id=ID to the address of the webhook on GitHub."
+
+
+class WebhookResponse(Shape):
+    message: Annotated[str, Field(examples=["pong"])]
+    job_id: int | None
 
 
 class Deliveries:
-    """The deliveries of the last hour, so that one that is sent again starts nothing again."""
+    """The bodies of the last day, so that one that is sent again starts nothing again. Each process has its own: after
+    a restart, or at another worker, a body that is sent again costs one job that finds nothing new."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._known: OrderedDict[str, tuple[float, int | None]] = OrderedDict()
 
-    def __contains__(self, delivery: str) -> bool:
+    def __contains__(self, digest: str) -> bool:
         now = self._clock.monotonic()
         while self._known and (len(self._known) > MOST_KNOWN or now - next(iter(self._known.values()))[0] > WINDOW):
             self._known.popitem(last=False)
-        return delivery in self._known
+        return digest in self._known
 
-    def add(self, delivery: str, job_id: int | None = None) -> None:
-        if delivery:  # without an id nothing can be told apart
-            self._known[delivery] = (self._clock.monotonic(), job_id)
+    def add(self, digest: str, job_id: int | None = None) -> None:
+        self._known[digest] = (self._clock.monotonic(), job_id)
 
-    def forget(self, delivery: str) -> None:
-        self._known.pop(delivery, None)
+    def forget(self, digest: str) -> None:
+        self._known.pop(digest, None)
 
-    def job_id(self, delivery: str) -> int | None:
-        return self._known[delivery][1]
+    def job_id(self, digest: str) -> int | None:
+        return self._known[digest][1]
+
+
+@router.post(
+    "/webhook/github",
+    openapi_extra=_DELIVERY,
+    responses={
+        **answers(WebhookResponse, 400, 401, 403, 404, 409, 413, 503),
+        202: {"model": WebhookResponse, "description": "A job was started, or will follow the one at work"},
+        204: {"description": "An event that means nothing to a book"},
+    },
+)
+async def github(request: Request, book_id: _BookId = None) -> Response:
+    """GitHub's webhook: a push ingests the book again, a ping is answered, everything else is ignored."""
+    body = await _signed_body(request)
+    event = _read_event(body)
+    happened = _kind_of(event)
+    if happened == "ping":
+        return _told("pong", None)
+    if happened != "push":
+        return Response(status_code=204)
+    deliveries = cast(Deliveries, request.app.state.deliveries)
+    digest = hashlib.sha256(body).hexdigest()
+    if digest in deliveries and not await _failed(quoth_of(request), deliveries.job_id(digest)):
+        return _told("already received", deliveries.job_id(digest))
+    deliveries.add(digest)  # before anything is awaited: the same delivery may come twice at once
+    try:
+        job_id = await _start_job(request, await _pushed_book(quoth_of(request), event, book_id))
+    except QuothError:
+        deliveries.forget(digest)
+        raise
+    deliveries.add(digest, job_id)
+    if job_id is None:
+        return _told("a job is at work on the book; another one follows it", None, status=202)
+    return _told("started", job_id, status=202, location=f"/ingestion/jobs/{job_id}")
+
+
+def _told(message: str, job_id: int | None, *, status: int = 200, location: str = "") -> JSONResponse:
+    body: WebhookResponse = {"message": message, "job_id": job_id}
+    return JSONResponse(body, status_code=status, headers={"location": location} if location else None)
+
+
+async def _failed(quoth: Quoth, job_id: int | None) -> bool:
+    """Whether the job of an earlier delivery failed: then GitHub's "Redeliver" tries again."""
+    return job_id is not None and (await quoth.library.job(job_id)).status == "failed"
+
+
+async def _start_job(request: Request, book: Book) -> int | None:
+    pull = quoth_of(request).settings.webhook_pull
+    job = await jobs_of(request).start_or_follow(replace(await order_again(book), pull=pull))
+    return None if job is None else job.job_id
+
+
+# --- what was signed -------------------------------------------------------------------------------------------------
 
 
 def check_signature(secret: str, body: bytes, header: str) -> None:
-    """`Unauthorized` unless the header is GitHub's signature of exactly this body; takes as long for any header."""
+    """`Unauthorized` unless the header is GitHub's signature of exactly this body. Takes as long for any header."""
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(expected.encode(), header.encode("utf-8", "replace")):
-        raise Unauthorized("The signature of the webhook is wrong.", hint=HINT)
+        raise Unauthorized("The signature of the webhook is wrong.", hint=_SET_SECRET)
 
 
-async def signed_body(request: Request) -> bytes:
+async def _signed_body(request: Request) -> bytes:
     secret = quoth_of(request).settings.github_webhook_secret
     if secret is None:
-        raise Unauthorized("This server has no webhook secret, so it trusts no webhook.", hint=HINT)
+        raise Unauthorized("This server has no webhook secret, so it trusts no webhook.", hint=_SET_SECRET)
     header = request.headers.get("x-hub-signature-256", "")
     if not header:
-        raise Unauthorized("The webhook is not signed (X-Hub-Signature-256).", hint=HINT)
+        raise Unauthorized("The webhook is not signed (X-Hub-Signature-256).", hint=_SET_SECRET)
     body = await request.body()
     check_signature(secret.get_secret_value(), body, header)
     return body
 
 
-@router.post(
-    "/webhook/github",
-    openapi_extra=DELIVERY,
-    responses={
-        **answers(WebhookResponse, 400, 401, 404, 409, 413, 503),
-        202: {"model": WebhookResponse, "description": "A job was started, or will follow the one at work"},
-        204: {"description": "An event that means nothing to a book"},
-    },
-)
-async def github(request: Request, book_id: BookId = None) -> Response:
-    """GitHub's webhook: `push` ingests the book again, `ping` is answered, everything else is let pass."""
-    await signed_body(request)
-    event = request.headers.get("x-github-event", "")
-    if event == "ping":
-        return JSONResponse({"message": "pong", "job_id": None})
-    if event != "push":
-        return Response(status_code=204)
-    deliveries = cast(Deliveries, request.app.state.deliveries)
-    delivery = request.headers.get("x-github-delivery", "")
-    if delivery in deliveries:
-        return JSONResponse({"message": "already received", "job_id": deliveries.job_id(delivery)})
-    deliveries.add(delivery)  # before anything is awaited: the same delivery may come twice at once
+def _read_event(body: bytes) -> dict[str, Any]:
+    """GitHub sends JSON, or a form with the JSON in `payload`, which is its default."""
+    forms = parse_qs(body.decode("utf-8", "replace")).get("payload") if body.startswith(b"payload=") else None
+    event = decode(forms[0].encode() if forms else body)
+    return event if isinstance(event, dict) else {}
+
+
+def _kind_of(event: dict[str, Any]) -> Literal["ping", "push", "other"]:
+    if "zen" in event:
+        return "ping"
+    is_push = isinstance(event.get("ref"), str) and isinstance(event.get("after"), str)
+    return "push" if is_push and isinstance(event.get("repository"), dict) else "other"
+
+
+# --- which book ------------------------------------------------------------------------------------------------------
+
+
+async def _pushed_book(quoth: Quoth, event: dict[str, Any], book_id: str | None) -> Book:
+    """The book that comes from the signed repository; or one that comes from none, if that is the only one or named."""
+    pushed = _repository_names(event["repository"])
+    books = [await quoth.choose_book(book_id)] if book_id else await quoth.books()
+    remotes = await asyncio.to_thread(lambda: {book.book_id: remote_of(book.source) for book in books})
+    found = [book for book in books if remotes[book.book_id] in pushed]
+    found = found or [book for book in books if not remotes[book.book_id]]
+    if not found and book_id:
+        raise Forbidden(f"The book {book_id!r} comes from another repository than this push.", hint=_NAME_BOOK)
+    if not found:
+        raise NotFound("No book comes from the repository of this push.", hint="Ingest its checkout once.")
+    chosen = [book for book in found if book.book_id == quoth.settings.book] if len(found) > 1 else found
+    if len(chosen) != 1:
+        raise WrongUsage(
+            f"This push may be for several books: {', '.join(book.book_id for book in found)}.", hint=_NAME_BOOK
+        )
+    return chosen[0]
+
+
+def _repository_names(repository: dict[str, Any]) -> set[str]:
+    urls = (repository.get(name) for name in ("clone_url", "ssh_url", "git_url", "html_url"))
+    return {_repository_name(url) for url in urls if isinstance(url, str)} - {""}
+
+
+def _repository_name(url: str) -> str:
+    """`github.com/owner/name`, however the address is written; empty for a folder of this machine."""
+    if short := re.fullmatch(r"(?:[^@/\s]+@)?([^:/\s]+):(?!//)([^\s]+)", url):  # git@github.com:owner/name.git
+        host, path = short.groups()
+    else:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return ""
+        host, path = parts.hostname or "", parts.path
+    return f"{host}/{path.strip('/').removesuffix('.git')}".lower() if host else ""
+
+
+def remote_of(source: str) -> str:
+    """The repository of which the book's folder is a checkout, by its `origin`; empty if it is none."""
+    if not source or "://" in source:
+        return ""
+    folder = Path(source)
+    git = next((place / ".git" for place in (folder, *folder.parents) if (place / ".git").is_dir()), None)
     try:
-        job_id = await start_job(request, book_id)
-    except QuothError:
-        deliveries.forget(delivery)
-        raise
-    deliveries.add(delivery, job_id)
-    if job_id is None:
-        message = "a job is at work on the book; another one follows it"
-        return JSONResponse({"message": message, "job_id": None}, status_code=202)
-    headers = {"location": f"/ingestion/jobs/{job_id}"}
-    return JSONResponse({"message": "started", "job_id": job_id}, status_code=202, headers=headers)
+        lines = (git / "config").read_text("utf-8", "replace").splitlines() if git else []
+    except OSError:
+        return ""
+    return _repository_name(_origin_url(lines))
 
 
-async def start_job(request: Request, book_id: str | None) -> int | None:
-    quoth = quoth_of(request)
-    order = await order_again(await quoth.choose_book(book_id))
-    job = await jobs_of(request).start_or_follow(replace(order, pull=quoth.settings.webhook_pull))
-    return None if job is None else job.job_id
+def _origin_url(lines: Iterable[str]) -> str:
+    section = ""
+    for line in lines:
+        if line.strip().startswith("["):
+            section = line.strip()
+        elif section == '[remote "origin"]' and (url := re.fullmatch(r"\s*url\s*=\s*(\S+)\s*", line)):
+            return url[1]
+    return ""

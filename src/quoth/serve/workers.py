@@ -1,7 +1,7 @@
-"""The parent of `quoth serve --workers N`: starts the workers, starts again what dies, stops them all together.
+"""The parent of `quoth serve --workers N`: starts the workers, replaces those that die, stops them all together.
 
 In: how many, and what a worker does with the pipe to its parent (a picklable function: a worker is a fresh interpreter,
-never a fork, which would hang in the engine). Out: nothing before a signal says stop. It answers no request itself and
+never a fork, which would hang in the engine). Out: nothing until a signal says stop. It answers no request itself and
 knows neither HTTP nor a book. Why not uvicorn's own supervisor: docs/decisions/0021-postgres-and-workers.md.
 """
 
@@ -23,16 +23,16 @@ from quoth.errors import InternalError, QuothError
 
 logger = logging.getLogger(__name__)
 
-# What a worker does; it sends None through the pipe when it is ready, or the error that keeps it from being so.
+# What a worker does; it sends None through the pipe when it is ready, or the error that stopped it.
 Work = Callable[[Connection], None]
 
-PATIENCE = 25.0  # seconds for the workers to leave: open answers (10) and a job's child (8) get theirs, and some more
-MOST_DEATHS = 5  # within a minute, after which starting again helps nobody
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+_STOP_TIMEOUT = 25.0  # seconds for the workers to leave: open answers take up to 10, a job's process 8
+_MOST_DEATHS = 5  # within a minute; after that, starting again does not help
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(slots=True)
-class Worker:
+class _Worker:
     process: SpawnProcess
     told: Connection
     ready: bool = False
@@ -52,11 +52,11 @@ class Supervisor:
         self._ready = ready  # called once, when all answer
         self._gone = gone  # called with each worker that has ended
         self._announced = False
-        self._workers: list[Worker] = []
+        self._workers: list[_Worker] = []
         self._deaths: list[float] = []
 
     def run(self) -> None:
-        """Until a signal. An error of ours if the workers cannot start, or do not stay alive."""
+        """Returns after a signal. Raises an error of ours if the workers cannot start or do not stay alive."""
         with _signals() as told_to_stop:
             try:
                 for _ in range(self._count):
@@ -79,16 +79,16 @@ class Supervisor:
     def _start(self) -> None:
         told, telling = connection.Pipe(duplex=False)
         process = get_context("spawn").Process(target=_run, args=(self._work, telling), daemon=False)
-        # A worker that is still being read must not die noisily of the terminal's Ctrl-C; it inherits the mask.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+        # A worker that is still starting must not die noisily of the terminal's Ctrl-C; it inherits the mask.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         try:
             process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         telling.close()
-        self._workers.append(Worker(process, told))
+        self._workers.append(_Worker(process, told))
 
-    def _listen(self, worker: Worker) -> None:
+    def _listen(self, worker: _Worker) -> None:
         try:
             error: QuothError | None = worker.told.recv()
         except EOFError:
@@ -101,21 +101,21 @@ class Supervisor:
                 self._ready()
         elif self._announced:
             logger.error("a worker could not start: %s", error)
-        else:  # the others would fare no better
+        else:  # it would be the same for the others
             raise error
 
-    def _replace(self, worker: Worker) -> None:
-        if not worker.told.closed and worker.told.poll():  # its last words
+    def _replace(self, worker: _Worker) -> None:
+        if not worker.told.closed and worker.told.poll():  # it may have sent an error
             self._listen(worker)
         worker.process.join()
         code = worker.process.exitcode
         self._forget(worker)
         if not self._announced:
             raise InternalError(f"A worker ended while it was starting ({_ending(code)}).")
-        logger.error("worker %s ended (%s); another one takes its place", worker.process.name, _ending(code))
+        logger.error("worker %s ended (%s) and is replaced", worker.process.name, _ending(code))
         now = time.monotonic()
         self._deaths = [death for death in self._deaths if now - death < 60] + [now]
-        if len(self._deaths) > MOST_DEATHS:
+        if len(self._deaths) > _MOST_DEATHS:
             raise InternalError(
                 f"Workers ended {len(self._deaths)} times within a minute, the last by {_ending(code)}."
             )
@@ -124,16 +124,16 @@ class Supervisor:
     def _stop(self) -> None:
         for worker in self._workers:
             worker.process.terminate()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + _STOP_TIMEOUT
         for worker in list(self._workers):
             worker.process.join(max(0.0, deadline - time.monotonic()))
             if worker.process.is_alive():
-                logger.error("worker %s did not leave within %g s and is ended", worker.process.name, PATIENCE)
+                logger.error("worker %s did not leave within %g s and is killed", worker.process.name, _STOP_TIMEOUT)
                 worker.process.kill()
                 worker.process.join()
             self._forget(worker)
 
-    def _forget(self, worker: Worker) -> None:
+    def _forget(self, worker: _Worker) -> None:
         self._workers.remove(worker)
         if worker.process.pid is not None:
             self._gone(worker.process.pid)
@@ -141,9 +141,9 @@ class Supervisor:
 
 
 def _run(work: Work, telling: Connection) -> None:
-    """In the worker. Until the server takes over the signals, the parent is the one to hear them."""
+    """In the worker. Until the server handles signals itself, only the parent hears them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     try:
         work(telling)
     except QuothError as error:
@@ -152,7 +152,7 @@ def _run(work: Work, telling: Connection) -> None:
 
 
 def tell(telling: Connection, word: QuothError | None) -> None:
-    with suppress(BrokenPipeError):  # a parent that is stopping does not listen any more
+    with suppress(BrokenPipeError):  # a parent that is stopping no longer listens
         telling.send(word)
 
 
@@ -161,7 +161,7 @@ def _signals() -> Iterator[socket.socket]:
     """Readable when the process was told to stop."""
     reading, writing = socket.socketpair()
     writing.setblocking(False)
-    before = {number: signal.signal(number, lambda *_: writing.send(b"!")) for number in STOPPING}
+    before = {number: signal.signal(number, lambda *_: writing.send(b"!")) for number in _STOPPING}
     try:
         with reading, writing:
             yield reading

@@ -76,7 +76,10 @@ class Settings(BaseModel):
         "limit on loopback as long as no key is needed.",
     )
     max_answers: int = Field(
-        default=128, ge=1, le=100_000, description="The most answers that one process works on at once."
+        default=128,
+        ge=1,
+        le=100_000,
+        description="The most answers that one process works on at once; one caller alone gets half of them.",
     )
     redis_url: RedisUrl | None = Field(
         default=None,
@@ -142,7 +145,9 @@ class Settings(BaseModel):
         default=False, description="May a crawl reach private addresses, and ports other than 80 and 443?"
     )
     allowed_hosts: Names = Field(
-        default=(), description="Host names under which agents reach `/mcp` through a proxy, for a server on loopback."
+        default=(),
+        description="Host names that the server answers to; default: on loopback `localhost` and its addresses, "
+        "elsewhere all.",
     )
     log_level: Annotated[_LOG_LEVELS, BeforeValidator(lower)] = Field(
         default="warning", description="The least important log lines that are written."

@@ -1,0 +1,206 @@
+"""What the library keeps, as JSON: books, ingestion jobs, recorded questions, keys. Shapes and views, pure.
+
+In: domain values. Out: dicts whose keys and types are declared here, once; the doors and `--json` of the terminal
+share them. Knows no transport.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from quoth.domain import (
+    Book,
+    ConfidenceLevel,
+    IndexStatus,
+    IngestJob,
+    IngestMode,
+    JobStatus,
+    Key,
+    Notice,
+    RecordedQuestion,
+    Scope,
+)
+from quoth.serve.shapes import Moment, Shape, timestamp
+
+if TYPE_CHECKING:
+    from quoth.chunks.plan import FilePlan
+
+
+class BookFields(Shape):
+    book_id: str
+    title: str
+    base_url: str
+    source: str
+    toolchain: str
+    chunks: int
+    generation: int | None
+    bytes_on_disk: int
+    fingerprint: dict[str, str | int] | None
+
+
+def book_view(book: Book, status: IndexStatus | None) -> BookFields:
+    return {
+        "book_id": book.book_id,
+        "title": book.title,
+        "base_url": book.base_url,
+        "source": book.source,
+        "toolchain": book.toolchain,
+        "chunks": 0 if status is None else status.chunks,
+        "generation": None if status is None else status.generation,
+        "bytes_on_disk": 0 if status is None else status.bytes_on_disk,
+        "fingerprint": None if status is None else status.fingerprint.as_dict(),
+    }
+
+
+class IngestNotice(Shape):
+    code: Annotated[str, Field(examples=["FRONT_MATTER_DEFAULT"])]
+    message: str
+    source_file: str
+    line: int | None
+    fatal: Annotated[bool, Field(description="The page is not in the index because of this")]
+
+
+class JobResponse(Shape):
+    """An ingestion job with its warnings."""
+
+    job_id: int
+    book_id: str
+    mode: IngestMode
+    status: JobStatus
+    dry_run: bool
+    files_discovered: int
+    files_processed: Annotated[
+        int, Field(description="Together with files_skipped: all discovered files, once the job has completed")
+    ]
+    files_skipped: Annotated[int, Field(description="Unchanged")]
+    files_failed: Annotated[int, Field(description="Counted in files_processed too")]
+    files_deleted: int
+    chunks_created: int
+    chunks_kept: int
+    chunks_deleted: int
+    chunks_embedded: int
+    started_at: Moment | None
+    completed_at: Moment | None
+    duration_seconds: float | None
+    error_message: str | None
+    warnings: list[IngestNotice]
+
+
+def _notice_view(notice: Notice) -> IngestNotice:
+    return {
+        "code": notice.code,
+        "message": notice.message,
+        "source_file": notice.source_file,
+        "line": notice.line,
+        "fatal": notice.fatal,
+    }
+
+
+def job_view(job: IngestJob) -> JobResponse:
+    return {
+        "job_id": job.job_id,
+        "book_id": job.book_id,
+        "mode": job.mode,
+        "status": job.status,
+        "dry_run": job.dry_run,
+        "files_discovered": job.files_discovered,
+        "files_processed": job.files_processed,
+        "files_skipped": job.files_skipped,
+        "files_failed": job.files_failed,
+        "files_deleted": job.files_deleted,
+        "chunks_created": job.chunks_created,
+        "chunks_kept": job.chunks_kept,
+        "chunks_deleted": job.chunks_deleted,
+        "chunks_embedded": job.chunks_embedded,
+        "started_at": timestamp(job.started_at),
+        "completed_at": timestamp(job.completed_at),
+        "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
+        "error_message": job.error_message,
+        "warnings": [_notice_view(notice) for notice in job.notices],
+    }
+
+
+class PlanFields(Shape):
+    new: list[str]
+    changed: list[str]
+    deleted: list[str]
+    unchanged: int
+    embeddings_saved: int
+
+
+def plan_view(plan: FilePlan, job: IngestJob) -> PlanFields:
+    """What a dry run found, and how many texts the index has a vector for already."""
+    return {
+        "new": [file.source_file for file in plan.new],
+        "changed": [file.source_file for file in plan.changed],
+        "deleted": list(plan.deleted),
+        "unchanged": len(plan.unchanged),
+        "embeddings_saved": job.chunks_created + job.chunks_kept - job.chunks_embedded,
+    }
+
+
+class NearestSection(Shape):
+    breadcrumb: list[str]
+    source_url: str
+
+
+class RecordedFields(Shape):
+    book_id: str
+    asked_at: Moment
+    question: str
+    searched_query: str
+    confidence_level: ConfidenceLevel
+    confidence: float
+    missing_terms: list[str]
+    nearest: NearestSection | None
+    times: int
+
+
+def recorded_view(question: RecordedQuestion, times: int) -> RecordedFields:
+    """A question that the book does not answer, as its author reads it; `times` counts it and those like it."""
+    nearest: NearestSection = {"breadcrumb": list(question.nearest), "source_url": question.nearest_url}
+    return {
+        "book_id": question.book_id,
+        "asked_at": timestamp(question.asked_at),
+        "question": question.question,
+        "searched_query": question.searched,
+        "confidence_level": question.level,
+        "confidence": question.confidence,
+        "missing_terms": list(question.missing_terms),
+        "nearest": nearest if question.nearest else None,
+        "times": times,
+    }
+
+
+class KeyFields(Shape):
+    key_id: str
+    name: str
+    scope: Scope
+    status: Literal["active", "expired", "revoked"]
+    book_id: str | None
+    public: bool
+    origins: list[str]
+    daily: int | None
+    created_at: Moment
+    expires_at: Moment | None
+    revoked_at: Moment | None
+
+
+def key_view(key: Key, now: datetime) -> KeyFields:
+    """A key without its secret."""
+    return {
+        "key_id": key.key_id,
+        "name": key.name,
+        "scope": key.scope,
+        "status": "revoked" if key.revoked_at else "active" if key.in_force(now) else "expired",
+        "book_id": key.book_id or None,
+        "public": key.public,
+        "origins": list(key.origins),
+        "daily": key.daily,
+        "created_at": timestamp(key.created_at),
+        "expires_at": timestamp(key.expires_at),
+        "revoked_at": timestamp(key.revoked_at),
+    }

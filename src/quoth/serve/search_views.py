@@ -1,0 +1,144 @@
+"""Chunks, passages and search results as JSON: the shapes and the views that make them. Pure.
+
+In: domain values. Out: dicts whose keys and types are declared here, once. `quoth search --json`, `POST /search` and
+the `retrieval` event of a stream share them. Knows no transport.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired, cast
+
+from pydantic import Field
+
+from quoth import domain
+from quoth.chunks.payload import to_record
+from quoth.domain import Chunk, ConfidenceLevel, Evidence, Filters, Layer, Passage, ProficiencyLevel, Verdict
+from quoth.serve.shapes import Score, Shape
+
+
+class ChunkFields(Shape):
+    chunk_id: str
+    text: str
+    lead: Annotated[str, Field(description="The fence line or header row repeated before `text` where a block was cut")]
+    source_file: str
+    source_url: str
+    title: str
+    section_title: str | None
+    breadcrumb: list[str]
+    module: str | None
+    chapter: int | None
+    lesson: int | None
+    hardware_tier: int
+    proficiency_level: ProficiencyLevel
+    layer: Layer
+    chunk_index: int
+    total_chunks: int
+    parent_doc_id: str
+    prev_chunk_id: str | None
+    next_chunk_id: str | None
+    content_hash: str
+    start: int
+    end: int
+    line: int
+
+
+class RawScores(Shape):
+    fused_score: Annotated[float, Field(description="The results are ordered by this, 0 to 1")]
+    dense_score: Annotated[float | None, Field(description="Cosine with the query")]
+    dense_rank: Annotated[
+        int | None, Field(description="In the list of the nearest vectors; null when the list does not hold it")
+    ]
+    sparse_score: Annotated[float | None, Field(description="BM25; null when it is not in the list of the best words")]
+    sparse_rank: int | None
+    pair_share: Annotated[
+        float, Field(description="Of the query's pairs of neighbouring words, the share that are neighbours here too")
+    ]
+    agreement: Annotated[float, Field(description="Cosine with the best passages")]
+
+
+class SearchResult(ChunkFields):
+    score: Score
+    similarity_score: Score
+    explain: NotRequired[Annotated[RawScores, Field(description="Only with `explain`")]]
+
+
+class ConfidenceMetrics(Shape):
+    average_similarity: float
+    min_similarity: float
+    max_similarity: float
+    num_chunks: int
+    chunk_diversity: float
+    has_sufficient_context: bool
+    confidence: Score
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+
+class SearchResponse(Shape):
+    query: str
+    results: Annotated[list[SearchResult], Field(description="Best first; of equal texts only the best")]
+    total_found: Annotated[
+        int, Field(description="Chunks that pass the filters; all of them were compared with the query")
+    ]
+    hardware_tier_filter: int | None
+    module_filter: str | None
+    book_id: str
+    metrics: ConfidenceMetrics
+    missing_terms: list[str]
+
+
+# A chunk's fields come from the one map of `quoth.chunks.payload`; two of them have another name at the doors.
+_RENAMED = {"chunk_id": "id", "source_url": "url"}
+_CHUNK_KEYS = tuple((key, _RENAMED.get(key, key)) for key in ChunkFields.__annotations__)
+
+
+def chunk_view(chunk: Chunk) -> ChunkFields:
+    record = to_record(chunk)
+    view: dict[str, Any] = {key: record[name] for key, name in _CHUNK_KEYS}
+    return cast(ChunkFields, view)
+
+
+def passage_view(passage: Passage, *, explain: bool = False) -> SearchResult:
+    view = cast(SearchResult, chunk_view(passage.chunk))
+    view["score"] = view["similarity_score"] = round(passage.similarity, 4)
+    if explain:
+        view["explain"] = {
+            "fused_score": passage.score,
+            "dense_score": passage.dense_score,
+            "dense_rank": passage.dense_rank,
+            "sparse_score": passage.sparse_score,
+            "sparse_rank": passage.sparse_rank,
+            "pair_share": passage.pair_share,
+            "agreement": passage.agreement,
+        }
+    return view
+
+
+def metrics_view(metrics: domain.ConfidenceMetrics, verdict: Verdict) -> ConfidenceMetrics:
+    return {
+        "average_similarity": round(metrics.average_similarity, 4),
+        "min_similarity": round(metrics.min_similarity, 4),
+        "max_similarity": round(metrics.max_similarity, 4),
+        "num_chunks": metrics.num_chunks,
+        "chunk_diversity": round(metrics.chunk_diversity, 4),
+        "has_sufficient_context": metrics.has_sufficient_context,
+        "confidence": round(verdict.confidence, 4),
+        "confidence_level": verdict.level,
+        "should_answer": verdict.should_answer,
+    }
+
+
+def search_view(
+    query: str, book_id: str, filters: Filters, evidence: Evidence, verdict: Verdict, *, explain: bool = False
+) -> SearchResponse:
+    """The body of `POST /search`."""
+    return {
+        "query": query,
+        "results": [passage_view(passage, explain=explain) for passage in evidence.passages],
+        "total_found": evidence.total_found or 0,
+        "hardware_tier_filter": filters.hardware_tier,
+        "module_filter": filters.module,
+        "book_id": book_id,
+        "metrics": metrics_view(verdict.metrics, verdict),
+        "missing_terms": list(evidence.missing_terms),
+    }

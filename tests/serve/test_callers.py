@@ -1,0 +1,113 @@
+"""By which name a request came, and from whose page: a site that makes its own name point here (DNS rebinding) and a
+page of another site reach no door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doors import ASKED, SITE, Doors, a_key, check_problem, closed, every_door, opened
+from fuzzing import Shot, fire
+
+EVIL = "http://evil.example"
+PAGE_FILES = {"/", "/widget.js", "/assets/anything"}
+
+
+async def statuses(doors: Doors, paths: list[str], **headers: str) -> set[int]:
+    return {(await doors.client.get(path, headers=headers)).status_code for path in paths}
+
+
+@pytest.mark.parametrize("auth", ["off", "keys"])
+@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"host": "evil.example:8000", "origin": EVIL}])
+async def test_no_door_of_a_server_on_loopback_answers_to_a_foreign_name(
+    tmp_path: Path, auth: str, headers: dict[str, str]
+) -> None:
+    async with opened(tmp_path, settings={"auth": auth}) as doors:
+        reached = [door for door in every_door(doors.app) if door[0] != "HEAD"]  # which has no body to look at
+        assert len(reached) > 30
+        for method, path in reached:
+            problem = check_problem(await doors.client.request(method, path, headers=headers), 403, "FORBIDDEN")
+            assert "QUOTH_ALLOWED_HOSTS" in problem["hint"], (method, path)
+
+
+async def test_no_door_of_an_open_server_answers_a_page_of_another_site(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        reached = [door for door in every_door(doors.app) if door[0] != "HEAD" and door[1] not in PAGE_FILES]
+        assert len(reached) > 25
+        for method, path in reached:
+            check_problem(await doors.client.request(method, path, headers={"origin": EVIL}), 403, "FORBIDDEN")
+        assert await statuses(doors, ["/books"], origin="null") == {403}
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "["]
+)
+async def test_what_only_looks_like_a_name_of_this_machine_is_not_one(tmp_path: Path, host: str) -> None:
+    async with opened(tmp_path) as doors:
+        assert await statuses(doors, ["/books", "/"], host=host) == {403}
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8000", "127.9.9.9", "[::1]:8000", "[::1]"])
+async def test_names_of_this_machine_are_answered_to_on_any_port(tmp_path: Path, host: str) -> None:
+    async with opened(tmp_path) as doors:
+        assert await statuses(doors, ["/books", "/"], host=host) == {200}
+        assert await statuses(doors, ["/books"], host=host, origin=f"http://{host}") == {200}
+
+
+async def test_names_that_the_operator_listed_are_answered_to(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"allowed_hosts": "Books.example.com, other.example"}) as doors:
+        for host in ("books.example.com", "BOOKS.example.com:443", "other.example", "localhost"):
+            assert await statuses(doors, ["/books", "/"], host=host) == {200}
+        assert await statuses(doors, ["/books"], host="127.0.0.1", origin="https://books.example.com") == {200}
+        assert await statuses(doors, ["/books"], host="evil.example") == {403}
+
+
+async def test_a_request_that_names_no_host_is_not_a_browsers(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        assert (await fire(doors.app, Shot("GET", "/books"))).status == 200
+
+
+async def test_a_server_for_others_answers_to_every_name_until_some_are_listed(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"host": "0.0.0.0"}) as doors:
+        assert await statuses(doors, ["/books"], host="books.example.com") == {200}
+        assert await statuses(doors, ["/books"], host="books.example.com", origin=EVIL) == {403}
+    (tmp_path / "listed").mkdir()
+    settings = {"host": "0.0.0.0", "allowed_hosts": "books.example.com"}
+    async with opened(tmp_path / "listed", settings=settings) as doors:
+        # A supervisor asks by address, and an address cannot be rebound.
+        for host in ("books.example.com", "localhost", "10.1.2.3:8000", "[2001:db8::1]:8000"):
+            assert await statuses(doors, ["/books", "/readyz"], host=host) == {200}
+        assert await statuses(doors, ["/books", "/readyz"], host="evil.example") == {403}
+
+
+async def test_any_site_may_load_the_widget_and_its_files(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        assert await statuses(doors, ["/", "/widget.js", "/assets/page.css"], origin=EVIL) == {200}
+
+
+async def test_the_page_works_behind_a_proxy_that_sends_another_host(tmp_path: Path) -> None:
+    headers = {"host": "127.0.0.1:8000", "origin": "https://ask.example.org"}
+    async with opened(tmp_path) as doors:
+        own = await doors.client.post(
+            "/chat", json={"query": ASKED}, headers={**headers, "sec-fetch-site": "same-origin"}
+        )
+        assert own.status_code == 200
+        for site in ("cross-site", "same-site", "none"):
+            foreign = await doors.client.post(
+                "/chat", json={"query": ASKED}, headers={**headers, "sec-fetch-site": site}
+            )
+            check_problem(foreign, 403, "FORBIDDEN")
+
+
+async def test_where_keys_are_needed_the_key_decides_and_not_the_page(tmp_path: Path) -> None:
+    async with closed(tmp_path) as doors:
+        secret = await a_key(doors)
+        assert (await doors.client.get("/books", headers={**secret, "origin": EVIL})).status_code == 200
+        check_problem(await doors.client.get("/books", headers={"origin": EVIL}), 401, "UNAUTHORIZED")
+
+
+async def test_a_site_that_the_operator_lets_in_may_ask_an_open_server(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"cors_origins": SITE}) as doors:
+        answer = await doors.client.post("/chat", json={"query": ASKED}, headers={"origin": SITE})
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, SITE)
