@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-refusal bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
+.PHONY: help setup demo test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -87,8 +87,14 @@ bench-retrieval: $(STAMP) ## retrieval on public sets: make bench-retrieval DATA
 bench-followups: $(STAMP) ## follow-up questions on CANARD and the sample book: make bench-followups DATA=FOLDER
 	$(BIN)/python benchmarks/followups.py $(DATA)
 
+bench-conversations: $(STAMP) ## whole conversations of QuAC with Quoth's own answers: make bench-conversations DATA=FOLDER
+	$(BIN)/python benchmarks/conversations.py $(DATA)
+
 bench-refusal: $(STAMP) ## confidence and refusal: make bench-refusal DATA=FOLDER (BENCH_ARGS=--fit fits again)
 	$(BIN)/python benchmarks/refusal.py $(DATA) $(BENCH_ARGS)
+
+bench-comprehension: $(STAMP) ## answers with the reader and without: make bench-comprehension DATA=../shared/data
+	$(BIN)/python benchmarks/reading_comprehension.py $(DATA) $(BENCH_ARGS)
 
 bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make bench-grounding DATA=FOLDER
 	$(BIN)/python benchmarks/grounding.py $(DATA) $(BENCH_ARGS)

@@ -97,7 +97,7 @@ def replay(data: Path, half: int) -> list[Case]:
         for at, row in enumerate(dialogue):
             history = exchanges(row["History"], searched)
             ours = rewrite(row["Question"], history[-EXCHANGES:], rarity)
-            searched[len(history)] = ours.text
+            searched[len(history)] = ours.phrase or ours.text
             answer = dialogue[at + 1]["History"][-1] if at + 1 < len(dialogue) else NOTHING
             cases.append(
                 Case(tuple(row["History"]), row["Question"], row["Rewrite"], ours, "" if answer == NOTHING else answer)

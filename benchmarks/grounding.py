@@ -24,8 +24,7 @@ import numpy as np
 
 from corpora import chunk_of
 from quoth.ask.calibration import Logistic
-from quoth.ask.check import check
-from quoth.ask.claims import claims, is_claim
+from quoth.ask.check import check, checkable
 from quoth.ask.support import FEATURES, Source, analyse, features, fitted, support
 from quoth.domain import Citation
 from quoth.evals import metrics
@@ -35,9 +34,10 @@ from quoth.text.terms import TERMS_VERSION, content_terms, term_ids
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "src" / "quoth" / "ask" / "grounding.json"
 PAGE = ROOT / "docs" / "benchmarks" / "grounding"
-FALSELY_MARKED = 0.05  # the stated rate: at most this share of supported sentences may be marked
-AIM = 0.045  # on what is fitted on, so that answers to other questions keep to the stated rate
+FALSELY_MARKED = 0.10  # the stated rate: at most this share of clean answers may carry a mark
+AIM = 0.09  # on what is fitted on, so that answers to other questions keep to the stated rate
 FOLDS, SHUFFLES, RIDGE = 10, 5, 3.0
+HALVES = 2  # for marks: the threshold is chosen on one half of the questions and measured on the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def judged_sentences(
     at: int, answer: str, sources: list[Source], question: str, spans: list[tuple[int, int]]
 ) -> Iterator[Judged]:
     asked = term_ids(question)
-    for claim in filter(is_claim, claims(answer)):
+    for claim in checkable(answer):
         start = answer.index(claim.text, claim.begin)
         end = start + len(claim.text)
         inside = sum(max(0, min(end, last) - max(start, first)) for first, last in spans)
@@ -160,12 +160,15 @@ def auroc(doubts: Floats, labels: Mask) -> float:
     return found
 
 
-def threshold_for(of: list[Judged], scores: Floats) -> float:
-    """The highest that keeps false marks, those of the rules included, at the stated rate."""
-    clean = [(score, one) for score, one in zip(scores, of, strict=True) if not one.unsupported]
-    left = AIM * len(clean) - sum(bool(one.missing) and not one.verbatim for _, one in clean)
-    free = sorted(score for score, one in clean if not one.missing)
-    return round(float(free[max(0, int(left))]), 3)
+def threshold_for(of: list[Judged], scores: Floats, labels: Mask) -> float:
+    """The highest that keeps clean answers with a mark, those of the rules included, at the stated rate."""
+    weakest: dict[int, float] = {}
+    for one, score in zip(of, scores, strict=True):
+        if not labels[one.answer]:
+            worth = 1.0 if one.verbatim else 0.0 if one.missing else float(score)
+            weakest[one.answer] = min(worth, weakest.get(one.answer, 1.0))
+    ordered = sorted(weakest.values())
+    return round(ordered[int(AIM * len(ordered))], 3)
 
 
 def marked(of: list[Judged], scores: Floats, threshold: float) -> Mask:
@@ -174,19 +177,21 @@ def marked(of: list[Judged], scores: Floats, threshold: float) -> Mask:
     )
 
 
-def out_of_fold(of: Set, seed: int) -> tuple[Floats, Mask]:
+def out_of_fold(of: Set, seed: int, count: int = FOLDS) -> tuple[Floats, Mask]:
     """Scores and marks of every sentence, by models and thresholds from other questions."""
     questions = np.array(sorted(set(of.groups)))
     np.random.default_rng(seed).shuffle(questions)
-    fold = {question: at % FOLDS for at, question in enumerate(questions)}
+    fold = {question: at % count for at, question in enumerate(questions)}
     folds = np.array([fold[of.groups[one.answer]] for one in of.sentences])
     scores, marks = np.zeros(len(folds), dtype=np.float32), np.zeros(len(folds), dtype=bool)
-    for held in range(FOLDS):
+    for held in range(count):
         train = [one for one, at in zip(of.sentences, folds, strict=True) if at != held]
         test = [one for one, at in zip(of.sentences, folds, strict=True) if at == held]
         model = fit(train)
         scores[folds == held] = scores_of(model, test)
-        marks[folds == held] = marked(test, scores_of(model, test), threshold_for(train, scores_of(model, train)))
+        marks[folds == held] = marked(
+            test, scores_of(model, test), threshold_for(train, scores_of(model, train), of.labels)
+        )
     return scores, marks
 
 
@@ -220,6 +225,23 @@ def sentence_figures(of: Set, scores: Floats, marks: Mask) -> dict[str, float]:
     }
 
 
+def answer_figures(of: Set, marks: Mask) -> dict[str, float]:
+    carrying = np.zeros(len(of.labels), dtype=bool)
+    for one, mark in zip(of.sentences, marks, strict=True):
+        carrying[one.answer] |= mark
+    return {
+        "clean answers with a mark": float(carrying[~of.labels].mean()),
+        "hallucinated answers with a mark": float(carrying[of.labels].mean()),
+    }
+
+
+def measure_halves(of: Set) -> dict[str, float]:
+    """Fitted, and its threshold chosen, on one half of the questions; measured on the other."""
+    runs = [out_of_fold(of, seed, HALVES) for seed in range(SHUFFLES)]
+    each = [sentence_figures(of, scores, marks) | answer_figures(of, marks) for scores, marks in runs]
+    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+
+
 def measure_out_of_fold(of: Set) -> dict[str, float]:
     runs = [out_of_fold(of, seed) for seed in range(SHUFFLES)]
     answers = [answer_scores(of.sentences, scores, len(of.labels)) for scores, _ in runs]
@@ -249,7 +271,10 @@ def measure_shipped(of: Set, *, labelled: bool) -> dict[str, float]:
         "auroc, 97.5 %": high,
         "auroc of the share of new stems": auroc(of.baseline, of.labels),
     }
-    return figures | (sentence_figures(of, scores, marked(of.sentences, scores, shipped.threshold)) if labelled else {})
+    if not labelled:
+        return figures
+    marks = marked(of.sentences, scores, shipped.threshold)
+    return figures | sentence_figures(of, scores, marks) | answer_figures(of, marks)
 
 
 def measure_speed() -> dict[str, float]:
@@ -288,13 +313,13 @@ def measure_speed() -> dict[str, float]:
 
 def write_model(of: Set, name: str) -> None:
     model = fit(of.sentences)
-    threshold = threshold_for(of.sentences, scores_of(model, of.sentences))
+    threshold = threshold_for(of.sentences, scores_of(model, of.sentences), of.labels)
     shipped = {
         "provenance": {
             "script": "benchmarks/grounding.py --fit",
             "terms": TERMS_VERSION,
             "set": f"{name}: {len(of.labels)} answers, {len(of.sentences)} sentences",
-            "threshold": f"at most {FALSELY_MARKED:.0%} of supported sentences are marked, by a rule or the model",
+            "threshold": f"at most {FALSELY_MARKED:.0%} of clean answers carry a mark, by a rule or the model",
         },
         "unsupported": {"bias": model.bias, "weights": dict(model.weights)},
         "threshold": threshold,
@@ -313,7 +338,8 @@ def write_page(report: dict[str, dict[str, float]]) -> None:
         "",
     ]
     lines += [
-        "Wanted: AUROC ≥ 0.82 on RAGTruth QA, at most 5 % of supported sentences marked, ≤ 10 ms for ten sentences.",
+        "Wanted: AUROC ≥ 0.82 on RAGTruth QA, a mark on at most 10 % of clean and at least 75 % of hallucinated "
+        "answers, ≤ 10 ms for ten sentences.",
         "",
     ]
     for name, part in rounded.items():
@@ -338,6 +364,7 @@ def main() -> None:
         if arguments.examples:
             print_examples(of, arguments.examples)
         report[f"{folder.name}, out of fold"] = measure_out_of_fold(of)
+        report[f"{folder.name}, the other half"] = measure_halves(of)
         report[f"{folder.name}, as shipped"] = measure_shipped(of, labelled=True)
     claims_of = arguments.data / "wice_dev" / "claim_dev.jsonl.gz"
     if claims_of.exists():

@@ -14,7 +14,7 @@ from pathlib import Path
 from quoth.domain import Reading, ReadingTask
 from quoth.models.reader import PassageReader, find_reader_dir
 
-SAVE_EVERY = 3_000  # readings
+SAVE_EVERY = 500  # readings
 
 
 class KnownReadings:

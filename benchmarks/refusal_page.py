@@ -21,11 +21,11 @@ def as_page(report: dict[str, Any], name: str) -> str:
         "| questions |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name, row in report["settings"].items():
-        of, setting = name.split(" · ")
+    for place, row in report["settings"].items():
+        of, setting = place.split(" · ")
         wanted = WANTED.get(setting, "") if of == "squad2_dev_half" else ""
         lines.append(
-            f"| {name} | {row['auroc']:.3f} | {row['auroc of both halves']:.3f} "
+            f"| {place} | {row['auroc']:.3f} | {row['auroc of both halves']:.3f} "
             f"| {row['auroc of the best cosine']:.3f} | {wanted} | {row['answerable refused']:.1%} "
             f"| {row['unanswerable refused']:.1%} | {row['cases']} |"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -118,9 +119,12 @@ class Idler:
 
 
 @asynccontextmanager
-async def served(quoth: Quoth) -> AsyncIterator[str]:
-    """The doors on a real port of this machine; gives its address."""
+async def served(quoth: Quoth, *, send_buffer: int | None = None) -> AsyncIterator[str]:
+    """The doors on a real port of this machine; gives its address. With a small `send_buffer` a client that does not
+    read is noticed after some kilobytes, not megabytes."""
     with listen("127.0.0.1", 0) as listener:
+        if send_buffer is not None:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         server = server_for(quoth)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:

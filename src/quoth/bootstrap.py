@@ -373,7 +373,9 @@ def open_book(
         # Absolute, because it is remembered: a server may ingest the book again from another working directory.
         place = str(Path(place).absolute())
     web = web_of(settings, tell=crawled)
-    return open_source(place, book_id=book_id, base_url=base_url, documents=documents(), web=web)
+    return open_source(
+        place, book_id=book_id, base_url=base_url, documents=documents(), web=web, roots=settings.ingest_roots
+    )
 
 
 async def _library(settings: Settings, clock: Clock) -> Library:

@@ -18,6 +18,7 @@ from quoth.ask import follow_up
 from quoth.ask import judge as judging
 from quoth.ask.calibration import Calibration
 from quoth.ask.cited import sources_of
+from quoth.ask.conclude import conclude
 from quoth.ask.find import Retriever
 from quoth.ask.judge import ConfidenceOptions
 from quoth.ask.memory import Memory
@@ -158,13 +159,15 @@ class Conversations:
             watch.lap("judge")
             assemble = partial(self._assemble, question, evidence, verdict, watch)
             so_far = SoFar()
-            turn.so_far = lambda: assemble(self._replies.broken_off(question, verdict, so_far))
+            by = await self._replies.answerer(verdict)
+            turn.so_far = lambda: assemble(self._replies.broken_off(question, by, so_far))
             yield Retrieved(evidence, question.session_id)
 
             reply = self._replies.refuse(question)
-            if verdict.should_answer:
+            if by != "nobody":
                 yield Status("generating")
-                async with aclosing(self._replies.reply(question, evidence, history, so_far, whole=whole)) as pieces:
+                replying = self._replies.reply(by, question, evidence, history, so_far, whole=whole)
+                async with aclosing(replying) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, Reply):
                             reply = piece
@@ -205,6 +208,8 @@ class Conversations:
             limit=question.top_k,
             threshold=question.similarity_threshold,
             view=view,
+            phrase=query.phrase,
+            pages=query.pages,
         )
         return replace(
             found,
@@ -212,6 +217,7 @@ class Conversations:
             previous_quotes=query.previous_quotes,
             rules=query.rules,
             carried=query.carried,
+            phrase=query.phrase,
         )
 
     async def _query(self, question: Question, history: Sequence[PastTurn], view: BookView) -> SearchQuery:
@@ -238,6 +244,7 @@ class Conversations:
                     limit=MAX_TOP_K,
                     threshold=question.similarity_threshold,
                     view=view,
+                    phrase=query.phrase,
                 )
                 return follow_up.pinned_first(found, chunk, question.top_k)
         return None
@@ -248,7 +255,9 @@ class Conversations:
     def _judge(self, question: Question, evidence: Evidence) -> Verdict:
         if question.selected_text is not None:
             return judge_selection(evidence)
-        return judging.judge(evidence, self._confidence(question.book_id))
+        confidence = self._confidence(question.book_id)
+        readings = follow_up.readings(question.query, evidence)
+        return max((judging.judge(one, confidence) for one in readings), key=lambda verdict: verdict.confidence)
 
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))
@@ -258,14 +267,13 @@ class Conversations:
     ) -> Answer:
         watch.lap("check")
         in_book = question.selected_text is None
-        if reply.refused:  # the model read the passages and did not find it there
-            verdict = replace(verdict, should_answer=False, level="insufficient")
+        verdict = conclude(verdict, reply)
         unanswered = in_book and not verdict.should_answer
         return Answer(
             text=None if reply.mode == "retrieval_only" else reply.draft.text,
             mode=reply.mode,
             question=question,
-            searched_query=evidence.query,
+            searched_query=evidence.asked,
             citations=reply.draft.citations,
             sources=sources_of(reply.draft.citations, question.selected_text),
             verdict=verdict,
@@ -275,7 +283,7 @@ class Conversations:
             query_time_ms=watch.total_ms(),
             fallback_message=reply.fallback_message or None,
             suggestions=_suggestions(evidence) if unanswered else (),
-            missing_terms=evidence.missing_terms if unanswered else (),
+            missing_terms=follow_up.as_asked(evidence).missing_terms if unanswered else (),
             stage_ms=dict(watch.stages),
             work=reply.work,
             interrupted=not reply.complete,

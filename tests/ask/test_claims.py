@@ -17,7 +17,7 @@ from quoth.ask.claims import claims, is_claim
         ("1. One\n2. Two [1]\n   - Three", ["One", "Two", "Three"]),
         ("> One. Two.\n\n# Head\n\nThree.", ["One.", "Two.", "Three."]),
         ("| A | B |\n|---|---|\n| c | d |", ["| A | B |\n|---|---|", "| c | d |"]),
-        ("One:\n\n```\na. B\n```\n\n[1]", ["One:", "```\na. B\n```"]),
+        ("One:\n\n```\na. B\n```\n\n[1]", ["```\na. B\n```"]),
         ("<div>One.</div>\n\nTwo.", ["<div>One.</div>", "Two."]),
     ],
 )

@@ -21,8 +21,7 @@ async def test_a_follow_up_is_searched_with_what_the_conversation_is_about(doors
     await doors.ask("What does the deadline policy name?", session_id=SESSION)
     body = await doors.ask("Why does it exist?", session_id=SESSION)
     searched = body["metadata"]["searched_query"]
-    assert searched.startswith("Why does it exist? ")
-    assert {"deadline", "policy"} <= set(searched.split())
+    assert searched == "deadline policy: Why does it exist?"
     assert body["sources"][0]["section"] == "Timing"
     turns, _ = await doors.quoth.library.turns(SESSION)
     assert turns[-1].query == "Why does it exist?"
@@ -33,7 +32,7 @@ async def test_a_streamed_follow_up_searches_the_same_and_says_so_with_the_resul
     await doors.ask("What does the deadline policy name?", session_id=SESSION)
     events = dict(await doors.stream("Why does it exist?", session_id=SESSION))
     searched = events["retrieval"]["searched_query"]
-    assert {"deadline", "policy"} <= set(searched.split())
+    assert searched == "deadline policy: Why does it exist?"
     assert events["done"]["metadata"]["searched_query"] == events["sources"]["metadata"]["searched_query"] == searched
 
 
@@ -60,14 +59,14 @@ async def test_a_question_with_a_selection_is_never_rewritten(doors: Doors) -> N
     assert body["metadata"]["searched_query"] == "Why does it exist?"
 
 
-async def test_the_source_that_is_pointed_at_comes_first_and_more_of_it_is_told(doors: Doors) -> None:
+async def test_the_source_that_is_pointed_at_comes_first_and_more_than_it_said_is_told(doors: Doors) -> None:
     first = await doors.ask("What keeps the last message for late subscribers?", session_id=SESSION)
     source = first["sources"][0]
     events = dict(await doors.stream("Tell me more about the first source", session_id=SESSION))
     assert events["retrieval"]["results"][0]["chunk_id"] == source["chunk_id"]
-    cited = events["done"]["sources"]
-    assert cited[0]["chunk_id"] == source["chunk_id"]
-    assert source["quote"] not in [other["quote"] for other in cited]
+    cited = [other["quote"] for other in events["done"]["sources"]]
+    assert cited
+    assert not any(quote in source["quote"] for quote in cited)
 
 
 @pytest.mark.parametrize("filters", [{"section": "Timing"}, {"parent_doc_id": "another-page"}])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.ask.cited import past_turn
-from quoth.ask.follow_up import MOST_TERMS, FollowUpOptions, pinned_first, rewrite, terms_for
-from quoth.domain import CitedSource, Evidence, Passage, PastTurn, Turn
+from quoth.ask.follow_up import MOST_TERMS, FollowUpOptions, pinned_first, readings, rewrite, terms_for
+from quoth.domain import CitedSource, Evidence, Passage, PastTurn, QueryTerm, SearchQuery, Turn
 from quoth.text.terms import query_terms, term_ids
 from samples import chunk
 
@@ -118,6 +119,78 @@ def test_what_is_asked_about_a_source_is_searched_too() -> None:
 def test_the_rarity_of_words_is_asked_for_only_when_they_are_needed() -> None:
     assert terms_for("What is colcon?", [DOMAIN]) == []
     assert set(terms_for("Why?", [DOMAIN])) >= term_ids(DOMAIN.question)
+
+
+# --- refused, instructed, shown --------------------------------------------------------------------------------------
+
+REFUSED = PastTurn("What does a TurtleBot cost?", "Not in the book.", refused=True)
+LAUNCH = PastTurn("How do I write a launch file?", "It is a Python file that returns a LaunchDescription. [1]")
+RARITY = dict.fromkeys(term_ids("write launch file python parameters returns launchdescription"), 2.0)
+
+
+def test_a_refused_question_does_not_poison_what_follows() -> None:
+    query = rewrite("and for parameters?", [REFUSED, LAUNCH], RARITY)
+    assert query == rewrite("and for parameters?", [LAUNCH], RARITY)
+    assert {"launch", "file"} <= set(query.carried)
+    assert not {"TurtleBot", "cost"} & set(query.carried)
+
+
+def test_after_a_refusal_the_conversation_goes_on_with_what_was_answered() -> None:
+    refused = PastTurn("How do I stop it?", "Not in the book.", "launch file: How do I stop it?", refused=True)
+    query = rewrite("And where is it kept?", [LAUNCH, refused], RARITY | dict.fromkeys(term_ids("stop"), 1.0))
+    assert {"launch", "file"} <= set(query.carried)
+    assert "stop" not in query.carried
+
+
+def test_right_after_a_question_about_something_unknown_it_means_that() -> None:
+    assert set(rewrite("Where is it sold?", [LAUNCH, REFUSED], RARITY).carried) == {"TurtleBot", "cost"}
+
+
+def test_the_name_of_a_file_is_not_a_word_of_the_conversation() -> None:
+    source = CitedSource(1, "c", "Story 0012", "Story 0012", "She rolled in paint.", source_file="tales/story-0012.md")
+    cited = PastTurn("Who was orange?", "Cotton. [1]", sources=(source,))
+    assert not {"Story", "0012"} & set(rewrite("Why was she?", [cited]).carried)
+    headed = replace(cited, sources=(replace(source, title="Cotton the cat"),))
+    assert "cat" in rewrite("Why was she?", [headed]).carried
+
+
+@pytest.mark.parametrize(
+    ("question", "history", "shown"),
+    [
+        ("and for parameters?", [LAUNCH], "write a launch file: and for parameters?"),
+        ("Why?", [PastTurn("What is the deadline policy?", "A bound. [1]")], "deadline policy: Why?"),
+        ("What is colcon?", [LAUNCH], ""),
+        ("Explain this to a beginner", [LAUNCH], "write a launch file: Explain this to a beginner"),
+        ("Can you give me an example?", [LAUNCH], "write a launch file: example"),
+    ],
+)
+def test_what_was_searched_is_shown_as_a_phrase(question: str, history: list[PastTurn], shown: str) -> None:
+    assert rewrite(question, history).phrase == shown
+
+
+@pytest.mark.parametrize("history", [[], [LAUNCH]])
+def test_an_instruction_is_searched_for_by_its_object(history: list[PastTurn]) -> None:
+    assert rewrite("Give me a code example of a publisher", history) == SearchQuery("publisher code example")
+    assert rewrite("explain tf2 to a beginner", history) == SearchQuery("tf2")
+
+
+def test_an_instruction_without_an_object_is_about_what_was_talked_about() -> None:
+    query = rewrite("Quiz me", [LAUNCH])
+    assert query.rules[0] == "instruction"
+    assert {"launch", "file"} <= set(query.text.split())
+    assert rewrite("Quiz me", []) == SearchQuery("Quiz me")
+
+
+def test_the_judge_may_read_the_evidence_without_the_words_that_only_helped_to_find_it() -> None:
+    words = ("parameters", "launch", "file", "returns")
+    terms = tuple(QueryTerm(word, term_id, 1.0, in_book=True) for word in words for term_id in term_ids(word))
+    evidence = Evidence(" ".join(words), (), 0, terms, carried=words[1:], phrase="launch file: and for parameters?")
+    whole, first, second = readings("and for parameters?", evidence)
+    assert whole == evidence
+    assert {term.text for term in first.terms} == {"parameters", "launch", "file"}
+    assert {term.text for term in second.terms} == {"parameters"}
+    alone = replace(evidence, carried=(), phrase="")
+    assert readings("and for parameters?", alone) == [alone]
 
 
 # --- stored turns ----------------------------------------------------------------------------------------------------

@@ -124,6 +124,58 @@ async def test_a_model_that_finds_nothing_in_the_passages_refuses_in_the_same_wo
     assert body["metadata"]["suggestions"]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don’t have information about that in the book content.",
+        "Sorry, the passages do not say this [1].",
+        "The book doesn't cover the price. It covers durability [1].",
+        "Das Buch enthält dazu keine Informationen [1].",
+        "抱歉，书中没有提到价格 [1]。",
+    ],
+)
+async def test_a_refusal_in_any_words_is_a_refusal_at_every_door(asked: Asked, said: str) -> None:
+    asked.says([said[:9], said[9:]])
+    body = await asked.doors.ask()
+    asked.says([said[:9], said[9:]])
+    events = await asked.doors.stream()
+    for one in (body, dict(events)["done"]):
+        assert (one["metadata"]["mode"], one["should_answer"], one["sources"]) == ("no_results", False, [])
+        assert (one["confidence_level"], one["grounding"]["total"]) == ("insufficient", 0)
+        assert one["metadata"]["suggestions"]
+        assert "[1]" not in one["answer"]
+    assert dict(events)["sources"]["sources"] == []
+    assert deltas(events) == dict(events)["done"]["answer"]
+
+
+async def test_a_refusal_of_a_part_is_told_with_the_part_that_is_answered(asked: Asked) -> None:
+    asked.says([f"{TRUE} The passages do not say what it costs."])
+    body = await asked.doors.ask()
+    assert (body["should_answer"], body["metadata"]["partial"], len(body["sources"])) == (True, True, 1)
+    assert body["confidence_level"] != "high"
+    assert body["grounding"]["total"] == 1
+
+
+async def test_an_answer_that_nothing_supports_is_never_high(asked: Asked) -> None:
+    asked.says([f"{FALSE} It is painted green by seven sailors [1]."])
+    body = await asked.doors.ask()
+    assert (body["should_answer"], body["confidence_level"]) == (True, "low")
+
+
+UNSURE = "What is durability for guests?"  # some of its words are in the book
+
+
+async def test_what_the_evidence_leaves_open_is_left_to_the_model(asked: Asked) -> None:
+    body = await asked.doors.ask(UNSURE)
+    assert (body["should_answer"], body["confidence_level"], len(asked.model.shown)) == (True, "low", 1)
+
+
+async def test_without_a_model_the_same_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        body = await doors.ask(UNSURE)
+    assert (body["should_answer"], body["answer"]) == (False, REFUSAL)
+
+
 @pytest.mark.parametrize("script", [[DOWN], ["Transient local durability ", DOWN]])
 async def test_a_model_that_fails_leaves_the_passages(asked: Asked, script: list[Line]) -> None:
     asked.says(script)

@@ -130,21 +130,55 @@ async def test_a_model_sees_only_the_selection_and_has_no_tools(asked: Asked, do
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(("query", "selection"), TOO_LITTLE)
-@pytest.mark.parametrize("with_model", [False, True])
 async def test_too_little_in_the_selection_is_said_and_nothing_guessed(
-    asked: Asked, door: str, query: str, selection: str, with_model: bool
+    asked: Asked, door: str, query: str, selection: str
 ) -> None:
-    model = ScriptedModel([["It closes in a blink. [1]"]]) if with_model else None
-    async with asked(model) as (doors, calls):
+    async with asked(None) as (doors, calls):
         body, response = await whole(doors, door, query, selection)
-        await nothing_leaked(doors, response, model)
+        await nothing_leaked(doors, response, None)
     assert calls == []
     assert (body["answer"], body["should_answer"], body["sources"]) == (NOT_IN_SELECTION, False, [])
     assert body["metadata"]["mode"] == "selected_text"
     assert body["confidence_level"] == "insufficient"
     assert (body["metadata"]["suggestions"], body["metadata"]["missing_terms"]) == ([], [])
     assert REFUSAL not in response.text
-    assert model is None or model.shown == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("query", "selection"), TOO_LITTLE)
+async def test_a_model_is_asked_whatever_is_selected_and_its_guess_is_marked(
+    asked: Asked, door: str, query: str, selection: str
+) -> None:
+    model = ScriptedModel([["It was welded in Atlantis in 1977. [1]"]])
+    async with asked(model) as (doors, calls):
+        body, response = await whole(doors, door, query, selection)
+        await nothing_leaked(doors, response, model)
+    has_words = any(char.isalnum() for char in selection)
+    assert (calls, len(model.shown)) == ([], int(has_words))
+    assert body["confidence_level"] == ("low" if has_words else "insufficient")
+    assert body["grounding"]["supported"] == 0
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Explain this in simple words",
+        "Translate this to Urdu",
+        "What is the main idea?",
+        "Summarise this",
+        "Quiz me on this",
+        "Give me an example",
+        "Make it shorter",
+        "What does this mean?",
+        "Who wrote this?",
+    ],
+)
+async def test_every_request_on_a_selection_reaches_the_model(asked: Asked, request_: str) -> None:
+    model = ScriptedModel([["The gripper closes in 40 milliseconds. [1]"]])
+    async with asked(model) as (doors, _):
+        body, _ = await whole(doors, "/chat", request_, SELECTION)
+    assert len(model.shown) == 1
+    assert (body["should_answer"], body["answer"]) == (True, "The gripper closes in 40 milliseconds. [1]")
 
 
 @pytest.mark.parametrize("door", DOORS)

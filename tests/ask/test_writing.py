@@ -146,11 +146,11 @@ REFUSAL = "I cannot find that in the book"
 
 def test_words_that_may_become_the_refusal_are_held_until_they_cannot() -> None:
     writing = Writing(PASSAGES, refusal=REFUSAL)
-    assert [writing.feed(piece) for piece in ("I cannot", " find", " a fault [1]", ". More")] == [
+    assert [writing.feed(piece) for piece in ("I cannot", " recommend", " it [1]", ". More")] == [
         "",
         "",
-        "I cannot find a fault ",
-        "[1]. More",
+        "",
+        "I cannot recommend it [1]. More",
     ]
     assert writing.begun
 

@@ -276,6 +276,7 @@ class LibraryContract:
                     similarity=0.5,
                     source_file="ros.md",
                     line=4,
+                    highlight=(1, 4),
                 ),
                 CitedSource(index=2, quote="half", start=1, end=5, snippet="half", selection_length=9),
             ),

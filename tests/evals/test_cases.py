@@ -77,6 +77,7 @@ def test_an_id_that_yaml_takes_for_a_truth_value_stays_what_was_typed(tmp_path: 
     ("text", "expected"),
     [
         ("answerable:\n  - {id: a, question: Why, page: p.md, qoute: x}", "golden.yaml:2: unknown field `qoute`. Did"),
+        ("answerable:\n  - {id: a, question: x, page: p, quote: q, asks: y}", "golden.yaml:2: `asks: y` is not"),
         ("answerables: []", "golden.yaml:1: unknown field `answerables`. Did you mean `answerable`?"),
         ("answerable:\n  - {id: a, question: Why, page: p.md}", "golden.yaml:2: a question under `answerable` has no"),
         ("answerable:\n\n  - {id: a, question: , page: p, quote: q}", "golden.yaml:3: `question` is empty."),

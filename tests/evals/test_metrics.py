@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval_results import result
+from quoth.domain import Citation
+from quoth.evals.cases import Label
+from quoth.evals.labels import Place, block_of, spans_of
 from quoth.evals.metrics import (
     METRICS,
     all_values,
@@ -28,6 +32,7 @@ from quoth.evals.metrics import (
     reciprocal_rank,
     risk_coverage,
 )
+from samples import chunk
 
 ranks = st.sets(st.integers(1, 10)).map(sorted)
 # Few distinct values, so that ties occur.
@@ -176,6 +181,33 @@ def test_the_metrics_of_a_small_run_are_those_worked_out_by_hand() -> None:
     assert [(point.threshold, point.risk) for point in curve(RESULTS)][:2] == [(0.9, 0), (0.7, 0.5)]
 
 
+def test_the_right_block_is_shown_if_nine_tenths_of_it_are() -> None:
+    asked = [
+        result("whole", asks="list", quote_recall=1.0, block_recall=0.95, gold_words=1.0, answer="one two three [1]"),
+        result("half", asks="list", quote_recall=1.0, block_recall=0.5, gold_words=0.5, answer="one [1]"),
+        result("line", asks="value", quote_recall=0.9),
+        result("refused", asks="value", answered=False, answer="No."),
+        result("unlabelled", quote_recall=0.0),
+        result("done", kind="instruction", quote_recall=1.0),
+    ]
+    values = all_values(asked)
+    assert values["right_block"] == pytest.approx(3 / 5)
+    assert values["list.right_block"] == pytest.approx(1 / 2)
+    assert values["instruction.right_block"] == 1.0
+    assert values["gold_words"] == pytest.approx(1.5 / 6)
+    assert values["list.words_per_answer"] == pytest.approx((4 + 2) / 2)
+
+
+def test_a_block_reaches_from_the_first_to_the_last_words_of_its_label() -> None:
+    text = "Before. We have\nthree: apple,\nbanana and cherry. After. We have"
+    place = Place("p.md", spans_of("We have three", text), block=block_of(Label("p.md", "We have", "cherry."), text))
+    assert "".join(text[at] for at in sorted(place.block)) == "Wehavethree:apple,bananaandcherry."
+    start = text.index("We")
+    cited = Citation(1, chunk(text, source_file="p.md"), text[start : start + 13], start, start + 13, 0.5)
+    assert place.share_of_block([cited]) == pytest.approx(len("Wehavethree") / len(place.block))
+    assert replace(place, block=frozenset()).share_of_block([cited]) is None
+
+
 def test_a_passage_beyond_those_that_the_judge_saw_is_not_held() -> None:
     assert result("x", right_ranks=(5,), seen=5).held
     assert not result("x", right_ranks=(6,), seen=5).held
@@ -217,7 +249,7 @@ def test_a_floor_can_be_put_under_every_metric_of_every_kind_and_stage() -> None
     assert [name for name in values if lower_is_better(name) and not name.startswith("latency_ms.")] == [
         f"{kind}{name}"
         for kind in ("", "answerable.", "unanswerable.", "selected_text.")
-        for name in ("calibration_error", "aurc")
+        for name in ("words_per_answer", "calibration_error", "aurc")
     ]
     assert lower_is_better("latency_ms.total.p95")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -108,6 +110,9 @@ class Upper:
     def text(self, path: Path, source_file: str) -> str:
         return f"# {path.name.upper()}\n\nFrom {source_file}.\n"
 
+    def close(self) -> None:
+        pass
+
 
 def test_a_document_becomes_a_page_without_anchors(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
@@ -124,6 +129,9 @@ def test_an_epub_is_called_by_its_own_title_and_not_by_its_first_chapter(tmp_pat
         def text(self, path: Path, source_file: str) -> str:
             return "**Title:** Field Handbook\n**Language:** en\n\n# Batteries\n\nCharge them.\n"
 
+        def close(self) -> None:
+            pass
+
     (tmp_path / "a.epub").write_bytes(b"x")
     source = open_source(tmp_path, book_id="d", documents=Handbook())
     (file,) = source.files()
@@ -134,20 +142,105 @@ def test_the_converter_is_there_exactly_when_the_extra_is() -> None:
     assert (documents() is None) == (find_spec("markitdown") is None)
 
 
-@needs_extra
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # those of foreign libraries
-@pytest.mark.parametrize("name", sorted(WRITERS))
-def test_real_documents_are_converted(name: str, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path / name)
-    assert "A robot obeys." in MarkItDownDocuments().text(tmp_path / name, name)
+@pytest.fixture
+def converter() -> Iterator[MarkItDownDocuments]:
+    made = MarkItDownDocuments()
+    yield made
+    made.close()
 
 
 @needs_extra
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["a.docx", "b.epub", "c.pdf"])
-def test_a_damaged_document_is_told_with_its_name(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(b"no document at all")
-    with pytest.raises(Unreadable, match=name):
-        MarkItDownDocuments().text(tmp_path / name, name)
+def test_real_documents_are_converted_one_after_another_by_one_process(
+    tmp_path: Path, converter: MarkItDownDocuments
+) -> None:
+    for name, writer in WRITERS.items():
+        writer(tmp_path / name)
+        assert "A robot obeys." in converter.text(tmp_path / name, name)
+    first = process_of(converter)
+    for name in WRITERS:
+        (tmp_path / name).write_bytes(b"not a document at all")
+        with pytest.raises(Unreadable, match=name):
+            converter.text(tmp_path / name, name)
+    assert process_of(converter) == first
+
+
+def process_of(converter: MarkItDownDocuments) -> int:
+    assert converter._process is not None
+    return converter._process.pid
+
+
+# --- what a hostile document costs -----------------------------------------------------------------------------------
+
+
+def write_bomb(path: Path, megabytes: int) -> None:
+    """A document of a few hundred kilobytes with one paragraph that unpacks to so many megabytes."""
+    write_docx(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    head, tail = members["word/document.xml"].split(b"A robot obeys.")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(
+                name, head + b"A robot obeys. " * (megabytes * 70_000) + tail if "document.xml" in name else data
+            )
+
+
+@needs_extra
+@pytest.mark.slow
+def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
+    tmp_path: Path, converter: MarkItDownDocuments
+) -> None:
+    for name in ("a.docx", "b.epub"):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("word/document.xml", b"\0" * 600_000)
+            archive.filelist[0].file_size = 600_000_000  # what the archive says of itself is what is unpacked at most
+        with pytest.raises(Unreadable, match=rf"{name} cannot be converted \(it unpacks to 600 MB"):
+            converter.text(tmp_path / name, name)
+
+
+@needs_extra
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+def test_a_document_that_needs_too_much_memory_costs_its_process_and_the_next_one_is_converted(tmp_path: Path) -> None:
+    converter = MarkItDownDocuments(memory=700_000_000)
+    write_bomb(tmp_path / "a.docx", megabytes=100)
+    write_docx(tmp_path / "b.docx")
+    try:
+        with pytest.raises(Unreadable, match=r"a\.docx cannot be converted"):
+            converter.text(tmp_path / "a.docx", "a.docx")
+        assert "A robot obeys." in converter.text(tmp_path / "b.docx", "b.docx")
+    finally:
+        converter.close()
+
+
+@needs_extra
+def test_a_document_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    converter = MarkItDownDocuments(seconds=0.01)  # not even enough to start
+    write_docx(tmp_path / "a.docx")
+    with pytest.raises(Unreadable, match=r"a.docx cannot be converted \(it takes more than 0.01 seconds"):
+        converter.text(tmp_path / "a.docx", "a.docx")
+    assert converter._process is None
+
+
+@needs_extra
+def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
+    converter = MarkItDownDocuments(memory=1_000)  # Python itself does not fit
+    with pytest.raises(Unreadable, match="its converter ended with code"):
+        converter.text(tmp_path / "a.docx", "a.docx")
+
+
+@needs_extra
+@pytest.mark.slow
+def test_the_process_gets_no_keys_and_imports_nothing_from_the_folder_of_a_book(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, converter: MarkItDownDocuments
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "markitdown.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    write_docx(tmp_path / "a.docx")
+    assert "A robot obeys." in converter.text(tmp_path / "a.docx", "a.docx")
+    assert not (tmp_path / "ran").exists()
+    environment = Path(f"/proc/{process_of(converter)}/environ").read_bytes()
+    assert b"PATH=" in environment
+    assert b"secret" not in environment

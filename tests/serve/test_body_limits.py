@@ -266,7 +266,7 @@ async def test_a_client_that_never_reads_its_stream_holds_nothing_for_long(
     monkeypatch.setattr(bodies, "WRITE_TIMEOUT", 0.5)
     async with (
         opened(tmp_path, settings={"max_answers": 1}, model=Chatterbox(0)) as doors,
-        served(doors.quoth) as address,
+        served(doors.quoth, send_buffer=4096) as address,
         httpx2.AsyncClient(base_url=address, timeout=60) as client,
     ):
         loop, body = asyncio.get_running_loop(), b'{"query": "%s"}' % ASKED.encode()

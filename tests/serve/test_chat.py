@@ -32,6 +32,8 @@ async def test_an_answer_has_the_whole_documented_shape_and_quotes_the_file(door
     source = body["sources"][0]
     assert PAGE[source["start"] : source["end"]] == source["quote"]
     assert PAGE.splitlines()[source["line"] - 1].startswith("Transient local durability")
+    start, end = source["highlight"]
+    assert source["quote"][start:end] == "Transient local durability keeps the last message for late subscribers."
     assert source["source_url"] == "https://book.example.com/topics#durability"
     assert f"[{source['index']}]" in body["answer"]
 

@@ -35,7 +35,7 @@ async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
 
 def client_of(doors: Doors, **options: Any) -> openai.AsyncOpenAI:
     http = httpx2.AsyncClient(transport=httpx2.ASGITransport(doors.app))
-    given = {"base_url": "http://quoth.test/v1", "api_key": "none", "max_retries": 0, **options}
+    given = {"base_url": "http://localhost/v1", "api_key": "none", "max_retries": 0, **options}
     return openai.AsyncOpenAI(http_client=http, **given)
 
 
@@ -438,7 +438,7 @@ async def test_an_outage_is_told_before_anything_is_streamed(tmp_path: Path, str
 
 async def test_a_failure_after_the_first_chunk_is_raised_by_the_client(tmp_path: Path) -> None:
     async with opened(tmp_path, library=FailingLibrary()) as doors:
-        with pytest.raises(openai.APIError, match="The database does not answer"):
+        with pytest.raises(openai.APIError, match="The database cannot be used now"):
             await streamed(client_of(doors))
         response = await post(doors, stream=True)
         assert "[DONE]" not in response.text

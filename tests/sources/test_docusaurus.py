@@ -87,9 +87,9 @@ def test_the_docs_folder_is_no_level_of_the_book(tmp_path: Path) -> None:
     assert page.trail == ("ros2", "topics")
 
 
-def test_docs_outside_of_the_project_are_named_from_the_docs_folder(tmp_path: Path) -> None:
+def test_docs_beside_the_project_are_read_when_a_folder_around_both_is_given(tmp_path: Path) -> None:
     write(site(tmp_path / "website", docs_options="path: '../docs'"), {"../docs/a.md": "# A\n\nText."})
-    assert list(pages_of(open_source(tmp_path / "website", book_id="b"))) == ["a.md"]
+    assert list(pages_of(open_source(tmp_path, book_id="b"))) == ["docs/a.md"]
 
 
 @pytest.mark.parametrize(

@@ -134,4 +134,6 @@ def test_a_missing_grade_is_told_once_and_only_where_the_book_uses_it() -> None:
     front = front_matter("---\ntitle: A\n---\n")
     assert grading(front, "a.md", ()).notices == ()
     (notice,) = grading(front, "a.md", {"layer", "hardware_tier"}).notices
-    assert notice.message == "the front matter is silent; taken: hardware_tier 1, layer L1"
+    assert (
+        notice.message == "the front matter lacks fields that other pages have; used instead: hardware_tier 1, layer L1"
+    )

@@ -11,6 +11,7 @@ import pytest
 from quoth.domain import Page
 from quoth.errors import Unreadable
 from quoth.sources import BookSource, open_source
+from quoth.sources.bounds import bounds_of
 from quoth.sources.docusaurus import read_config, without_prefix
 
 
@@ -53,7 +54,7 @@ export default config;
 
 
 def test_the_configuration_is_read_without_running_it(tmp_path: Path) -> None:
-    site = read_config(tmp_path, CONFIG)
+    site = read_config(tmp_path, CONFIG, bounds_of(tmp_path))
     assert (site.title, site.url, site.base_path, site.route, site.docs, site.trailing_slash, site.language) == (
         "My Site",
         "https://site.example",
@@ -309,7 +310,7 @@ def test_a_book_without_grades_is_told_so_once(tmp_path: Path) -> None:
 def test_a_book_with_some_grades_is_told_where_they_are_missing(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\nlayer: L2\n---\n# A\n", "b.md": "# B\n"}), book_id="b")
     assert [str(notice) for page in read_all(source).values() for notice in page.notices] == [
-        "b.md:1: the front matter is silent; taken: layer L1 [FRONT_MATTER_DEFAULT]"
+        "b.md:1: the front matter lacks fields that other pages have; used instead: layer L1 [FRONT_MATTER_DEFAULT]"
     ]
     assert source.notices == []
 
@@ -341,7 +342,7 @@ def test_a_folder_that_is_none_says_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(Unreadable, match=reason) as caught:
             open_source(tmp_path / path, book_id="b")
         assert caught.value.hint == "Give the folder that holds the book."
-    with pytest.raises(Unreadable, match="holds no page"):
+    with pytest.raises(Unreadable, match="has no pages"):
         open_source(tmp_path / "empty", book_id="b").files()
 
 
@@ -353,7 +354,7 @@ def test_a_folder_of_drafts_only_says_why_it_is_empty(tmp_path: Path) -> None:
 
 def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may read everything, also in CI
-    with pytest.raises(Unreadable, match="may not be read"):
+    with pytest.raises(Unreadable, match="cannot be read"):
         open_source(tmp_path, book_id="b")
 
 

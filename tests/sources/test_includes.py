@@ -13,10 +13,12 @@ from book_files import digests_of, pages_of, write
 from quoth.chunks.split import split
 from quoth.domain import Page
 from quoth.sources import open_source
+from quoth.sources.bounds import bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
-from quoth.sources.includes import MAX_DEPTH, Dialect, Expanded, Includes
+from quoth.sources.includes import Dialect, Expanded, Includes
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.testing.embedder import FakeEmbedder
+from quoth.text.limits import MAX_INCLUDE_DEPTH
 from quoth.text.offsets import end_in_file, line_in_file, start_in_file
 
 LISTING = """// ANCHOR: all
@@ -41,7 +43,7 @@ three
 
 
 def expand(root: Path, dialect: Dialect, text: str, name: str = "src/page.md") -> Expanded:
-    return Includes(root, dialect).expand(text, root / name, name)
+    return Includes(bounds_of(root), dialect).expand(text, root / name, name)
 
 
 def shown(root: Path, dialect: Dialect, text: str, name: str = "src/page.md") -> str:
@@ -137,8 +139,8 @@ def test_what_cannot_be_shown_stays_out_and_is_told_with_file_and_line(
 
 def test_a_page_cannot_grow_without_end(tmp_path: Path) -> None:
     """Each file includes the next one ten times; the last is large."""
-    files = {f"src/{n}.md": "\n".join([f"{{{{#include {n + 1}.md}}}}"] * 10) for n in range(MAX_DEPTH - 1)}
-    write(tmp_path, {**files, f"src/{MAX_DEPTH - 1}.md": "x" * 300_000})
+    files = {f"src/{n}.md": "\n".join([f"{{{{#include {n + 1}.md}}}}"] * 10) for n in range(MAX_INCLUDE_DEPTH - 1)}
+    write(tmp_path, {**files, f"src/{MAX_INCLUDE_DEPTH - 1}.md": "x" * 300_000})
     expanded = expand(tmp_path, mdbook_includes, "{{#include 3.md}}")
     assert len(expanded.text) < 5_000_000
     assert "INCLUDE_TOO_LARGE" in {notice.code for notice in expanded.notices}
@@ -306,7 +308,7 @@ def test_what_no_include_has_brought_is_the_file_itself(pieces: list[tuple[str, 
             assert directive.target is not None
             yield type(directive)(directive.start, directive.end, files[directive.target.name])
 
-    expanded = Includes(Path("/"), dialect).expand(text, Path("/page.md"), "page.md")
+    expanded = Includes(bounds_of(Path("/")), dialect).expand(text, Path("/page.md"), "page.md")
     ends = [*(insert.start for insert in expanded.inserts), len(expanded.text)]
     own = [expanded.text[: ends[0]]]
     for insert, end in zip(expanded.inserts, ends[1:], strict=True):

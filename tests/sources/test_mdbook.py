@@ -94,7 +94,7 @@ def test_drafts_and_files_that_no_chapter_names_are_skipped_and_missing_ones_are
         "src/SUMMARY.md:12: 'Not yet' is a draft without a page [PAGE_SKIPPED]",
     ]
     missing = [str(notice) for notice in source.notices if notice.code == "PAGE_MISSING"]
-    assert missing == ["src/SUMMARY.md:22: 'Afterword' names after.md, which is not there [PAGE_MISSING]"]
+    assert missing == ["src/SUMMARY.md:22: 'Afterword' names after.md, which does not exist [PAGE_MISSING]"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [("src", "start/install.md"), ("src/start", "install.md")])

@@ -10,7 +10,7 @@ import pytest
 from book_files import digests_of, pages_of, urls_of, write
 from quoth.domain import AnchorRule
 from quoth.sources import open_source
-from quoth.sources.mkdocs import Patterns
+from quoth.sources.mkdocs import IgnorePatterns
 from quoth.text.anchors import Anchors
 from quoth.text.markdown import leaves, parse
 
@@ -100,11 +100,11 @@ def test_what_is_excluded_is_skipped_and_counted_and_what_is_missing_is_told(tmp
     source = open_source(write(tmp_path, FILES), book_id="b")
     source.files()
     assert {(notice.source_file, notice.message) for notice in source.skipped} == {
-        ("docs/a.tmp.md", "named by exclude_docs"),
-        ("docs/private/p.md", "named by exclude_docs"),
-        ("docs/templates/t.md", "named by exclude_docs"),
-        ("docs/drafts/d.md", "named by draft_docs"),
-        ("docs/both/README.md", "index.md stands for its folder"),
+        ("docs/a.tmp.md", "excluded by exclude_docs"),
+        ("docs/private/p.md", "excluded by exclude_docs"),
+        ("docs/templates/t.md", "excluded by exclude_docs"),
+        ("docs/drafts/d.md", "a draft by draft_docs"),
+        ("docs/both/README.md", "index.md is the page of its folder"),
     }
     assert "gone.md" in next(notice.message for notice in source.notices if notice.code == "PAGE_MISSING")
 
@@ -232,4 +232,4 @@ def test_the_configured_slug_function_decides_the_rule(tmp_path: Path, slugify: 
     ],
 )
 def test_patterns_match_as_in_a_gitignore(patterns: str, name: str, matches: bool) -> None:
-    assert Patterns(patterns).match(name) is matches
+    assert IgnorePatterns(patterns).match(name) is matches

@@ -64,9 +64,11 @@ def test_a_fence_in_code_gets_a_longer_fence_around_it() -> None:
     ("data", "reason", "line"),
     [
         (b'{"cells": [\n  {,', "line 2", 2),
-        (b"[]", "no notebook", 1),
+        (b"[]", "not a notebook", 1),
         (b"{}", "no cells", 1),
         (b"\xff\xfe", "UTF-8", None),
+        (b'{"cells": [], "metadata": {"n": ' + b"9" * 100_000 + b"}}", "thousands of digits", None),
+        (b"[" * 200_000, "nested too deep", None),
     ],
 )
 def test_what_is_no_notebook_is_told_with_the_reason(data: bytes, reason: str, line: int | None) -> None:

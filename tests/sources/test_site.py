@@ -283,7 +283,7 @@ def test_a_crawl_delay_is_kept_up_to_a_bound(site: Website, reader: Reader) -> N
     reader.slept.clear()
     site.replies["/robots.txt"] = Reply(b"User-agent: *\nCrawl-delay: 3600", type="text/plain")
     assert "CRAWL_DELAY" in notices(reader.source())
-    assert reader.slept == [10.0, 10.0, 10.0]
+    assert reader.slept == [30.0, 30.0, 30.0]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.domain import AnchorRule
-from quoth.text.anchors import Anchors, slug
+from quoth.text.anchors import Anchors
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from quoth.text.anchors import Anchors, slug
     ],
 )
 def test_docusaurus_and_github_use_the_github_slugger(words: str, anchor: str) -> None:
-    assert slug(words, "docusaurus") == slug(words, "github") == anchor
+    assert Anchors("docusaurus").of(words) == Anchors("github").of(words) == anchor
 
 
 def test_duplicates_are_numbered_from_one_and_numbers_never_collide() -> None:
@@ -84,6 +84,15 @@ def test_mkdocs_numbers_with_an_underscore_and_drops_what_is_not_ascii() -> None
         "setup_1",
         "setup_2",
     ]
+
+
+def test_mkdocs_counts_on_from_a_number_that_an_anchor_ends_with() -> None:
+    anchors = Anchors("mkdocs")
+    headings = ["step_1", "step_2", "step_1", "step_1", "step_2", "step", "step"]
+    assert [anchors.of(words) for words in headings] == [
+        *("step_1", "step_2", "step_3", "step_4", "step_5", "step", "step_6"),
+    ]
+    assert Anchors("mkdocs", ["a_" + "9" * 5_000]).of("a_" + "9" * 5_000) == "a_" + "9" * 5_000 + "_1"
 
 
 def test_sphinx_makes_docutils_ids() -> None:

@@ -30,10 +30,19 @@ def prose(text: str) -> list[str]:
         "The call node.spin() blocks.",
         "It waits ... and then goes on.",
         "J. Smith and A. Jones built it.",
+        "Mr. Jobs met Mrs. Gates and Prof. Knuth.",
+        "The U.S. Navy bought it from M.C.I. Telecommunications.",
+        "Acme Inc. Ltd. sells it since Jan. 2020 at 5 p.m. Pacific time.",
+        "It is the ship no. 5 of St. Petersburg.",
     ],
 )
 def test_a_full_stop_that_ends_nothing_does_not_cut(whole: str) -> None:
     assert prose(f"{whole} Next one.") == [whole, "Next one."]
+
+
+@pytest.mark.parametrize("first", ["It was built in the U.S.", "He works for Acme Inc.", "The answer is no."])
+def test_an_abbreviation_ends_a_sentence_where_another_plainly_begins(first: str) -> None:
+    assert prose(f"{first} The next one.") == [first, "The next one."]
 
 
 def test_questions_exclamations_and_quotes_end_sentences() -> None:

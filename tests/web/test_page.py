@@ -173,6 +173,14 @@ async def test_each_book_has_its_own_conversation(page: Page) -> None:
     await expect(page.locator(".turn")).to_have_count(1)
 
 
+async def test_the_decisive_sentence_of_a_source_is_marked(page: Page) -> None:
+    await ask(page, ASKED)
+    marked = page.locator(".turn.settled .quote mark")
+    decisive = "Transient local durability keeps the last message for late subscribers."
+    assert "".join(await marked.all_inner_texts()) == decisive
+    assert decisive != await page.locator(".turn.settled .quote").first.inner_text()
+
+
 async def test_what_a_book_says_never_runs(page: Page) -> None:
     """Both ways to hide a script: in the question, and in the text of the book."""
     await page.get_by_label("Book").select_option("hostile")

@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import Literal
 
 from quoth.ask.claims import Claim, claims, is_claim
-from quoth.ask.support import Source, analyse, code_lines, locate, locate_code, support, verbatim
+from quoth.ask.places import code_lines, locate, locate_code
+from quoth.ask.refusals import refuses
+from quoth.ask.support import Source, analyse, support, verbatim
 from quoth.domain import CheckedSentence, Citation, Grounding
 from quoth.text.offsets import end_in_file, start_in_file
 from quoth.text.terms import content_terms, term_ids
@@ -34,7 +36,12 @@ def check(text: str, citations: Sequence[Citation], question: str = "") -> Groun
         return Grounding()
     sources = sources_of(citations)
     moved = {citation.index for citation in citations} - set(sources)
-    return check_claims([claim for claim in claims(text) if is_claim(claim)], sources, question, moved)
+    return check_claims(checkable(text), sources, question, moved)
+
+
+def checkable(text: str) -> list[Claim]:
+    """What can be right or wrong. That something is not in the book is no statement of the book's."""
+    return [claim for claim in claims(text) if is_claim(claim) and not refuses(claim.words)]
 
 
 def sources_of(citations: Sequence[Citation]) -> dict[int, Source]:

@@ -65,6 +65,7 @@ def _passage(citation: Citation) -> CitedSource:
     return CitedSource(
         index=citation.index,
         quote=citation.quote,
+        highlight=_highlight(citation),
         start=start_in_file(chunk, citation.start),
         end=end_in_file(chunk, citation.end),
         snippet=snippet(chunk.shown),
@@ -84,8 +85,14 @@ def _selection(citation: Citation, selection: str) -> CitedSource:
     return CitedSource(
         index=citation.index,
         quote=citation.quote,
+        highlight=_highlight(citation),
         start=citation.start,
         end=citation.end,
         snippet=snippet(selection),
         selection_length=len(selection),
     )
+
+
+def _highlight(citation: Citation) -> tuple[int, int]:
+    """A quote without a decisive sentence is decisive as a whole."""
+    return citation.highlight or (0, len(citation.quote))

@@ -2,7 +2,8 @@
 
 In: Markdown with `[n]` markers. Out: `Claim`s that together own every character of the text: prose sentences, list
 items, table rows, code blocks, and anything else a model may write (raw HTML, comments), because nothing may slip
-through unchecked. Headings are labels, not claims, unless they are as long as sentences. Knows nothing of sources.
+through unchecked. Headings, bold labels, list numbers and lines that announce a list ("The steps are:") are not claims,
+unless they are as long as sentences or hold a figure. Knows nothing of sources.
 """
 
 from __future__ import annotations
@@ -15,7 +16,19 @@ from quoth.text.markers import markers, without_markers
 from quoth.text.sentences import Kind, Sentence, sentences
 
 _LONGEST_HEADING = 8  # words
+_LONGEST_LABEL = 6  # words
+_LONGEST_LABELLED = 120  # characters: what is longer is not a label
 _LIST_MARK = re.compile(r"(?:^|(?<=\n))[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?\Z")
+# **Depth:** at the beginning of an item or a sentence, with what follows it; the whole text where nothing does.
+_LABEL = re.compile(
+    r"\A(?:\d{1,3}[.)]\s+)?(\*\*|__)(?:\d{1,3}[.)]\s+)?((?:(?!\1)[^\n.!?]){1,60}?)(?::\1|\1\s*(?::|[–—-](?=\s)|\Z))\s*"
+)
+_NUMBER = re.compile(r"\W*\d{0,3}\W*\Z")
+_NEXT_NUMBER = re.compile(r"(?<=[.!?])\s+\d{1,2}[.)]\Z")  # First do this. 2.
+_ANNOUNCES = re.compile(r"[^.!?\n]*:\W*\Z")
+_EXCLAIMS = re.compile(
+    r"\W*(?:sure|certainly|of\s+course|great\s+question|good\s+question|absolutely)\W*\Z", re.IGNORECASE
+)
 _PARTED = re.compile(r"\n[ \t>]*\n")
 
 
@@ -50,7 +63,24 @@ def claims(text: str) -> list[Claim]:
 
 
 def is_claim(claim: Claim) -> bool:
-    return claim.kind != "heading"
+    return claim.kind != "heading" and not (claim.kind in ("prose", "item") and _is_label(claim))
+
+
+def _is_label(claim: Claim) -> bool:
+    if len(claim.words) > _LONGEST_LABELLED:
+        return False
+    if _NUMBER.match(claim.words) or _EXCLAIMS.match(claim.words):
+        return True
+    if any(char.isdigit() for char in claim.words) and not _LABEL.match(claim.words):
+        return False
+    label = _LABEL.match(claim.words)
+    if label and label.end() == len(claim.words):
+        return _is_short(label[2])
+    return not claim.numbers and bool(_ANNOUNCES.match(claim.words)) and len(claim.words.split()) <= _LONGEST_HEADING
+
+
+def _is_short(label: str) -> bool:
+    return len(label.split()) <= _LONGEST_LABEL and not any(char.isdigit() for char in label)
 
 
 def _units(text: str) -> Iterator[Sentence]:
@@ -79,7 +109,10 @@ def _claim(text: str, unit: Sentence, paragraph: int, begin: int) -> Claim:
         return Claim(begin, body, body, (), (), "code", paragraph)
     found = markers(body)
     numbers = tuple(dict.fromkeys(number for marker in found for number in marker.numbers))
-    words = without_markers(body, found)
+    words = _NEXT_NUMBER.sub("", without_markers(body, found))
+    label = _LABEL.match(words)
+    if label and label.end() < len(words) and _is_short(label[2]):
+        words = words[label.end() :]
     words = words if any(char.isalnum() for char in words) else ""
     return Claim(begin, body, words, numbers, (), unit.kind, paragraph)
 
@@ -98,13 +131,26 @@ def _mark_block_before(found: list[Claim], numbers: tuple[int, ...]) -> None:
 
 def _leaning(found: Sequence[Claim]) -> list[Claim]:
     leaning: list[Claim] = []
-    for position, claim in enumerate(found):
+    for claim, later in zip(found, _marked_later(found), strict=True):
         leans: tuple[int, ...] = ()
         if not claim.numbers:
-            later = (other.numbers for other in found[position + 1 :] if other.paragraph == claim.paragraph)
-            before = [other.sources for other in leaning if other.paragraph == claim.paragraph]
-            leans = next((numbers for numbers in later if numbers), before[-1] if before else ())
-            if not leans and claim.kind == "code" and leaning:
-                leans = leaning[-1].sources
+            last = leaning[-1] if leaning else None
+            before = last.sources if last and last.paragraph == claim.paragraph else ()
+            leans = later or before
+            if not leans and claim.kind == "code" and last:
+                leans = last.sources
         leaning.append(replace(claim, leans=leans))
     return leaning
+
+
+def _marked_later(found: Sequence[Claim]) -> list[tuple[int, ...]]:
+    """For each claim the markers of the next one of its paragraph that has any."""
+    later: list[tuple[int, ...]] = []
+    following: tuple[int, ...] = ()
+    paragraph = -1
+    for claim in reversed(found):
+        if claim.paragraph != paragraph:
+            following, paragraph = (), claim.paragraph
+        later.append(following)
+        following = claim.numbers or following
+    return later[::-1]

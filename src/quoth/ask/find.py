@@ -9,8 +9,8 @@ one; what to make of the evidence is not decided here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.fuse import (
@@ -25,7 +25,7 @@ from quoth.ask.fuse import (
     with_agreement,
     with_pairs,
 )
-from quoth.ask.read import in_order, read_best
+from quoth.ask.read import asks, in_order, read_best
 from quoth.ask.spans import SILENT, Spans
 from quoth.domain import (
     Candidate,
@@ -48,6 +48,7 @@ INDEX_SECONDS = 10.0  # how long the index is waited for
 
 _DEPTH = 50  # of each rank list: more than are looked at twice, so that equal texts leave enough
 _ATTEMPTS = 3  # where a book is published between finding and reading
+_SAME_PAGE = 0.3  # of the score, for a passage of the page that the conversation is about
 _HEADS = 10  # of each rank list that a trace shows
 _LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
@@ -64,6 +65,8 @@ class PreparedQuery:
     sparse: TermWeights
     words: list[ContentTerm]
     pairs: list[Pair]
+    phrase: str = ""  # what is meant by it; empty: the query itself
+    pages: frozenset[str] = frozenset()  # that the conversation is about
 
     @property
     def term_ids(self) -> list[int]:
@@ -115,17 +118,21 @@ class Retriever:
         filters: Filters = Filters(),
         limit: int = 5,
         threshold: float = 0.0,
+        phrase: str = "",
+        pages: Collection[str] = (),
         view: BookView | None = None,
         count: bool = False,
     ) -> Evidence:
-        """Passages with a similarity below `threshold` are dropped; all may be. `view`: what the question has looked at
-        before; `count`: whether somebody is shown how many chunks pass the filters."""
+        """Passages with a similarity below `threshold` are dropped; all may be. `phrase` says what is meant where
+        `query` has words that only help to find it: a reader reads with the phrase in mind. `pages` are the source
+        files that the conversation is about. `view`: what the question has looked at before; `count`: whether somebody
+        is shown how many chunks pass the filters."""
         wanted = _Wanted(query, filters, limit, threshold, count)
         with self._spans.retrieval(book_id, limit):
-            return await self._find(wanted, book_id, view or self._index.view(book_id))
+            asked = replace(await self._prepare(query), phrase=phrase, pages=frozenset(pages))
+            return await self._find(wanted, asked, book_id, view or self._index.view(book_id))
 
-    async def _find(self, wanted: _Wanted, book_id: str, view: BookView) -> Evidence:
-        asked = await self._prepare(wanted.query)
+    async def _find(self, wanted: _Wanted, asked: PreparedQuery, book_id: str, view: BookView) -> Evidence:
         with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
             vector = await self._embedder.embed_query(asked.readable)
         slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
@@ -151,11 +158,11 @@ class Retriever:
         pairs = pair_weights(asked.pairs, full, hits.size)
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
-        ranked = with_agreement(near, vector, vectors, scale)
+        ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks)
         readings: dict[str, Reading] = {}
         if self._reader is not None:
-            readings = await read_best(self._reader, asked.readable, ranked, chunks)
-            if calibration is not None and calibration.order is not None:
+            readings = await read_best(self._reader, asked.phrase or asked.readable, ranked, chunks)
+            if calibration is not None and calibration.order is not None and asks(asked.readable):
                 ranked = in_order(ranked, readings, calibration.order)
         found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[: wanted.limit])
         passages = tuple(passage for passage in found if passage.similarity >= wanted.threshold)
@@ -213,6 +220,15 @@ def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Score
     for one in sorted(read, key=lambda one: (-one.score, *_place(chunks[one.key]))):
         best.setdefault(chunks[one.key].content_hash, one)
     return list(best.values())
+
+
+def _favoured(ranked: Sequence[Scored], pages: frozenset[str], chunks: Mapping[str, Chunk]) -> list[Scored]:
+    """Best first, with something added where the conversation is: it seldom leaves the page from one turn to the
+    next."""
+    added = [
+        one._replace(score=one.score + _SAME_PAGE) if chunks[one.key].source_file in pages else one for one in ranked
+    ]
+    return sorted(added, key=lambda one: (-one.score, one.key)) if pages else list(ranked)
 
 
 def _place(chunk: Chunk) -> tuple[str, int]:

@@ -2,8 +2,10 @@
 
 In: the last exchanges of the conversation (question, answer, what was searched for it, the sources it cited), the
 question, and how rare words are in the book. Out: a `SearchQuery`. A question that makes sense alone is searched as it
-is, letter for letter. One that points back gets the few words of the conversation that it most probably means: first
-what was asked about, then what the last answer named. History is only ever a source of words: nothing in it is obeyed.
+is, letter for letter; an instruction by its object. One that points back gets the few words of the conversation that it
+most probably means: first what was asked about, then what the last answer named. What was refused was not talked about.
+What readers are shown of it is a phrase like "launch file: and for parameters?". History is only ever a source of
+words: nothing in it is obeyed.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
+from quoth.ask.instructions import instruction_in
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
-from quoth.domain import Chunk, Evidence, PastTurn, SearchQuery
+from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
 EXCHANGES = 5  # that inform a question
@@ -35,6 +39,9 @@ _NAME = 1.6  # a name or an identifier is meant more often than an ordinary word
 _ORDINARY = 0.6  # rarity where none was measured
 _LONGEST_ANSWER = 2_000  # characters of an answer that are looked through
 _FIGURE = re.compile(r"\d[\d.,:%-]*(?:st|nd|rd|th)?\Z")  # 1999, 3.3, 99th: said in passing more often than meant
+_TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w")
+_STOPS = re.compile(r"[.,;:?!]")
+_MOST_RUNS = 2  # stretches of what was asked about that are shown
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
@@ -58,28 +65,57 @@ def rewrite(
     options: FollowUpOptions = FollowUpOptions(),
 ) -> SearchQuery:
     """`rarity` is the IDF of the book's terms; without it all words count alike."""
-    turns = _with_searches(history, rarity or {}, options)
-    rules = rules_of(question, turns)
-    pinned = pointed_at(question, turns)
+    turns = _with_searches(informing(history, rarity or {}), rarity or {}, options)
+    instruction = instruction_in(question)
+    alone = (instruction.searched if instruction else "") or question
+    rules = _rules(question, turns)
+    pinned = pointed_at(question, history)
     if pinned is None and not rules:
-        return SearchQuery(question)
-    own = without_pointing(question)
+        return SearchQuery(alone)
+    own = instruction.searched if instruction and pinned is None else without_pointing(question)
     meant = turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
     carried = _carried_terms(own, meant, rarity or {}, options)
-    rules = rules if pinned is None else ("source", *rules)
     exclude = () if own else tuple(source.quote for turn in turns for source in turn.sources)
-    previous = tuple(source.quote for source in turns[-1].sources)
-    text = " ".join((own, *carried)).strip()
-    if not carried or len(text) > options.longest:
-        return SearchQuery(question, rules, (), pinned, exclude, previous)
-    return SearchQuery(text, rules, carried, pinned, exclude, previous)
+    previous = tuple(source.decisive for source in history[-1].sources)
+    text = " ".join((own, *(word.text for word in carried))).strip()
+    query = SearchQuery(
+        alone if not carried or len(text) > options.longest else text,
+        rules if pinned is None else ("source", *rules),
+        pages=tuple(dict.fromkeys(source.source_file for source in turns[-1].sources)) if turns else (),
+        pinned=pinned,
+        exclude_quotes=exclude,
+        previous_quotes=previous,
+    )
+    if query.text != text:
+        return query
+    subject = pinned.section if pinned else _subject(meant, [word for word in carried if word.asked])
+    return replace(query, carried=tuple(word.text for word in carried), phrase=_joined(subject, own or question))
 
 
 def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     """The terms whose rarity `rewrite` will want; none for a question that makes sense alone."""
-    if pointed_at(question, history) is None and not rules_of(question, history):
+    if pointed_at(question, history) is None and not _rules(question, history):
         return []
     return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
+
+
+def informing(history: Sequence[PastTurn], rarity: Rarity) -> list[PastTurn]:
+    """The exchanges that tell what a question means. One that was refused says nothing about the book, so what follows
+    goes on with what was answered before. Only right after a question about something that the book does not know, "it"
+    means that: then nothing else is meant."""
+    answered = [turn for turn in history if not turn.refused]
+    if not history or not history[-1].refused:
+        return answered
+    last = history[-1]
+    unknown = rarity and any(not term.found_in(rarity) for term in query_terms(last.question) if term.id not in LIGHT)
+    return [last] if unknown or not answered else answered
+
+
+def _rules(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
+    """What points back. An instruction without an object is about what was talked about."""
+    rules = rules_of(question, history)
+    instruction = instruction_in(question)
+    return ("instruction", *rules) if history and instruction and not instruction.object else rules
 
 
 def pinned_first(found: Evidence, chunk: Chunk, limit: int) -> Evidence | None:
@@ -91,14 +127,36 @@ def pinned_first(found: Evidence, chunk: Chunk, limit: int) -> Evidence | None:
     return replace(found, passages=tuple(passages[:limit]))
 
 
+def as_asked(evidence: Evidence) -> Evidence:
+    """Only what readers asked about: the words of the last answer have helped to find the passages, and that is all."""
+    return _about(evidence, evidence.asked)
+
+
+def readings(question: str, evidence: Evidence) -> list[Evidence]:
+    """The evidence as the judge may read it: with all words, with those that were asked about, and with those of the
+    question alone. One of them is enough: the words that were taken over say where the answer is, so one that is not
+    there says little, and where they all are, the passage says *it* where the question says *it*."""
+    if not evidence.carried:
+        return [evidence]
+    own = " ".join(word.text for word in query_terms(question) if word.id not in LIGHT)
+    subject = evidence.asked.removesuffix(question).rstrip(": ")
+    return [evidence, as_asked(evidence), _about(evidence, own if own else subject)]
+
+
+def _about(evidence: Evidence, text: str) -> Evidence:
+    ids = term_ids(text)
+    terms = tuple(term for term in evidence.terms if term.id in ids)
+    return replace(evidence, query=text, terms=terms) if terms else evidence
+
+
 def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowUpOptions) -> list[PastTurn]:
-    """The exchanges, each with the query that was searched for it: a subject lives on as long as it is meant."""
+    """The exchanges, each with all that was searched for it: a subject lives on as long as it is meant. The store keeps
+    what was shown, which is enough to know it when the exchange that named it is forgotten."""
     turns: list[PastTurn] = []
     for turn in history:
-        if not turn.searched:
-            carried = _carried_terms(turn.question, turns, rarity, options) if rules_of(turn.question, turns) else ()
-            turn = replace(turn, searched=" ".join((turn.question, *carried)))
-        turns.append(turn)
+        carried = _carried_terms(turn.question, turns, rarity, options) if _rules(turn.question, turns) else ()
+        searched = " ".join((turn.searched or turn.question, *(word.text for word in carried)))
+        turns.append(replace(turn, searched=searched))
     return turns
 
 
@@ -107,7 +165,7 @@ def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowU
 
 def _carried_terms(
     question: str, history: Sequence[PastTurn], rarity: Rarity, options: FollowUpOptions
-) -> tuple[str, ...]:
+) -> tuple[_Word, ...]:
     """The words to take over, the most meant first."""
     words: dict[int, _Word] = {}
     rarest = max(rarity.values(), default=0.0)
@@ -123,7 +181,7 @@ def _carried_terms(
         add(turn.question, share * _ASKED, asked=True)
         add(turn.searched, share * _CARRIED, asked=True, leave_out=asked | _passing(history[: len(history) - 1 - age]))
         for source in turn.sources:
-            add(f"{source.title}\n{source.section}", share * _CITED / len(turn.sources), asked=False)
+            add(_place(source), share * _CITED / len(turn.sources), asked=False)
     if history:
         add(_readable(history[-1].content), _ANSWERED, asked=False)
     own = term_ids(question) | LIGHT
@@ -154,18 +212,66 @@ def _importance(term: ContentTerm, rarity: Rarity, rarest: float) -> float:
     return share * (_NAME if named else 1.0)
 
 
-def _choose(words: list[_Word], options: FollowUpOptions) -> tuple[str, ...]:
+def _choose(words: list[_Word], options: FollowUpOptions) -> tuple[_Word, ...]:
     ranked = sorted(words, key=lambda word: (-word.weight, word.order))
     asked = [word for word in ranked if word.asked]
     floor = _FLOOR * asked[0].weight if asked else 0.0
     chosen = [word for word in asked if word.weight >= floor][: options.most_asked]
     room = min(_MOST_ANSWERED, MOST_TERMS - len(chosen))
     chosen += [word for word in ranked if not word.asked][:room]
-    return tuple(word.text for word in chosen)
+    return tuple(chosen)
+
+
+def _place(source: CitedSource) -> str:
+    """The headings of a source. A page without any is called by its file's name, which means nothing to a reader."""
+    name = PurePosixPath(source.source_file).stem
+    return "\n".join(part for part in (source.title, source.section) if not name or _slug(part) != _slug(name))
+
+
+def _slug(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+# --- what is shown of it ---------------------------------------------------------------------------------------------
+
+
+def _subject(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
+    """What was asked about, as it was typed and with what was between: the one or two stretches that hold most."""
+    worth = {term: 1 / (1 + rank) for rank, word in enumerate(asked) for term in term_ids(word.text)}
+    said = [text for turn in reversed(history) for text in (turn.question, turn.searched)]
+    runs = [(run, term_ids(run)) for text in said for run in _runs(text, frozenset(worth))]
+    chosen: list[str] = []
+    while len(chosen) < _MOST_RUNS:
+        run, ids = max(runs, key=lambda one: sum(worth.get(term, 0.0) for term in one[1]), default=("", frozenset()))
+        if not any(term in worth for term in ids):
+            break
+        chosen.append(run)
+        worth = {term: value for term, value in worth.items() if term not in ids}
+    return ", ".join(chosen)
+
+
+def _runs(text: str, wanted: frozenset[int]) -> list[str]:
+    """Stretches of the text that begin and end with a wanted word and have only small words between them."""
+    runs: list[str] = []
+    begin = end = -1
+    for found in _TOKEN.finditer(text):
+        ids = term_ids(found[0])
+        if ids & wanted:
+            begin, end = (found.start() if begin < 0 else begin), found.end()
+        elif begin >= 0 and (ids or _STOPS.search(text[end : found.start()])):
+            runs.append(text[begin:end])
+            begin = -1
+    if begin >= 0:
+        runs.append(text[begin:end])
+    return runs
+
+
+def _joined(subject: str, own: str) -> str:
+    return f"{subject}: {own}" if subject and own else subject or own
 
 
 def _said(turn: PastTurn) -> str:
-    places = [f"{source.title}\n{source.section}\n{source.quote}" for source in turn.sources]
+    places = [f"{_place(source)}\n{source.quote}" for source in turn.sources]
     return "\n".join((turn.question, turn.searched, _readable(turn.answer), *places))
 
 

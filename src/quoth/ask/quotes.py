@@ -1,40 +1,69 @@
-"""Chosen sentences → a draft: in book order, each verbatim with its marker.
+"""Chosen sentences → a draft: each piece in order, each verbatim with its marker.
 
-In: which sentences of which passages answer. Out: a `Draft` whose citations are exact slices of chunks, with the
-offsets in the source file. Neighbours are one quote, a row brings its table or at least its header, a code block its
-fence. Knows nothing of the question.
+In: pieces, which are sentences of passages that belong together, in the order in which they are to be read. Out: a
+`Draft` whose citations are exact slices of chunks, with the offsets in the source file and the decisive sentence marked
+in them. Neighbours are one quote; a list stays a list, a row brings its table or at least its header, a code block its
+fence. Markup that only a renderer understands (roles, shortcodes, tags) is not shown. Knows nothing of the question.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
+from quoth.text.rst_inline import as_markdown
 from quoth.text.sentences import Sentence, fold
 
-Chosen = dict[int, set[int]]  # rank of the passage → positions of its sentences
+Place = tuple[int, int]  # rank of a passage, position of a sentence in it
+
+_ROLE = re.compile(r"\{[A-Za-z][\w:.+-]*\}(`+)([^`\n]+)\1")
+_ROLE_TARGET = re.compile(r"\s*<[^<>]*>\Z")
+_HIDDEN = re.compile(
+    r"(?P<code>`+[^`]*`+)"
+    r"|\{\{[<%#].*?\}\}|\{%.*?%\}|<!--.*?-->|\{/\*.*?\*/\}"
+    r"|</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>"
+    r"|\[\^[^\]\s]{1,80}\](?!:)"
+    r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}",
+    re.DOTALL,
+)
+_SPACES = re.compile(r"[ \t]{2,}")
+_SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
+_MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 
 
-def composed(
-    chosen: Chosen, passages: Sequence[Passage], units: Sequence[Sequence[Sentence]], *, longest_table: int
-) -> Draft:
-    """`units` are the sentences of each passage; a table of at most `longest_table` rows is quoted whole."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Sentences that are read together, and how good the decisive one is."""
+
+    places: frozenset[Place]
+    decisive: Place
+    score: float = 0.0
+
+
+def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequence[Layout], longest: int) -> Draft:
+    """A table of at most `longest` rows is quoted whole."""
     blocks: list[str] = []
     citations: list[Citation] = []
-    for rank in sorted(chosen, key=lambda rank: _book_order(passages[rank].chunk)):
-        passage = passages[rank]
-        quoted = -1  # up to where
-        for run in _runs(passage.chunk.text, units[rank], sorted(chosen[rank])):
-            run = _with_table(run, units[rank], longest_table)
-            if run[0].start < quoted:  # another row of a table that is quoted already
-                continue
-            quoted = run[-1].end
-            citations.append(_citation(len(citations) + 1, passage, run))
-            blocks.extend(_blocks(passage.chunk, run, units[rank], len(citations)))
-    return Draft(text=_joined(blocks), citations=tuple(citations))
+    quoted: set[tuple[int, int]] = set()  # rank, offset: another row of a table that is quoted already
+    decisive = [piece.decisive for piece in sorted(pieces, key=lambda piece: -piece.score)]
+    for piece in pieces:
+        for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
+            here = layouts[rank]
+            for run in _runs(here, sorted(at for of, at in piece.places if of == rank)):
+                run = _with_table(run, here, longest)
+                if (rank, run[0]) in quoted:
+                    continue
+                quoted.update((rank, at) for at in run)
+                best = next((at for of, at in decisive if of == rank and at in run), run[0])
+                citations.append(_citation(len(citations) + 1, passages[rank], here, run, best))
+                blocks.extend(_blocks(here, run, len(citations)))
+    return Draft(text="\n\n".join(blocks), citations=tuple(citations))
 
 
-def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
+def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
     far = float("inf")
     return (
         far if chunk.labels.chapter is None else chunk.labels.chapter,
@@ -44,41 +73,61 @@ def _book_order(chunk: Chunk) -> tuple[float, float, str, int]:
     )
 
 
-def _runs(text: str, units: Sequence[Sentence], positions: Sequence[int]) -> Iterator[Sequence[Sentence]]:
-    """Neighbours with nothing but space between them are one quote."""
-    run: list[Sentence] = []
-    last = -2
+def spoken(text: str, chunk: Chunk) -> str:
+    """A sentence on one line, without the markup that only a renderer understands."""
+    if chunk.markup == "rst":
+        return as_markdown(fold(text))
+    folded = fold(text)
+    if "}`" in folded:
+        folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
+    if not any(mark in folded for mark in ("<", "{", "[^")):
+        return folded
+    shown = _HIDDEN.sub(lambda match: match["code"] or "", folded)
+    return _SPACE_BEFORE.sub("", _SPACES.sub(" ", shown)).strip()
+
+
+def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
+    """Neighbours with nothing but space and markup between them are one quote; a table is one of its own."""
+    run: list[int] = []
     for position in positions:
-        unit = units[position]
-        if run and (position != last + 1 or text[run[-1].end : unit.start].strip("> \t\r\n") or unit.kind == "row"):
+        table = here.block(position).kind == "table"
+        if run and (
+            position != run[-1] + 1
+            or table != (here.block(run[-1]).kind == "table")
+            or (table and here.block(position) != here.block(run[-1]))
+            or _heading_between(here, run[-1], position)
+        ):
             yield run
             run = []
-        run.append(unit)
-        last = position
+        run.append(position)
     if run:
         yield run
 
 
-def _with_table(run: Sequence[Sentence], units: Sequence[Sentence], longest: int) -> Sequence[Sentence]:
+def _heading_between(here: Layout, one: int, other: int) -> bool:
+    """Words that are nobody's sentence, such as the label of the next tab, may lie between two neighbours."""
+    gap = here.chunk.text[here.units[one].end : here.units[other].start]
+    return (
+        here.block(one).group != here.block(other).group
+        or here.block(one).tab != here.block(other).tab
+        or ("<" in gap and here.block(one) != here.block(other))
+    )
+
+
+def _with_table(run: list[int], here: Layout, longest: int) -> list[int]:
     """A row of a short table is quoted with the whole table: its header is what gives the cells a meaning."""
-    if run[0].kind != "row":
+    table = here.block(run[0])
+    if table.kind != "table":
         return run
-    table = _table_around(run[0], units)
-    return table if len(table) <= longest + 1 and table[0].kind == "header" else run
+    whole = list(table.positions)
+    rows = sum(here.units[at].kind == "row" for at in whole)
+    return whole if rows <= longest and here.units[whole[0]].kind == "header" else run
 
 
-def _table_around(row: Sentence, units: Sequence[Sentence]) -> Sequence[Sentence]:
-    first = last = units.index(row)
-    while first > 0 and units[first].kind == "row" and units[first - 1].kind in ("row", "header"):
-        first -= 1
-    while last + 1 < len(units) and units[last + 1].kind == "row":
-        last += 1
-    return list(units[first : last + 1])
-
-
-def _citation(index: int, passage: Passage, run: Sequence[Sentence]) -> Citation:
+def _citation(index: int, passage: Passage, here: Layout, run: Sequence[int], best: int) -> Citation:
     chunk = passage.chunk
-    start, end = run[0].start, run[-1].end
+    start, end = here.units[run[0]].start, here.units[run[-1]].end
+    marked = here.units[best]
     return Citation(
         index=index,
         chunk=chunk,
@@ -86,30 +135,68 @@ def _citation(index: int, passage: Passage, run: Sequence[Sentence]) -> Citation
         start=chunk.start + start,
         end=chunk.start + end,
         similarity=passage.similarity,
+        highlight=(marked.start - start, marked.end - start),
     )
 
 
-def _blocks(chunk: Chunk, run: Sequence[Sentence], units: Sequence[Sentence], index: int) -> Iterator[str]:
+# --- how it reads ----------------------------------------------------------------------------------------------------
+
+
+def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
+    """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end."""
     marker = f"[{index}]"
-    if run[0].kind in ("row", "header"):
-        lines = [chunk.text[unit.start : unit.end] for unit in run]
-        if run[0].kind == "row":
-            lines = [*_header_of(chunk, run[0], units), *lines]
-        yield "\n".join("\n".join(line.strip("> \t") for line in text.splitlines()) for text in lines) + f"\n\n{marker}"
+    if here.block(run[0]).kind == "table":
+        yield "\n".join(_table_lines(here, run)) + f"\n\n{marker}"
         return
-    for unit in run:
-        text = chunk.text[unit.start : unit.end]
+    lines: list[str] = []
+    for position in run:
+        unit, block = here.units[position], here.block(position)
+        first = position == run[0] or here.block(position - 1) != block
         if unit.kind == "code":
-            yield f"{_flush(chunk, unit)}\n\n{marker}"
+            yield from _ended(lines, marker)
+            lines = []
+            yield f"{_flush(here.chunk, unit)}\n\n{marker}"
+            continue
+        said = spoken(here.text(position), here.chunk)
+        if not any(char.isalnum() for char in said):
+            continue
+        if first:
+            yield from _ended(lines, marker)
+            lines = []
+        if unit.kind == "item" and position in here.opens:
+            lines.append(_item_mark(here, position, block.first) + said)
+        elif lines:
+            lines[-1] += f" {said}"
         else:
-            yield f"{fold(text)} {marker}"
+            lines = [said]
+    yield from _ended(lines, marker)
 
 
-def _header_of(chunk: Chunk, row: Sentence, units: Sequence[Sentence]) -> list[str]:
-    header = _table_around(row, units)[0]
-    if header.kind == "header":
-        return [chunk.text[header.start : header.end]]
-    return [chunk.lead] if "|" in chunk.lead else []
+def _ended(lines: Sequence[str], marker: str) -> Iterator[str]:
+    if lines:
+        yield "\n".join(f"{line} {marker}" for line in lines)
+
+
+def _item_mark(here: Layout, position: int, first: int) -> str:
+    mark = _MARK.match(here.mark(position))
+    depth = max(0, here.column(position) - here.column(first))
+    return " " * depth + (f"{mark[1]}. " if mark and mark[1].isdigit() else "- ")
+
+
+def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
+    chunk = here.chunk
+    if here.units[run[0]].kind == "row":
+        header = here.block(run[0]).first
+        if here.units[header].kind == "header":
+            yield _bare(here.text(header))
+        elif "|" in chunk.lead:
+            yield chunk.lead
+    for position in run:
+        yield _bare(here.text(position))
+
+
+def _bare(row: str) -> str:
+    return "\n".join(line.strip("> \t") for line in row.splitlines())
 
 
 def _flush(chunk: Chunk, unit: Sentence) -> str:
@@ -131,16 +218,3 @@ def _outdented(line: str, indent: str) -> str:
     if line.startswith(indent):
         return line[len(indent) :]
     return line.removeprefix(indent.rstrip()) if indent.strip() else line.lstrip(" \t")
-
-
-def _joined(blocks: Sequence[str]) -> str:
-    """Sentences run on in one paragraph; a block of code or a table is a paragraph of its own."""
-    text = ""
-    previous_block = True
-    for block in blocks:
-        is_block = "\n" in block
-        if text:
-            text += "\n\n" if is_block or previous_block else " "
-        text += block
-        previous_block = is_block
-    return text

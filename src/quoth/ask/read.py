@@ -7,6 +7,7 @@ place. What the readings mean for the answer is decided in `judge` and `extract`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from quoth.ask.calibration import Order
@@ -16,6 +17,11 @@ from quoth.ports import Reader
 
 READ = 5  # passages: what an answer without a model is made of
 _FAR = 6.0  # log odds beyond this say nothing more
+_ASKS = re.compile(
+    r"\?\s*\Z|\b(?:who|whom|whose|what|which|when|where|why|how)\b"
+    r"|\A\s*(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had|may|must)\b",
+    re.IGNORECASE,
+)
 
 
 async def read_best(
@@ -28,6 +34,11 @@ async def read_best(
 
 def task(query: str, chunk: Chunk) -> ReadingTask:
     return ReadingTask(query, chunk.text, chunk.breadcrumb[-1] if chunk.breadcrumb else chunk.title)
+
+
+def asks(query: str) -> bool:
+    """Statements and mere words are searched for as well; the reader has learned from questions."""
+    return _ASKS.search(query) is not None
 
 
 def in_order(scored: Sequence[Scored], readings: Mapping[str, Reading], order: Order) -> list[Scored]:

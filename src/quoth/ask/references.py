@@ -85,7 +85,10 @@ _OPENING = _any(
     r"(?:and|but|or|then|also|(?:what|how)\s+about|what\s+of|so\s+what|why\s+not|how\s+come|how\s+so|in\s+what\s+way"
     r"|what\s+if\s+(?:not|so)|if\s+(?:so|not)|what\s+then|since\s+when|such\s+as|like\s+what)\b"
 )
-_PHRASE = _any(r"\A\W*(?:in|on|at|by|for|from|with|without|under|of|to|as|any|like)\b")
+_PHRASE = _any(
+    r"\A\W*(?:in|on|at|by|for|from|with|without|under|of|to|as|any|like|before|after|during|until|since|between|through|into"
+    r"|about|against|near|over|around|because)\b"
+)
 _ASKING = _any(r"\A\W*(?:whose|which|what|who|when|why|how)\b")
 _VERB = _any(
     r"\b(?:is|are|was|were|be|been|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|to)\b",
@@ -98,6 +101,8 @@ _CONTINUING = _any(
     r"\b(?:any|some|tell\s+me|know|say|learn|there)\s+more\b(?!\s+than\b)",
     r"\b(?:then|after|before)\s*\?",
     r"\A\W*then\b",
+    r"\bas\s+a\s+(?:result|consequence)\b(?!\s+of\b)|\bin\s+(?:response|return|turn|consequence)\b(?!\s+(?:to|for)\b)",
+    r"\b(?:both|together|each\s+other|at\s+the\s+same\s+time|in\s+the\s+end|later\s+on|meanwhile)\W*\Z",
 )
 _CLOSED = _any(r"\b(?:other\s+than|besides|except|apart\s+from|in\s+addition\s+to|aside\s+from)\b")
 _DEFINITE = _any(
@@ -136,10 +141,17 @@ def _is_name(text: str) -> bool:
 
 
 def _has_pronoun(question: str) -> bool:
-    person, thing = _PERSON.search(question), _THING.search(question)
+    person = _PERSON.search(question)
     if person and not _named(question[: person.start()]):
         return True
-    if not thing or (thing[0].lower() == "it" and _EXPLETIVE.search(question)):
+    return any(_is_open(question, thing) for thing in _THING.finditer(question))
+
+
+def _is_open(question: str, thing: re.Match[str]) -> bool:
+    """The pronoun refers to something, and not to anything before it in the question. "Does it make sense to use them
+    together?" has one that refers to nothing and one that does."""
+    expletive = _EXPLETIVE.search(question)
+    if thing[0].lower() == "it" and expletive and expletive.start() <= thing.start() < expletive.end():
         return False
     before = question[: thing.start()]
     return not _named(before) and not _introduced(before, thing[0].lower())

@@ -1,9 +1,9 @@
-"""The reply to a question that may be answered: by the language model, or in the book's own sentences.
+"""The reply to a question: by the language model, in the book's own sentences, or a refusal.
 
-Decides who answers and what is said when a model fails, refuses or may not be used; whether to answer at all is decided
-in `judge`, and how a model's turn goes in `model_turn`. In: a question, what was found for it, what was said before.
-Out: the text in the pieces in which a reader gets it, then one `Reply`. A model that fails is not an error here:
-readers get the passages instead. Knows no store and no transport.
+Decides who answers and what is said when a model fails, refuses or may not be used; what the evidence is worth is
+decided in `judge`, and how a model's turn goes in `model_turn`. In: a question, what was found for it and the verdict
+on it, what was said before. Out: the text in the pieces in which a reader gets it, then one `Reply`. A model that fails
+is not an error here: readers get the passages instead. Knows no store and no transport.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from quoth.ask import check, extract
 from quoth.ask.check import GroundingPolicy
 from quoth.ask.model_turn import ModelWriter
+from quoth.ask.refusals import refusal_in
 from quoth.ask.writing import drop_unsupported
 from quoth.domain import (
     REFUSAL_SENTENCE,
@@ -40,6 +42,8 @@ MODEL_STOPPED = "The language model broke off before its answer was complete."
 
 _MARKED = re.compile(r"\[(\d{1,3})\]")
 
+# Who answers: the model, the book in its own words, the book because the model's budget is spent, or nobody.
+Answerer = Literal["model", "book", "book instead of the model", "nobody"]
 MayUseModel = Callable[[], Awaitable[bool]]  # whether the budget of the caller allows one more answer by the model
 
 logger = logging.getLogger(__name__)
@@ -69,17 +73,33 @@ class Replies:
         self._writer = writer
         self._may_use_model = may_use_model
 
+    async def answerer(self, verdict: Verdict) -> Answerer:
+        """A model reads the passages itself, so before it only what is plainly outside the book is refused. The book's
+        own sentences need evidence that is worth quoting."""
+        by_the_book: Answerer = "book" if verdict.should_answer else "nobody"
+        if self._writer is None or verdict.outside:
+            return by_the_book
+        if self._may_use_model is not None and not await self._may_use_model():
+            return "book instead of the model" if verdict.should_answer else "nobody"
+        return "model"
+
     async def reply(
-        self, question: Question, evidence: Evidence, history: Sequence[PastTurn], so_far: SoFar, *, whole: bool
+        self,
+        by: Answerer,
+        question: Question,
+        evidence: Evidence,
+        history: Sequence[PastTurn],
+        so_far: SoFar,
+        *,
+        whole: bool,
     ) -> AsyncGenerator[str | Reply]:
         """Pieces, which joined are the answer; then the reply. With `whole` it is read only at its end, so a
         model that breaks off is a model that failed; one that was cut off by a limit is not."""
-        if self._writer is None:
-            pieces = self._by_the_book(question, evidence, so_far)
-        elif self._may_use_model is not None and not await self._may_use_model():
-            pieces = self._by_the_book(question, evidence, so_far, fallback_message=MODEL_SPENT)
-        else:
+        if by == "model" and self._writer is not None:
             pieces = self._by_the_model(self._writer, question, evidence, history, so_far, whole=whole)
+        else:
+            spent = MODEL_SPENT if by == "book instead of the model" else ""
+            pieces = self._by_the_book(question, evidence, so_far, fallback_message=spent)
         async with aclosing(pieces):
             async for piece in pieces:
                 if isinstance(piece, str):
@@ -90,14 +110,14 @@ class Replies:
         """What is said without asking the model, because the verdict says no."""
         return Reply(Draft(self.refusal(question), ()), Grounding(), _mode(question, "no_results"))
 
-    def broken_off(self, question: Question, verdict: Verdict, so_far: SoFar) -> Reply:
+    def broken_off(self, question: Question, by: Answerer, so_far: SoFar) -> Reply:
         """What was said, by a reply that will not be finished."""
         text = "".join(so_far.said)
         marked = {int(number) for number in _MARKED.findall(text)}
         draft = so_far.draft()
         citations = tuple(one for one in draft.citations if one.index in marked)
         mode: AnswerMode = "no_results"
-        if verdict.should_answer:
+        if by != "nobody":
             mode = "full" if so_far.model else "extractive"
         return Reply(
             Draft(text, citations),
@@ -115,13 +135,14 @@ class Replies:
         self, question: Question, evidence: Evidence, so_far: SoFar, *, fallback_message: str = ""
     ) -> AsyncGenerator[str | Reply]:
         draft, removed = extract.draft(question.query, evidence), 0
+        note = fallback_message or draft.note
         if self._options.grounding == "strict":  # before a word of it is shown
             draft, removed = drop_unsupported(draft, question.query)
         grounding = replace(check.check(draft.text, draft.citations, question.query), removed=removed)
         so_far.draft = lambda: draft
         for line in draft.text.splitlines(keepends=True):
             yield line
-        yield Reply(draft, grounding, _mode(question, "extractive"), fallback_message)
+        yield Reply(draft, grounding, _mode(question, "extractive"), note)
 
     async def _by_the_model(
         self,
@@ -146,13 +167,16 @@ class Replies:
         yield Reply(Draft("", _cite_whole(evidence)), Grounding(), "retrieval_only", MODEL_FAILED)
 
     def _finish(self, question: Question, reply: Reply) -> Reply:
-        """A model that says nothing but the refusal has refused."""
+        """A model that says nothing but that it cannot answer has refused, in whatever words."""
         stopped = "" if reply.complete else MODEL_STOPPED
-        if reply.draft.text.strip().rstrip(".") != self.refusal(question).rstrip("."):
-            return replace(reply, mode=_mode(question, "full"), fallback_message=stopped)
+        refusal = refusal_in(reply.draft.text, self.refusal(question), REFUSAL_SENTENCE, NOT_IN_SELECTION)
+        if refusal != "whole":
+            return replace(reply, mode=_mode(question, "full"), fallback_message=stopped, refusal=refusal)
         uncited = Draft(reply.draft.text, ())
         mode = _mode(question, "no_results")
-        return replace(reply, draft=uncited, grounding=Grounding(), mode=mode, fallback_message=stopped, refused=True)
+        return replace(
+            reply, draft=uncited, grounding=Grounding(), mode=mode, fallback_message=stopped, refusal=refusal
+        )
 
 
 def _mode(question: Question, mode: AnswerMode) -> AnswerMode:

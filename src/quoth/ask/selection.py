@@ -1,13 +1,15 @@
 """A selected paragraph as the only evidence: nothing of the book may ground such an answer. Pure.
 
-In: the question and the reader's selection. Out: Evidence with one passage made of the selection, and a Verdict on it.
-Offsets of citations are offsets into the selection.
+In: the question and the reader's selection. Out: Evidence with one passage made of the selection, and a Verdict on it:
+what of the question's words is there. A language model is asked whatever it says, because it reads the selection
+itself; only a selection without a word is outside. Offsets of citations are offsets into the selection.
 """
 
 from __future__ import annotations
 
 import hashlib
 
+from quoth.ask.instructions import instruction_in
 from quoth.ask.kinds import kind_asked
 from quoth.domain import Chunk, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.text.terms import query_terms, term_ids
@@ -22,9 +24,10 @@ _UNMET = 0.45  # what is left of that share where the kind of thing that is aske
 
 def evidence_of_selection(query: str, selection: str, *, book_id: str) -> Evidence:
     held = term_ids(selection)
+    instruction = instruction_in(query)  # "Translate this to Urdu" asks for nothing that has to be there
     terms = tuple(
         QueryTerm(text=term.text, id=term.id, idf=1.0, in_book=term.found_in(held))
-        for term in query_terms(query)
+        for term in query_terms(instruction.object if instruction else query)
         if term.id not in _POINTING
     )
     share = _coverage(terms)
@@ -42,7 +45,8 @@ def judge_selection(evidence: Evidence) -> Verdict:
     if share >= _ENOUGH:
         level = "high" if share == 1.0 else "medium"
     metrics = ConfidenceMetrics(share, share, share, len(evidence.passages), 0.0)
-    return Verdict(confidence=share, level=level, should_answer=share >= _ENOUGH, metrics=metrics)
+    wordless = not any(char.isalnum() for char in evidence.passages[0].chunk.text)
+    return Verdict(share, level, should_answer=share >= _ENOUGH and not wordless, metrics=metrics, outside=wordless)
 
 
 def _coverage(terms: tuple[QueryTerm, ...]) -> float:

@@ -97,9 +97,10 @@ _QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^“”\n]*)”")
 _LEAST_QUOTED = 4  # words; fewer are a term or a label
 _MARKUP = re.compile(r"[*_`~]+")
 _NOT_LETTERS = re.compile(r"\W+")
-_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
-_LINE = re.compile(r"^.*\S", re.MULTILINE)
-_QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_MONTHS = frozenset(
+    ("January", "February", "March", "April", "June", "July", "August", "September", "October", "November", "December")
+)
+_LONGEST_INITIALS = 5
 _CAPITALS = re.compile(r"\b[A-Z]{2,8}\b")
 
 
@@ -213,8 +214,13 @@ def support(claim: str, sources: Sequence[Source], asked: frozenset[int] = froze
         return Support(0.0)
     if verbatim(claim, sources):
         return Support(1.0, verbatim=True)
-    values, missing = features(claim, sources, asked)
-    return Support(1.0 - fitted().unsupported.probability(values), missing)
+    signs, missing = features(claim, sources, asked)
+    return Support(probability(signs), missing)
+
+
+def probability(signs: Mapping[str, float]) -> float:
+    """The chance that the passages say it, from all signs: the one place where they are weighed against each other."""
+    return 1.0 - fitted().unsupported.probability(signs)
 
 
 def features(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tuple[dict[str, float], str]:
@@ -328,54 +334,22 @@ def _missing_names(claim: str, new: Sequence[ContentTerm], sources: Sequence[Sou
     return [
         name
         for name in names
-        if name[0] not in spelled_out and not (name.isupper() and (name in long_there or name in long_here[:-1]))
+        if name[0] not in spelled_out
+        and not (name.isupper() and (name in long_there or name in long_here[:-1]))
+        and not _shortened(name, raw)
     ]
+
+
+def _shortened(name: str, raw: str) -> bool:
+    """The same name there in another spelling: Aug for August, U.S. for US, EZ for E-Z."""
+    if name in _MONTHS:
+        return re.search(rf"\b{name[:3]}\b", raw) is not None
+    letters = name.replace("-", "")
+    if not letters.isupper() or len(letters) > _LONGEST_INITIALS:
+        return False
+    return re.search(rf"(?<!\w){'[.-]?'.join(map(re.escape, letters))}(?!\w)", raw) is not None
 
 
 def _initials(text: str) -> str:
     """The initials of the words with a capital: FLSA is the Fair Labor Standards Act, here or there."""
     return "".join(word[0] for word in re.findall(r"\b[A-Z][\w'’-]*", text) if not word.isupper())
-
-
-# --- where it is -----------------------------------------------------------------------------------------------------
-
-
-def locate(words: str, text: str) -> tuple[int, int] | None:
-    """Where the words are in the text, however lines are broken or quoted there."""
-    parts = fold(words).split()
-    if not parts:
-        return None
-    found = re.search(r"(?:\s|^[ \t]*>[ \t]?)+".join(map(re.escape, parts)), text, re.MULTILINE)
-    return found.span() if found else None
-
-
-def locate_code(block: str, text: str) -> tuple[int, int] | None:
-    """Where a code block is, line by line, indented as a whole or not; its fences do not count."""
-    wanted = code_lines(block)
-    if not wanted:
-        return None
-    held = [(*_indented(match.group()), match) for match in _LINE.finditer(text) if _indented(match.group())[1]]
-    for first in range(len(held) - len(wanted) + 1):
-        offset = held[first][0] - wanted[0][0]
-        run = held[first : first + len(wanted)]
-        # A line that was indented less than its block begins at the margin.
-        if all(
-            words == said and indent == max(0, column - offset)
-            for (indent, said), (column, words, _) in zip(wanted, run, strict=True)
-        ):
-            return run[0][2].end() - len(run[0][1]), run[-1][2].end()
-    return locate(wanted[0][1], text) if len(wanted) == 1 else None
-
-
-def code_lines(block: str) -> list[tuple[int, str]]:
-    """Its lines with their indents, without fences and empty ones."""
-    lines = block.split("\n")
-    if _FENCE.match(lines[0]):
-        fence = lines[0].strip()[:3]
-        lines = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith(fence) else lines[1:]
-    return [(indent, words) for indent, words in map(_indented, lines) if words]
-
-
-def _indented(line: str) -> tuple[int, str]:
-    body = _QUOTE_MARKS.sub("", line.rstrip()).expandtabs()
-    return len(body) - len(body.lstrip()), body.strip()

@@ -15,14 +15,17 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol
 
-from quoth.ask.check import NOTHING_SUPPORTED, GroundingPolicy, check_claim, check_claims, sources_of
+from quoth.ask.check import NOTHING_SUPPORTED, GroundingPolicy, check_claim, check_claims, checkable, sources_of
 from quoth.ask.claims import Claim, claims, is_claim
-from quoth.ask.support import Source, analyse, locate_code
+from quoth.ask.places import locate_code
+from quoth.ask.refusals import may_refuse, refusal_in, refuses
+from quoth.ask.support import Source, analyse
 from quoth.domain import Citation, Draft, Grounding, Passage
-from quoth.text.markers import Renumbering, renumbered, without_unfinished
+from quoth.text.markers import Renumbering, markers, renumbered, without_markers, without_unfinished
 from quoth.text.sentences import sentences
 from quoth.text.terms import ContentTerm, content_terms, term_ids
 
+_LABEL_LEVEL = 7  # a bold label is below every heading
 _ENDS = re.compile(r"[.!?…:。！？\n]")  # only then can another sentence be complete
 
 
@@ -147,7 +150,7 @@ class _SupportGate:
         self._at = end
         segment = self._text[claim.begin : end]
         if not is_claim(claim):
-            level = len(claim.text) - len(claim.text.lstrip("#"))
+            level = (len(claim.text) - len(claim.text.lstrip("#"))) or _LABEL_LEVEL
             self._waiting = [*(one for one in self._waiting if one[0] < level), (level, segment)]
             return ""
         out = self._pass(segment) if self._is_supported(claim) else self._remove(claim, segment)
@@ -157,6 +160,8 @@ class _SupportGate:
     def _is_supported(self, claim: Claim) -> bool:
         if claim.kind != "row":
             self._headless = False
+        if refuses(claim.words):  # it states nothing of the book's
+            return True
         return not self._headless and check_claim(replace(claim, leans=()), self._sources, self._asked).supported
 
     def _pass(self, segment: str) -> str:
@@ -173,8 +178,8 @@ class _SupportGate:
 
 
 class _RefusalGate:
-    """Holds the first words back while they may still become the refusal: only at its end is it known whether a model
-    that begins with these words refuses."""
+    """Holds the first words back while they may still become a refusal: only at its end is it known whether a model
+    that begins with these words refuses. A refusal goes out without markers, because it has no sources."""
 
     def __init__(self, refusal: str, *, whole: bool) -> None:
         self._refusal = refusal
@@ -183,13 +188,19 @@ class _RefusalGate:
         self.opened = False
 
     def feed(self, piece: str) -> str:
+        if self.opened:
+            return piece
         self._held += piece
-        self.opened = self.opened or not (self._whole or self._refusal.startswith(self._held.strip(" \n.")))
+        self.opened = not (self._whole or self._may_refuse())
         return self.finish() if self.opened else ""
 
     def finish(self) -> str:
         held, self._held = self._held, ""
-        return held
+        found = markers(held)
+        return without_markers(held, found) if found and refusal_in(held, self._refusal) == "whole" else held
+
+    def _may_refuse(self) -> bool:
+        return self._refusal.startswith(self._held.strip(" \n.")) or may_refuse(self._held)
 
 
 # --- the citations of an answer that a model wrote -------------------------------------------------------------------
@@ -199,7 +210,7 @@ def cite(
     text: str, passages: Sequence[Passage], order: Mapping[int, int], question: str = ""
 ) -> tuple[Draft, Grounding]:
     """`passages` as the model was given them, from 1 on; `order`: their numbers there → their numbers in `text`."""
-    of = [claim for claim in claims(text) if is_claim(claim)]
+    of = checkable(text)
     by_number = _by_number(passages, order)
     named = set(order.values())
     # A sentence without a marker may rest on any passage. Without such a sentence only the named ones count.

@@ -1,8 +1,8 @@
 """Blocks → pieces that fit: the knife of `quoth.chunks.split`.
 
-A block that fits is one piece. One that does not is cut where it hurts least: containers at their children, fences
-and tables at lines (with the opening line or header row as `lead`), prose at sentences, then words, then anywhere.
-Counting is memoised per word, because a tokenizer is slower than everything else here.
+A block that fits is one piece. A longer one is cut where it hurts least: containers at their children, fences and
+tables at lines (with the opening line or header row as `lead`), prose at sentences, then words, then anywhere. The
+token counts of words are remembered, because a tokenizer is slower than everything else here.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import NamedTuple
 from quoth.domain import Markup
 from quoth.ports import TokenCounter
 from quoth.text.markdown import Block, plain
+from quoth.text.sentences import split
 
 _MEMO_WORDS = 200_000
-_SENTENCE_END = re.compile(r"(?:[.!?…][\"'”’)\]*_`]*\s+|[。！？]+\s*)(?=\S)")
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
-_BETWEEN = b"\xff"  # between two texts: no byte of UTF-8
+_BETWEEN = b"\xff"  # between two texts: a byte that UTF-8 never has
 _MARKS = bytes(mark for mark in range(33, 127) if not chr(mark).isalnum())
 _MARKS_TO_SPACES = bytes.maketrans(_MARKS, b" " * len(_MARKS))
-_DROPPED = b"\x0b\x0c"  # white space to Python, nothing at all to tokenizers
+_DROPPED = b"\x0b\x0c"  # white space to Python, nothing to tokenizers
 _PROBE = """The node's --no-deps flag (see tf2_ros::Buffer) costs 3.14 µs.\n\n    for i in range(10):\n\treturn  x[i]
 # naïve https://example.com/a?b=c ```rust  | a | b |  日本語 テスト 🤖  unbelievable Straße 0x68 "quoted" <br/> …\x0b"""
 _LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along between two of its blocks
 
 
 class Piece(NamedTuple):
-    """A stretch of the page that stays together. `tokens` counts its plain text."""
+    """A stretch of the page that stays together. `tokens` are those of its plain text."""
 
     start: int
     end: int
@@ -38,16 +38,16 @@ class Piece(NamedTuple):
     lead: str = ""
     lead_tokens: int = 0
     sticky: bool = False  # belongs to what follows
-    barrier: bool = False  # long markup: nothing to read, and too much to carry along
-    block: Block | None = None  # where the piece is a whole block
+    barrier: bool = False  # long markup: nothing to read, and too much for a chunk to carry along
+    block: Block | None = None  # if the piece is a whole block
 
 
 class Words:
     """Token counts as sums over words, each word tokenized once.
 
-    Exact for tokenizers that split at white space first, and at ASCII punctuation, every mark of which is a token to
-    them, as those of BERT do; that is tried out once (`additive`). For the others words are what white space parts, the
-    sum is close, and the caller checks with `exact` what comes near the limit.
+    Exact for tokenizers that split at white space and at ASCII punctuation first and make each mark a token, as those
+    of BERT do; that is tried out once (`additive`). For the others a word is what is between white space, the sum is
+    close, and the caller checks with `exact` any text near the limit.
     """
 
     def __init__(self, tokens: TokenCounter) -> None:
@@ -58,7 +58,7 @@ class Words:
         self._memo.clear()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """All texts are taken apart at once, as bytes: that is several times as fast as one by one."""
+        """Takes all texts apart at once, as bytes, which is several times as fast as one by one."""
         if not texts:
             return []
         written = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in texts])
@@ -82,7 +82,7 @@ class Words:
     def _learn(self, words: Sequence[list[bytes]]) -> None:
         if len(self._memo) > _MEMO_WORDS:
             self._memo.clear()
-        # Sorted, because a tokenizer should not be shown words in the order of a hash.
+        # Sorted, so that a tokenizer sees the words in the same order in every process.
         asked = sorted(set().union(*words).difference(self._memo))
         counts = self._tokens.counts([word.decode("utf-8", "surrogatepass") for word in asked])
         self._memo.update(zip(asked, counts, strict=True))
@@ -101,7 +101,7 @@ _WORDS: list[tuple[TokenCounter, Words]] = []
 
 
 def words_of(tokens: TokenCounter) -> Words:
-    """The memo of this tokenizer, kept from page to page; those of the last few tokenizers are remembered."""
+    """The counts of this tokenizer, kept from page to page; those of the last two tokenizers are remembered."""
     for known, words in _WORDS:
         if known is tokens:
             return words
@@ -112,7 +112,7 @@ def words_of(tokens: TokenCounter) -> Words:
 
 
 class Cutter:
-    """Cuts the blocks of one page. `soft` is the size wanted, `hard` the size that must not be passed."""
+    """Cuts the blocks of one page. `soft` is the size wanted, `hard` the largest size allowed."""
 
     def __init__(self, text: str, markup: Markup, words: Words, leaf_tokens: dict[int, int]) -> None:
         self._text = text
@@ -211,9 +211,8 @@ class Cutter:
         return (lead, tokens) if tokens * 2 <= hard else ("", 0)
 
     def _sentences(self, start: int, end: int, soft: int) -> Iterator[Piece]:
-        source = self._text[start:end]
-        cuts = [start, *(start + match.end() for match in _SENTENCE_END.finditer(source)), end]
-        spans = list(pairwise(cuts))
+        found = [sentence.start for sentence in split(self._text, start, end)]
+        spans = list(pairwise([start, *found[1:], end]))
         counts = self._words.counts([plain(self._text[a:b], self._markup) for a, b in spans])
         for (a, b), count in zip(spans, counts, strict=True):
             if count > soft:

@@ -1,25 +1,25 @@
-"""Page → Chunks: what is indexed, found and cited as one.
+"""Page → Chunks: the pieces of a book that are indexed, found and cited.
 
 Blocks are packed under their heading up to the target. Every section with text of its own starts a chunk, so that a
-citation opens at the heading it belongs to; a heading without text joins what follows it; fences and tables are cut
-only when they alone exceed what the embedder reads. Pure: no file, no clock, no index; the tokenizer comes in as a
-`TokenCounter`.
+citation opens at the heading it belongs to; a heading without text joins the text that follows it; fences and tables
+are cut only when they alone exceed what the embedder reads. Pure: no file, no clock, no index; the tokenizer comes in
+as a `TokenCounter`. A leaf block with nothing to read is markup (`quoth.text.markdown` decides that) and need not be in
+any chunk.
 
-What need not be in any chunk is decided in one place, `quoth.text.markdown`: a leaf block with nothing to read is
-markup. Ids follow S3: uuid5 over book, module, chapter, lesson and content hash where all three are known, else over
-book, source file and content hash; the second and later chunk of the same text in one page gets an ordinal. Files that
-claim the same module, chapter and lesson are told apart by `quoth.sources`, which withholds the lesson from all of
-them, so that the path form keeps their ids unique whatever the order of reading.
+The id of a chunk is a uuid5 over book, module, chapter, lesson and content hash where all three are known, else over
+book, source file and content hash; the second and later chunk of the same text in one page gets an ordinal. Where
+several files claim the same module, chapter and lesson, `quoth.sources` withholds the lesson from all of them, so that
+the path keeps their ids unique whatever the order of reading.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
-from threading import Lock
 from typing import NamedTuple
 
 from quoth.chunks.cut import Cutter, Piece, Words, words_of
@@ -27,16 +27,15 @@ from quoth.domain import Chunk, Insert, Markup, Page
 from quoth.errors import TextTooLong
 from quoth.ports import TokenCounter
 from quoth.text.anchors import Anchors
-from quoth.text.composing import Composer
 from quoth.text.markdown import Block, leaves, parse, plain
 from quoth.text.offsets import insert_at
 
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 _NAMESPACE = ID_NAMESPACE.bytes
 
-# Characters of markup between two chunks that may be carried along when they are joined.
+# Two chunks are joined only where fewer characters of markup than this are between them.
 _FAR = 200
-# Where the tokenizer does not split at white space first, sums over words are checked from this share of the limit on.
+# If the tokenizer does not split at white space first, sums over words are exact enough up to this share of the limit.
 _SURE = 0.8
 
 
@@ -44,7 +43,7 @@ _SURE = 0.8
 class ChunkOptions:
     target: int = 400  # tokens; the embedder's limit holds where it is lower
     least_tail: int = 60  # a shorter last chunk of a section is evened out with the one before
-    least_characters: int = 10  # S3's minimum; shorter ones join a neighbour where that fits
+    least_characters: int = 10  # a shorter chunk joins a neighbour where that fits
 
 
 class _Section(NamedTuple):
@@ -55,7 +54,7 @@ class _Section(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A chunk to be: pieces that stand together under one heading."""
+    """A chunk in the making: pieces under one heading."""
 
     section: _Section
     pieces: tuple[Piece, ...]
@@ -75,46 +74,31 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     """The chunks of a page, in order. A page without anything to read has none."""
     blocks = parse(page.text, markup=page.markup, start=page.body_start)
     words = words_of(tokens)
-    every = list(leaves(blocks))
-    texts = [leaf for leaf in every if leaf.kind != "markup"]
+    texts = [leaf for leaf in leaves(blocks) if leaf.kind != "markup"]
     counts = words.counts([leaf.plain for leaf in texts])
     leaf_tokens = {leaf.start: count for leaf, count in zip(texts, counts, strict=True)}
     cutter = Cutter(page.text, page.markup, words, leaf_tokens)
-    composer = Composer(page.text, page.markup, every, leaf_tokens, words.counts)
     drafts: list[_Draft] = []
     for section in _sections(page, blocks):
         packed = _pack(section, cutter, tokens.limit, options)
         drafts += [_draft(page, section, pieces) for pieces in packed]
     drafts = _join_short(page, drafts, tokens.limit, options)
-    return _chunks(page, _fit(page, drafts, cutter, composer, words, tokens.limit))
+    return _chunks(page, _fit(page, drafts, cutter, words, tokens.limit))
 
 
 def embedding_text(chunk: Chunk) -> str:
-    """What is embedded for a chunk: its words without markup. Not where it stands, so that a text that moves to
-    another page keeps its vector."""
+    """The text that is embedded for a chunk: its words without markup. Its place in the book is left out, so that a
+    text that moves to another page keeps its vector."""
     return _said(chunk.shown, chunk.markup)
 
 
 def term_text(chunk: Chunk) -> str:
-    """What is weighed by its words: where the chunk stands in the book, and what it says."""
+    """The text whose words are weighed: the place of the chunk in the book, and its own words."""
     return "\n".join((" > ".join(chunk.breadcrumb), embedding_text(chunk)))
 
 
-_SAID: dict[tuple[str, Markup], str] = {}  # splitting has just made what the ingest asks for next
-_SAID_AT_MOST = 1024
-_SAID_LOCK = Lock()
-
-
-def _said(shown: str, markup: Markup, composed: str = "") -> str:
-    key = (shown, markup)
-    words = _SAID.get(key)
-    if words is None:
-        words = composed or plain(shown, markup) or shown.strip()
-        with _SAID_LOCK:
-            _SAID[key] = words
-            if len(_SAID) > _SAID_AT_MOST:
-                del _SAID[next(iter(_SAID))]
-    return words
+def _said(shown: str, markup: Markup) -> str:
+    return plain(shown, markup) or shown.strip()
 
 
 # --- sections: which heading a block belongs to --------------------------------------------------------------------
@@ -125,35 +109,49 @@ def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
     anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
     anchor_at = {heading.start: anchors.of(heading.text, heading.anchor) for heading in headings}
     top = headings[0].start if headings else -1
+    outline = _Outline(page)
     sections: list[_Section] = []
-    above: list[tuple[int, str, str]] = []  # level, words, anchor
-    waiting: list[Block] = []  # headings that have had no text yet
-
-    def close() -> None:
-        path = tuple(words for _, words, _ in above if words)
-        if path and path[0] == page.title:
-            path = path[1:]
-        anchor = next((anchor for _, _, anchor in reversed(above) if anchor), "")
-        crumbs = tuple(crumb for crumb in (*page.trail, page.title, *path) if crumb)
-        sections.append(_Section(path, crumbs, anchor, tuple(waiting)))
-        waiting.clear()
-
+    waiting: list[Block] = []  # blocks of the section that is open
+    has_text = False
     for block in blocks:
         if block.level:
-            if any(other.kind != "markup" and not other.level for other in waiting):
-                close()
-            while above and above[-1][0] >= block.level:
-                above.pop()
+            if has_text:
+                sections.append(outline.section(waiting))
+                waiting, has_text = [], False
             page_top = block.start == top and block.level == 1
-            above.append((block.level, block.text, "" if page_top else anchor_at[block.start]))
+            outline.enter(block, "" if page_top else anchor_at[block.start])
+        elif block.kind != "markup":
+            has_text = True
         waiting.append(block)
     if any(block.kind != "markup" for block in waiting):
-        close()
+        sections.append(outline.section(waiting))
     return sections
 
 
+class _Outline:
+    """The headings above the present place in a page."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._above: list[tuple[int, str, str]] = []  # level, words, anchor
+
+    def enter(self, heading: Block, anchor: str) -> None:
+        while self._above and self._above[-1][0] >= heading.level:
+            self._above.pop()
+        self._above.append((heading.level, heading.text, anchor))
+
+    def section(self, blocks: Sequence[Block]) -> _Section:
+        page = self._page
+        path = tuple(words for _, words, _ in self._above if words)
+        if path and path[0] == page.title:
+            path = path[1:]
+        anchor = next((anchor for _, _, anchor in reversed(self._above) if anchor), "")
+        crumbs = tuple(crumb for crumb in (*page.trail, page.title, *path) if crumb)
+        return _Section(path, crumbs, anchor, tuple(blocks))
+
+
 def _draft(page: Page, section: _Section, pieces: tuple[Piece, ...]) -> _Draft:
-    """Its text has no white space at the ends; a cut piece of code keeps the indentation of its first line."""
+    """Without white space at the ends of its text; a cut piece of code keeps the indentation of its first line."""
     end = pieces[-1].end
     text = page.text[pieces[0].start : end]
     kept = text.lstrip("\r\n") if pieces[0].lead else text.lstrip("\ufeff \t\r\n\f\v")
@@ -173,55 +171,58 @@ def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) 
     drafts: list[tuple[Piece, ...]] = []
     current: list[Piece] = []
     size = 0  # of `current`
+    sticky = 0  # pieces at the end of `current` that announce what follows
     for piece in (piece for block in section.blocks for piece in cutter.pieces(block, soft, hard)):
         if piece.barrier:
-            if not all(other.sticky for other in current):
+            if sticky < len(current):
                 drafts.append(tuple(current))
-                current, size = [], 0
+                current, size, sticky = [], 0, 0
             continue
         if current and size + piece.tokens > soft:
-            carried = _carried(current, piece, soft, hard)
-            if len(carried) < len(current):
-                drafts.append(tuple(current[: len(current) - len(carried)]))
-                current = carried
-            elif size + piece.tokens > hard:
-                drafts.append(tuple(current))
-                current = []
-            size = _size(current)
+            all_stay = sticky == len(current) and size + piece.tokens <= hard
+            if not all_stay:
+                cut = _carried_from(current, sticky, piece, soft, hard)
+                drafts.append(tuple(current[:cut]))
+                current = current[cut:]
+                size, sticky = _size(current), len(current)
         size += piece.tokens if current else piece.tokens + piece.lead_tokens
         current.append(piece)
+        sticky = sticky + 1 if piece.sticky else 0
     if current:
         drafts.append(tuple(current))
     return _even_out(drafts, soft, options)
 
 
-def _carried(current: list[Piece], following: Piece, soft: int, hard: int) -> list[Piece]:
-    """The pieces at the end that announce `following` and move into the next chunk with it, where they fit."""
-    first = len(current)
-    while first > 0 and current[first - 1].sticky:
-        first -= 1
-    carried = current[first:]
-    while carried and _size([*carried, following]) > (soft if len(carried) < len(current) else hard):
-        carried = carried[1:]
-    return carried
+def _carried_from(current: Sequence[Piece], sticky: int, following: Piece, soft: int, hard: int) -> int:
+    """Where the pieces begin that announce `following` and move into the next chunk with it, as many as fit."""
+    cut = len(current) - sticky
+    size = sum(piece.tokens for piece in current[cut:]) + following.tokens
+    while cut < len(current) and size + current[cut].lead_tokens > (soft if cut else hard):
+        size -= current[cut].tokens
+        cut += 1
+    return cut
 
 
 def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
-    """Moves pieces from the last but one chunk of a section into a last one that is hardly worth finding."""
+    """Moves pieces from the last chunk but one of a section into a last one that is hardly worth finding."""
     if len(drafts) < 2 or _size(drafts[-1]) >= options.least_tail:
         return drafts
-    before, tail = list(drafts[-2]), list(drafts[-1])
-    if _size([*before, *tail]) <= soft:
-        return [*drafts[:-2], (*before, *tail)]
-    while len(before) > 1 and _size([before[-1], *tail]) <= min(soft, _size(before[:-1])):
-        tail.insert(0, before.pop())
-    while len(before) > 1 and before[-1].sticky and _size([before[-1], *tail]) <= soft:
-        tail.insert(0, before.pop())
-    return [*drafts[:-2], tuple(before), tuple(tail)]
+    before, tail = drafts[-2], drafts[-1]
+    pieces = before + tail
+    if _size(pieces) <= soft:
+        return [*drafts[:-2], pieces]
+    cut, kept, moved = len(before), _size(before), sum(piece.tokens for piece in tail)
+    while cut > 1:
+        last = pieces[cut - 1]
+        longer, shorter = moved + last.tokens + last.lead_tokens, kept - last.tokens
+        if longer > soft or (longer > shorter and not last.sticky):
+            break
+        cut, kept, moved = cut - 1, shorter, moved + last.tokens
+    return [*drafts[:-2], pieces[:cut], pieces[cut:]]
 
 
 def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
-    """Chunks below S3's minimum join the chunk before them, or after, where both fit together."""
+    """Chunks below the minimum join the chunk before them, or after them, where both fit together."""
     joined: list[_Draft] = []
     for draft in drafts:
         if joined:
@@ -239,20 +240,10 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 # --- checking: nothing above the limit -----------------------------------------------------------------------------
 
 
-def _fit(
-    page: Page, drafts: list[_Draft], cutter: Cutter, composer: Composer, words: Words, limit: int
-) -> list[tuple[_Draft, int]]:
-    """Every draft with the tokens of its embedding text, none above the limit: the rare one that is gets cut again."""
-    embedded: list[str] = []
-    sizes: list[int] = []
-    for draft in drafts:
-        first = draft.pieces[0]
-        words_said, size = (not first.lead and composer.said(first.start, draft.start, draft.end)) or ("", 0)
-        embedded.append(_said(draft.shown(page), page.markup, words_said))
-        sizes.append(size if words_said else -1)
-    asked = [index for index, size in enumerate(sizes) if size < 0]
-    for index, size in zip(asked, words.counts([embedded[index] for index in asked]), strict=True):
-        sizes[index] = size
+def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
+    """Every draft with the tokens of its embedding text. The rare one that is above the limit is cut again."""
+    embedded = [_said(draft.shown(page), page.markup) for draft in drafts]
+    sizes = words.counts(embedded)
     if not words.additive:
         near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
         for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -262,12 +253,12 @@ def _fit(
         if size <= limit:
             fitting.append((draft, size))
         else:
-            fitting += _fit(page, _halves(page, draft, cutter), cutter, composer, words, limit)
+            fitting += _fit(page, _halves(page, draft, cutter), cutter, words, limit)
     return fitting
 
 
 def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
-    """The same text in more or smaller pieces: between pieces, else inside the last one, else anywhere."""
+    """The same text in more or smaller pieces: cut between pieces, or inside the last one, or anywhere."""
     *before, last = draft.pieces
     joints = [at for at in range(1, len(draft.pieces)) if not draft.pieces[at - 1].sticky]
     if joints:
@@ -281,7 +272,7 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     middle = (last.start + last.end) // 2
     if middle == last.start:
         raise TextTooLong(
-            f"{page.source_file}: what stands at offset {last.start} cannot be cut small enough.",
+            f"{page.source_file}: the character at offset {last.start} alone is more than the embedder reads.",
             hint="Use an embedder that reads more tokens.",
         )
     half = max(1, last.tokens // 2)
@@ -352,7 +343,7 @@ def _ids(place: str, hashes: Sequence[str]) -> list[str]:
 
 
 def _uuid5(name: str) -> str:
-    """`str(uuid.uuid5(ID_NAMESPACE, name))` without the two objects in between, which cost five times as much."""
+    """`str(uuid.uuid5(ID_NAMESPACE, name))`, five times as fast because it makes no objects in between."""
     text = sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(text[16], 16) % 4]
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
@@ -362,7 +353,9 @@ def _in_file(page: Page, draft: _Draft, line: int) -> tuple[int, int, tuple[Inse
     """The line in the page's own file where a chunk begins, how far includes have moved it, and those it touches."""
     if not page.inserts:
         return line, 0, ()
-    touched = tuple(insert for insert in page.inserts if insert.start < draft.end and draft.start < insert.end)
+    first = bisect_right(page.inserts, draft.start, key=lambda insert: insert.end)
+    last = bisect_left(page.inserts, draft.end, key=lambda insert: insert.start)
+    touched = page.inserts[first:last]
     insert = insert_at(page.inserts, draft.start)
     if insert is None:
         return line, 0, touched

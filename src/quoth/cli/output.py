@@ -45,7 +45,10 @@ def styled(text: str, **style: bool | str) -> str:
 
 
 def print_answer(answer: Answer) -> None:
-    typer.echo(marked(answer.text, answer.grounding) if answer.text else answer.fallback_message or "")
+    if answer.text:
+        typer.echo(marked(answer.text, answer.grounding))
+    if answer.fallback_message:
+        typer.echo(("\n" if answer.text else "") + styled(answer.fallback_message, fg="yellow"))
     print_basis(answer)
 
 
@@ -60,6 +63,8 @@ def print_basis(answer: Answer) -> None:
         for source in answer.sources:
             typer.echo(f"[{source.index}] {styled(source.url, fg='cyan')} (score: {source.similarity:.2f})")
             typer.echo(styled(f"    {source.source_file}:{source.line} · {' › '.join(source.breadcrumb)}", dim=True))
+            if decorated() and source.decisive != source.quote:
+                typer.echo(f"    {styled(snippet(source.decisive), bold=True)}")
     if answer.missing_terms:
         typer.echo(styled(f"\nNowhere in the book: {', '.join(answer.missing_terms)}", dim=True))
     if answer.suggestions:

@@ -15,6 +15,7 @@ from quoth.domain.searching import CitedSource, Evidence, PastTurn
 
 AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
+Refusal = Literal["none", "part", "whole"]  # how much of what was asked an answer refuses
 
 # What a reader is told when the book does not hold the answer; a setting may change it.
 REFUSAL_SENTENCE = "I don't have information about that in the book content"
@@ -59,6 +60,7 @@ class Verdict:
     metrics: ConfidenceMetrics
     basis: Basis | None = None  # None where nothing was weighed: a table decided, or there was nothing to judge
     outside: bool = False  # plainly not in the book: not even a language model is asked
+    partial: bool = False  # the answer says itself that a part of what was asked is not in the book
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Citation:
     start: int
     end: int
     similarity: float
+    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
+    note: str = ""  # what its reader should know of it, where it is not quite what was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ class Reply:
     grounding: Grounding
     mode: AnswerMode
     fallback_message: str = ""
-    refused: bool = False  # by the model, after reading
+    refusal: Refusal = "none"  # by the model, after reading
     complete: bool = True
     work: ModelWork = ModelWork()
 

@@ -66,7 +66,8 @@ class Turn:
 
     @property
     def refused(self) -> bool:
-        return self.mode == "no_results"
+        """The book does not hold it, or the selected text does not."""
+        return self.mode == "no_results" or (self.mode == "selected_text" and self.level == "insufficient")
 
 
 @dataclass(frozen=True, slots=True)

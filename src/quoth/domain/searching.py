@@ -89,7 +89,13 @@ class Evidence:
     previous_quotes: tuple[str, ...] = ()  # what the last answer quoted
     rules: tuple[str, ...] = ()  # why the query differs from the question's words
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    phrase: str = ""  # what was searched, as a person could have typed it; empty: `query` itself
     candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
+
+    @property
+    def asked(self) -> str:
+        """What is meant, in words that can be read, shown and stored."""
+        return self.phrase or self.query
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -115,6 +121,12 @@ class CitedSource:
     source_file: str = ""
     line: int = 0
     selection_length: int | None = None  # of the selected text that it quotes; None: a passage of the book
+    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: not known
+
+    @property
+    def decisive(self) -> str:
+        """The words that answered; the rest of the quote is what they need around them."""
+        return self.quote if self.highlight is None else self.quote[self.highlight[0] : self.highlight[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +151,9 @@ class SearchQuery:
 
     text: str
     rules: tuple[str, ...] = ()  # what in the question points back; none: it needs no history
+    phrase: str = ""  # the same as a person could have typed it; empty: `text` itself
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    pages: tuple[str, ...] = ()  # the source files of the answer that it follows
     pinned: CitedSource | None = None  # the source that the question points at
     exclude_quotes: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
     previous_quotes: tuple[str, ...] = ()  # quotes of the answer that it follows

@@ -21,7 +21,8 @@ from quoth.ask.request import ChatRequest, parse
 from quoth.domain import Filters
 from quoth.errors import WrongUsage
 
-Kind = Literal["answerable", "unanswerable", "filtered", "selected_text", "follow_up"]
+Kind = Literal["answerable", "instruction", "unanswerable", "filtered", "selected_text", "follow_up"]
+Asks = Literal["", "definition", "how_to", "comparison", "value", "list", "why", "identifier"]  # "": it does not say
 Subject = Literal["", "absent", "near"]  # of questions that must be refused; "": the file does not say
 
 
@@ -31,6 +32,7 @@ class Label:
 
     page: str
     quote: str
+    until: str = ""  # the last words of the block that answers; empty where the quote is all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Case:
     line: int
     why: str = ""
     subject: Subject = ""
+    asks: Asks = ""
     first: str | None = None  # the question before this one
     filters: Filters = Filters()
     selected_text: str | None = None
@@ -57,8 +60,9 @@ class GoldenSet:
 
 # By section: the kind of its cases, their required fields, their optional fields.
 SECTIONS: Mapping[str, tuple[Kind, frozenset[str], frozenset[str]]] = {
-    "answerable": ("answerable", frozenset({"id", "question", "page", "quote"}), frozenset()),
-    "unanswerable": ("unanswerable", frozenset({"id", "question"}), frozenset({"why", "subject"})),
+    "answerable": ("answerable", frozenset({"id", "question", "page", "quote"}), frozenset({"asks", "until"})),
+    "instructions": ("instruction", frozenset({"id", "question", "page", "quote"}), frozenset({"until"})),
+    "unanswerable": ("unanswerable", frozenset({"id", "question"}), frozenset({"why", "subject", "asks"})),
     "filtered": ("filtered", frozenset({"id", "question", "filters"}), frozenset({"page", "quote", "why"})),
     "selected_text": ("selected_text", frozenset({"id", "question", "selected_text"}), frozenset({"quote", "why"})),
     "follow_ups": ("follow_up", frozenset({"id", "first", "then", "page", "quote"}), frozenset()),
@@ -121,6 +125,7 @@ class _File:
             line=line,
             why=texts.get("why", ""),
             subject=self._subject(texts.get("subject", ""), line),
+            asks=self._asks(texts.get("asks", ""), line),
             first=texts.get("first"),
             selected_text=texts.get("selected_text"),
             filters=self._filters(fields.get("filters")),
@@ -140,7 +145,7 @@ class _File:
         given = needed & texts.keys()
         if given == needed and "why" not in texts:
             self._check_selection(texts, line)
-            return Label(texts.get("page", ""), texts["quote"])
+            return Label(texts.get("page", ""), texts["quote"], texts.get("until", ""))
         if not given and "why" in texts:
             return None
         raise self._wrong(
@@ -157,6 +162,12 @@ class _File:
             f"`subject: {text}` is not one of absent, near.",
             hint="absent: no section is about it; near: the book covers the subject but not this.",
         )
+
+    def _asks(self, text: str, line: int) -> Asks:
+        if text in get_args(Asks):
+            return cast(Asks, text)
+        known = ", ".join(name for name in get_args(Asks) if name)
+        raise self._wrong(line, f"`asks: {text}` is not one of {known}.")
 
     def _check_selection(self, texts: Mapping[str, str], line: int) -> None:
         selection = texts.get("selected_text")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quoth.domain import Chunk, Citation, Passage
 from quoth.evals.cases import Case, Label
@@ -28,6 +28,7 @@ class Place:
     spans: tuple[Span, ...]
     texts: frozenset[str] = frozenset()  # content hashes: a search shows only one of several equal chunks
     urls: frozenset[str] = frozenset()
+    block: frozenset[int] = frozenset()  # the offsets of the whole block that answers, space left out; empty: no block
 
     def held_by(self, passage: Passage) -> bool:
         return passage.chunk.content_hash in self.texts
@@ -37,13 +38,20 @@ class Place:
 
     def share_quoted(self, citations: Sequence[Citation]) -> float:
         """The share of the quote's characters that the citations quote, at the best of its places."""
-        quoted = {
+        quoted = self._quoted(citations)
+        return max((sum(at in quoted for at in range(*span)) / (span[1] - span[0]) for span in self.spans), default=0.0)
+
+    def share_of_block(self, citations: Sequence[Citation]) -> float | None:
+        """The share of the block's characters that the citations quote; None where the label names no block."""
+        return len(self.block & self._quoted(citations)) / len(self.block) if self.block else None
+
+    def _quoted(self, citations: Sequence[Citation]) -> set[int]:
+        return {
             position
             for citation in citations
             if citation.chunk.source_file == self.page
             for position in range(citation.start, citation.end)
         }
-        return max((sum(at in quoted for at in range(*span)) / (span[1] - span[0]) for span in self.spans), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +90,9 @@ async def place_labels(
     async for page in pages_of(index, book_id):
         names.append(page.source_file)
         for case_id, label in waiting.get(page.source_file, ()):
-            if spans := spans_of(label.quote, page.text):
-                places[case_id] = place_in(page, spans)
+            spans = spans_of(label.quote, page.text)
+            if spans and (not label.until or spans_of(label.until, page.text)):
+                places[case_id] = replace(place_in(page, spans), block=block_of(label, page.text))
     lost = [case for case in labelled if case.id not in places]
     return places, await _stale(lost, names, index, book_id) if lost else ()
 
@@ -102,6 +111,17 @@ def spans_of(quote: str, text: str) -> tuple[Span, ...]:
     """Every place that has the words of the quote, wherever its lines break."""
     words = r"\s+".join(re.escape(word) for word in quote.split())
     return tuple(found.span() for found in re.finditer(words, text))
+
+
+def block_of(label: Label, text: str) -> frozenset[int]:
+    """Where the block is that a label names by its first and its last words: the shortest stretch between two such
+    places."""
+    if not label.until:
+        return frozenset()
+    begins, ends = spans_of(label.quote, text), spans_of(label.until, text)
+    found = [(first[0], last[1]) for first in begins for last in ends if last[1] > first[0]]
+    start, end = min(found, key=lambda span: span[1] - span[0], default=(0, 0))
+    return frozenset(at for at in range(start, end) if not text[at].isspace())
 
 
 def _holds(chunk: Chunk, span: Span) -> bool:

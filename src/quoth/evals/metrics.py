@@ -160,6 +160,10 @@ def _refusal_recall(results: Sequence[Result]) -> float | None:
     return share(sum(not result.answered for result in wanted), len(wanted))
 
 
+def _has_kind(result: Result) -> bool:
+    return bool(result.asks) or result.kind == "instruction"
+
+
 METRICS: tuple[Metric, ...] = (
     _hit(1),
     _hit(3),
@@ -190,6 +194,29 @@ METRICS: tuple[Metric, ...] = (
         "higher",
         "Share of all answerable questions that were answered with at least half of the label quoted.",
         lambda results: mean([float(result.right) for result in results if result.answerable]),
+    ),
+    Metric(
+        "right_block",
+        "higher",
+        "Share of the questions that say what they ask for, and of the instructions, whose answer shows at least nine "
+        "tenths of the block that answers (the list, the table, the code), or of the quote where no block is labelled; "
+        "a refusal counts 0.",
+        lambda results: mean(
+            [float(result.block_shown) for result in results if result.answerable and _has_kind(result)]
+        ),
+    ),
+    Metric(
+        "gold_words",
+        "higher",
+        "Mean over all answerable questions of the share of the words of the label's quote that are in the answer; a "
+        "refusal counts 0.",
+        lambda results: mean([result.gold_words for result in results if result.answerable]),
+    ),
+    Metric(
+        "words_per_answer",
+        "lower",
+        "Mean number of words of the answers to answerable questions, markers and code included.",
+        lambda results: mean([float(result.words) for result in results if result.answerable and result.answered]),
     ),
     Metric(
         "citation_precision",
@@ -255,10 +282,11 @@ def by_kind(results: Sequence[Result]) -> dict[str, Values]:
 
 
 def parts(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The results of each kind; the unanswerable ones also by subject, absent or near."""
+    """The results of each kind; the unanswerable ones also by subject, absent or near, and those that say what they
+    ask for by that."""
     found: dict[str, list[Result]] = {}
     for result in results:
-        for name in (result.kind, result.subject):
+        for name in (result.kind, result.subject, result.asks):
             if name:
                 found.setdefault(name, []).append(result)
     return found

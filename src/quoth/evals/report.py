@@ -32,7 +32,15 @@ from quoth.evals.run import Run
 
 Document = dict[str, Any]
 COVERAGES = tuple(step / 10 for step in range(1, 11))
-SHOWN_PER_KIND = ("hit@5", "mrr", "quote_recall", "citation_precision", "refusal_recall", "decision_accuracy")
+SHOWN_PER_KIND = (
+    "hit@5",
+    "mrr",
+    "quote_recall",
+    "right_block",
+    "citation_precision",
+    "refusal_recall",
+    "decision_accuracy",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from typing import Any, get_args
 
 from quoth.domain import ConfidenceLevel
 from quoth.errors import WrongUsage
-from quoth.evals.cases import Kind, Subject
+from quoth.evals.cases import Asks, Kind, Subject
 
+WHOLE = 0.9  # of a block's characters: what is left out then is a mark or a space
 HALF = 0.5  # an answer is right if it quotes this share of the label's characters
 
 
@@ -44,6 +45,18 @@ class Result:
     total_ms: float
     stage_ms: Mapping[str, float]
     subject: Subject = ""
+    asks: Asks = ""
+    block_recall: float | None = None  # the share of the block that the answer shows; None where none is labelled
+    gold_words: float = 0.0  # the share of the label's words that are in the answer
+
+    @property
+    def words(self) -> int:
+        return len(self.answer.split())
+
+    @property
+    def block_shown(self) -> bool:
+        """Whether the answer shows all of what answers: the block of the label, or its quote where it has none."""
+        return (self.quote_recall if self.block_recall is None else self.block_recall) >= WHOLE
 
     @property
     def decided_right(self) -> bool:

@@ -8,6 +8,7 @@ are erased again. An outage ends the run as an error; it must never count as a r
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from quoth.evals.metrics import DEPTH
 from quoth.evals.results import Result
 from quoth.ports import ChunkIndex, Library, TellSteps
 from quoth.text.offsets import line_in_file
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,16 @@ def result_of(case: Case, place: Place | None, answer: Answer, evidence: Evidenc
         total_ms=answer.query_time_ms,
         stage_ms=dict(answer.stage_ms),
         subject=case.subject,
+        asks=case.asks,
+        block_recall=place.share_of_block(citations) if place else None,
+        gold_words=gold_words(case.label.quote, answer.text or "") if case.label and answered else 0.0,
     )
+
+
+def gold_words(quote: str, answer: str) -> float:
+    """The share of the words of the label that are in the answer, however they are marked up."""
+    wanted, said = _WORD.findall(quote.lower()), set(_WORD.findall(answer.lower()))
+    return sum(word in said for word in wanted) / len(wanted) if wanted else 0.0
 
 
 def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -1,57 +1,111 @@
-"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown: the only module that knows it.
+"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown in a process of its own (`document_process`).
 
 An extra (`pip install 'quoth[documents]'`), because most books are folders of text. The Markdown is a rendition:
-offsets of such a page point into it, not into the document. Blocking; the ingest reads in threads.
+offsets of such a page point into it, not into the document. A document that takes too long, too much memory, or makes
+its converter crash costs one `Unreadable`, and the next one gets a new process. Blocking; the ingest reads in threads.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Timer
 
 from quoth.errors import Unreadable
-from quoth.models.runtime import forbid_telemetry
+from quoth.text.limits import MAX_DOCUMENT_BYTES, MAX_DOCUMENT_SECONDS
 
-if TYPE_CHECKING:
-    from markitdown import MarkItDown
+# A converter needs no keys and no database.
+_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
 class MarkItDownDocuments:
-    """Converts one document after another. The library is loaded for the first."""
+    """Converts one document after another. The process starts with the first."""
 
-    def __init__(self) -> None:
-        self._converter: MarkItDown | None = None
+    def __init__(self, seconds: float = MAX_DOCUMENT_SECONDS, memory: int = MAX_DOCUMENT_BYTES) -> None:
+        self._seconds = seconds
+        self._memory = memory
+        self._process: subprocess.Popen[str] | None = None
 
     def text(self, path: Path, source_file: str) -> str:
-        forbid_telemetry()  # markitdown loads onnxruntime
-        from markitdown import MarkItDownException
+        answer = self._ask(path)
+        if "text" in answer:
+            return answer["text"]
+        raise Unreadable(
+            f"{source_file} cannot be converted ({answer['reason']}).",
+            hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",
+            details={"source_file": source_file},
+        )
 
-        if self._converter is None:
-            self._converter = _converter()
+    def close(self) -> None:
+        """End the process. It may be in the middle of a document, in another thread."""
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
+
+    def _ask(self, path: Path) -> dict[str, str]:
+        process = self._running()
+        late: list[bool] = []
+
+        def stop() -> None:
+            late.append(True)
+            process.kill()
+
+        timer = Timer(self._seconds, stop)
+        timer.start()
         try:
-            return str(self._converter.convert_local(path).markdown)
-        except (MarkItDownException, OSError) as error:
-            reason = str(error).strip().rpartition("with message: ")[2] or type(error).__name__
-            raise Unreadable(
-                f"{source_file} cannot be converted ({reason}).",
-                hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",
-                details={"source_file": source_file},
-            ) from error
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with suppress(BrokenPipeError):  # it has died, and gives no answer
+                process.stdin.write(os.fsencode(path).hex() + "\n")
+                process.stdin.flush()
+            line = process.stdout.readline()
+        finally:
+            timer.cancel()
+        if line.endswith("\n"):
+            answer: dict[str, str] = json.loads(line)
+            return answer
+        self.close()
+        if late:
+            return {"reason": f"it takes more than {self._seconds:g} seconds"}
+        return {"reason": f"its converter ended with code {process.returncode}"}
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
+        if self._process is None:
+            self._process = subprocess.Popen(
+                # -P: modules are not looked for in the working directory, which may be the folder of a book.
+                [sys.executable, "-P", "-m", "quoth.models.document_process", str(self._memory)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="ascii",
+                env={name: value for name, value in os.environ.items() if _is_needed(name)},
+                start_new_session=True,  # Ctrl-C is for us; we end it
+            )
+        return self._process
 
 
-def _converter() -> MarkItDown:
-    """With these three converters and no other: the one for plain text would accept a damaged document as text."""
-    from markitdown import MarkItDown
-    from markitdown.converters import DocxConverter, EpubConverter, PdfConverter
+def _is_needed(name: str) -> bool:
+    return name in _VARIABLES or name.startswith(("LC_", "PYTHON", "ORT_"))
 
-    converter = MarkItDown(enable_builtins=False, enable_plugins=False)
-    for known in (DocxConverter(), EpubConverter(), PdfConverter()):
-        converter.register_converter(known)
-    return converter
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()
 
 
 def documents() -> MarkItDownDocuments | None:
-    """The converter; None where the extra is not installed."""
+    """The converter; None if the extra is not installed."""
     wanted = ("markitdown", "mammoth", "pdfminer")
     return MarkItDownDocuments() if all(find_spec(name) for name in wanted) else None

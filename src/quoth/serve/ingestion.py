@@ -147,7 +147,7 @@ async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
     def compare() -> ChangesResponse:
         from quoth.chunks.plan import changed_files
 
-        plan = changed_files(_reopen(book).files(), records)
+        plan = changed_files(_reopen(book, quoth.settings.ingest_roots).files(), records)
         return {
             "book_id": book.book_id,
             "source": visible_source(request, book),
@@ -198,21 +198,22 @@ async def _order_of(quoth: Quoth, wanted: IngestRequest) -> IngestOrder:
 
 async def _known_or_allowed(quoth: Quoth, wanted: IngestRequest) -> IngestOrder:
     if wanted.path is None:
-        return await order_again(await quoth.choose_book(wanted.book_id))
+        return await order_again(quoth, await quoth.choose_book(wanted.book_id))
     if wanted.book_id is None:
         raise WrongUsage("`book_id` is missing.", hint="With `path`, send the id under which to keep the book.")
     check_book_id(wanted.book_id)
     quoth.check_book(wanted.book_id)
     book = await _find_book(quoth, wanted.book_id)
     if book is not None and book.source == wanted.path:
-        return await order_again(book)
+        return await order_again(quoth, book)
     folder = await asyncio.to_thread(_allowed_folder, wanted.path, quoth.settings.ingest_roots)
     return IngestOrder(wanted.book_id, str(folder))
 
 
-async def order_again(book: Book) -> IngestOrder:
+async def order_again(quoth: Quoth, book: Book) -> IngestOrder:
     """The same book from the same place. `Unreadable` when that place is gone."""
-    return IngestOrder(book.book_id, book.source, base_url=await asyncio.to_thread(_base_url_of, book))
+    base_url = await asyncio.to_thread(_base_url_of, book, quoth.settings.ingest_roots)
+    return IngestOrder(book.book_id, book.source, base_url=base_url)
 
 
 def _allowed_folder(path: str, roots: Sequence[FilePath]) -> FilePath:
@@ -233,7 +234,7 @@ def _allowed_folder(path: str, roots: Sequence[FilePath]) -> FilePath:
     raise Unreadable(f"{path} is not a folder.", hint="Name the folder that holds the book.")
 
 
-def _base_url_of(book: Book) -> str:
+def _base_url_of(book: Book, roots: Sequence[FilePath]) -> str:
     """The base URL to ingest the book with again: none where its toolchain names the recorded one by itself, because
     a given address is not read quite like one that was found in the toolchain's own settings."""
     from quoth.sources import open_source  # brings the parsers along, which answering does not need
@@ -244,14 +245,14 @@ def _base_url_of(book: Book) -> str:
         )
     if book.source.startswith(("http://", "https://")):
         return ""  # a site knows where it is published, and asking it would mean a visit
-    found = open_source(book.source, book_id=book.book_id).book.base_url
+    found = open_source(book.source, book_id=book.book_id, roots=roots).book.base_url
     return "" if found == book.base_url else book.base_url
 
 
-def _reopen(book: Book) -> BookSource:
+def _reopen(book: Book, roots: Sequence[FilePath]) -> BookSource:
     from quoth.sources import open_source
 
-    return open_source(book.source, book_id=book.book_id, base_url=_base_url_of(book))
+    return open_source(book.source, book_id=book.book_id, base_url=_base_url_of(book, roots), roots=roots)
 
 
 async def _find_book(quoth: Quoth, book_id: str) -> Book | None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from quoth.ask.refusals import refusal_in
 from quoth.ask.request import MAX_SELECTION, MAX_TOP_K, ChatRequest, FilterFields, Name, SessionId, Whole, parse
 from quoth.domain import Answer, Book, PastTurn, Question
 from quoth.errors import EmptyQuery, Unsupported, WrongUsage
@@ -217,10 +218,15 @@ def _turns(said: Sequence[CompletionMessage], refusal: str) -> Iterator[PastTurn
     for message in (*said, None):
         if message is None or message.role == "user":
             if asked is not None:
-                yield PastTurn(asked, answered, refused=answered.strip().rstrip(".") == refusal.rstrip("."))
+                yield PastTurn(asked, answered, refused=_refused(answered, refusal))
             asked, answered = (message.words() if message else None), ""
         elif message.role == "assistant":
             answered = "\n".join(filter(None, (answered, message.words())))
+
+
+def _refused(answered: str, refusal: str) -> bool:
+    """The refusal with the nearest sections below it, or a refusal in a model's own words."""
+    return answered.strip().startswith(refusal.rstrip(".")) or refusal_in(answered, refusal) == "whole"
 
 
 # --- the answer -------------------------------------------------------------------------------------------------------

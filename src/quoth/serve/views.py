@@ -35,6 +35,18 @@ _CHUNK_TEXT = 500  # characters of a chunk that `POST /chat/run` shows
 # --- sources ---------------------------------------------------------------------------------------------------------
 
 
+Highlight = Annotated[
+    list[int] | None,
+    Field(
+        description="The decisive sentence: from and to where it is in the quote, in characters (code points); null "
+        "where it is not known, as in turns that were stored before",
+        examples=[[0, 64]],
+        min_length=2,
+        max_length=2,
+    ),
+]
+
+
 class SourceCitation(Shape):
     """The exact words that the answer relies on, and where they are."""
 
@@ -56,6 +68,7 @@ class SourceCitation(Shape):
     quote: str
     start: Annotated[int, Field(description="Offset of the quote in the source file")]
     end: int
+    highlight: Highlight
     source_file: Annotated[str, Field(examples=["docs/ros2/qos.md"])]
     line: Annotated[int, Field(description="1-based line of the quote in the source file", examples=[42])]
 
@@ -69,6 +82,7 @@ class SelectedTextCitation(Shape):
     quote: str
     start: int
     end: int
+    highlight: Highlight
 
 
 AnySource = SourceCitation | SelectedTextCitation
@@ -76,6 +90,7 @@ AnySource = SourceCitation | SelectedTextCitation
 
 def source_view(source: CitedSource) -> AnySource:
     """A source of an answer, fresh or remembered: a passage of the book, or a part of the selected text."""
+    highlight = None if source.highlight is None else list(source.highlight)
     if source.selection_length is not None:
         selected: SelectedTextCitation = {
             "source_type": "selected_text",
@@ -86,6 +101,7 @@ def source_view(source: CitedSource) -> AnySource:
             "quote": source.quote,
             "start": source.start,
             "end": source.end,
+            "highlight": highlight,
         }
         return selected
     cited: SourceCitation = {
@@ -101,6 +117,7 @@ def source_view(source: CitedSource) -> AnySource:
         "quote": source.quote,
         "start": source.start,
         "end": source.end,
+        "highlight": highlight,
         "source_file": source.source_file,
         "line": source.line,
     }
@@ -167,6 +184,7 @@ class ResponseMetadata(Shape):
     retrieval_count: int
     mode: AnswerMode
     low_confidence: bool
+    partial: Annotated[bool, Field(description="The answer says itself that a part of the question is not in the book")]
     disclaimer: Annotated[str | None, Field(description="What to tell the reader of a low-confidence answer")]
     interrupted: Annotated[bool, Field(description="It broke off: the reader left, or the model did not finish")]
     request_id: Uuid
@@ -213,6 +231,7 @@ def _metadata_view(answer: Answer) -> ResponseMetadata:
         "retrieval_count": answer.retrieval_count,
         "mode": answer.mode,
         "low_confidence": answer.verdict.level == "low",
+        "partial": answer.verdict.partial,
         "disclaimer": answer.disclaimer,
         "interrupted": answer.interrupted,
         "request_id": answer.question.request_id,
@@ -310,7 +329,7 @@ def event_view(event: AnswerEvent) -> tuple[str, Mapping[str, object]]:
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence, session_id=session_id):
             results = [passage_view(passage) for passage in evidence.passages]
-            return "retrieval", {"session_id": session_id, "searched_query": evidence.query, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.asked, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):

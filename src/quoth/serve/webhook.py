@@ -129,8 +129,9 @@ async def _failed(quoth: Quoth, job_id: int | None) -> bool:
 
 
 async def _start_job(request: Request, book: Book) -> int | None:
-    pull = quoth_of(request).settings.webhook_pull
-    job = await jobs_of(request).start_or_follow(replace(await order_again(book), pull=pull))
+    quoth = quoth_of(request)
+    order = replace(await order_again(quoth, book), pull=quoth.settings.webhook_pull)
+    job = await jobs_of(request).start_or_follow(order)
     return None if job is None else job.job_id
 
 

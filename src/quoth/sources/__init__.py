@@ -7,12 +7,14 @@ its business.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from quoth.domain import Book, Notice, Page, SourceFile
 from quoth.errors import Unreadable
+from quoth.sources.bounds import Bounds, bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.files import existing_folder, folders
@@ -67,9 +69,11 @@ def open_source(
     title: str = "",
     documents: Documents | None = None,
     web: Web | None = None,
+    roots: Sequence[Path] = (),
 ) -> BookSource:
-    """Recognise the toolchain of a folder, or crawl a published site where `web` allows it. `Unreadable` when it is
-    neither, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that no toolchain publishes."""
+    """Recognise the toolchain of a folder, or crawl a published site if `web` allows it. `Unreadable` when it is
+    neither, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that no toolchain publishes. If the
+    folder is in one of the `roots`, nothing outside of that root is read, and never more than `bounds` allows."""
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
@@ -77,27 +81,30 @@ def open_source(
 
         return SitemapSource(str(path), web, book_id=book_id, base_url=base_url, title=title)
     root = existing_folder(Path(path))
-    named = _Named(root, book_id, title, base_url, str(path))
+    named = _Named(root, bounds_of(Path(path).expanduser(), roots), book_id, title, base_url, str(path))
     found = _recognised(root, named)
     if found is None and not _has_pages(root):
         inside = [source for folder in folders(root) if (source := _recognised(folder, named))]
         found = inside[0] if len(inside) == 1 else None
     if found is not None:
         return found
-    includes = Includes(root, sphinx_includes(root))
-    return FolderSource(root, named.book("plain"), PlainRules(root, base_url), includes=includes, documents=documents)
+    includes = Includes(named.bounds, sphinx_includes(root))
+    rules = PlainRules(root, base_url)
+    return FolderSource(root, named.bounds, named.book("plain"), rules, includes=includes, documents=documents)
 
 
 def _recognised(folder: Path, named: _Named) -> BookSource | None:
-    site = find_site(folder)
+    bounds = named.bounds
+    site = find_site(folder, bounds)
     if site is not None:
         return _docusaurus(folder, site, named)
+    categories = has_categories(folder, bounds) or has_categories(folder / "docs", bounds)
     return (
         _mdbook(folder, named)
         or _mkdocs(folder, named)
         or _sphinx(folder, named)
         or _gitbook(folder, named)
-        or (_docusaurus(folder, None, named) if has_categories(folder) or has_categories(folder / "docs") else None)
+        or (_docusaurus(folder, None, named) if categories else None)
     )
 
 
@@ -113,6 +120,7 @@ class _Named:
     """What the user said about the book. Source files are named from `root`, wherever the project is found."""
 
     root: Path
+    bounds: Bounds
     book_id: str
     title: str
     base_url: str
@@ -130,49 +138,50 @@ def _part(folder: Path, docs: Path) -> Path:
 
 def _docusaurus(folder: Path, site: Site | None, named: _Named) -> BookSource:
     project = site.root if site else folder
-    docs = (site.root / site.docs).resolve() if site else folder if has_categories(folder) else folder / "docs"
-    rules = DocusaurusRules(docs, _part(folder, docs), site, named.base_url)
+    bounds = site.bounds if site else named.bounds
+    docs = site.pages if site else folder if has_categories(folder, bounds) else (folder / "docs").resolve()
+    rules = DocusaurusRules(docs, _part(folder, docs), site, bounds, named.base_url)
     published = f"{site.url.rstrip('/')}{site.base_path}" if site and site.url else ""
     book = named.book("docusaurus", site.title if site else "", published)
-    return FolderSource(named.root, book, rules, docs, Includes(project, mdx_partials(project)), rules.contents)
+    includes = Includes(bounds, mdx_partials(project))
+    return FolderSource(named.root, bounds, book, rules, docs, includes, rules.contents)
 
 
 def _mdbook(folder: Path, named: _Named) -> BookSource | None:
-    found = find_mdbook(folder)
-    if found is None or not found.src.is_dir():
+    found = find_mdbook(folder, named.bounds)
+    if found is None:
         return None
     rules = MdBookRules(found, _part(folder, found.src), named.base_url)
     book = named.book("mdbook", found.title, found.site_url if "://" in found.site_url else "")
-    return FolderSource(named.root, book, rules, found.src, Includes(found.root, mdbook_includes), rules.contents)
+    includes = Includes(found.bounds, mdbook_includes)
+    return FolderSource(named.root, found.bounds, book, rules, found.src, includes, rules.contents)
 
 
 def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
-    found = find_mkdocs(folder)
+    found = find_mkdocs(folder, named.bounds)
     if found is None:
         return None
     rules = MkDocsRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("mkdocs", found.title, found.site_url)
-    return FolderSource(
-        named.root, book, rules, found.docs, Includes(found.root, snippets(found.snippet_bases)), rules.contents
-    )
+    includes = Includes(found.bounds, snippets(found.snippet_bases))
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
 
 
 def _sphinx(folder: Path, named: _Named) -> BookSource | None:
-    found = find_sphinx(folder) or find_jupyter_book(folder)
+    found = find_sphinx(folder, named.bounds) or find_jupyter_book(folder, named.bounds)
     if found is None:
         return None
     rules = SphinxRules(found, _part(folder, found.source), named.base_url)
     book = named.book("sphinx", found.title, found.base_url)
-    # Sphinx' pages show files of the project that surrounds them.
-    project = folder if found.source.is_relative_to(folder) else found.source
-    includes = Includes(project, sphinx_includes(found.source))
-    return FolderSource(named.root, book, rules, found.source, includes, rules.contents)
+    includes = Includes(found.bounds, sphinx_includes(found.source))
+    return FolderSource(named.root, found.bounds, book, rules, found.source, includes, rules.contents)
 
 
 def _gitbook(folder: Path, named: _Named) -> BookSource | None:
-    found = find_gitbook(folder)
+    found = find_gitbook(folder, named.bounds)
     if found is None:
         return None
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("gitbook", found.title)
-    return FolderSource(named.root, book, rules, found.docs, Includes(found.root, gitbook_includes), rules.contents)
+    includes = Includes(found.bounds, gitbook_includes)
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)

@@ -1,8 +1,8 @@
 """How four toolchains write an include: mdBook's `{{#include}}`, pymdownx' `--8<--`, MDX' imported partials, and
 GitBook's `{% include %}`.
 
-Each function is a `Dialect` of `quoth.sources.includes` (or makes one): it finds directives in a text and says which
-file each names and what of it is shown. It opens no file, apart from looking which of several candidates is there.
+Each function is a `Dialect` of `quoth.sources.includes` (or makes one): it finds the directives in a text and tells
+which file each names and which part of it is shown. It opens no file; it only looks which of several exists.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from quoth.sources.files import front_matter
-from quoth.sources.includes import Dialect, Directive, first_existing
+from quoth.sources.includes import Dialect, Directive, bounded, first_existing
 from quoth.text.plain import IMPORT
 
 # --- mdBook --------------------------------------------------------------------------------------------------------
 
-_MDBOOK = re.compile(r"\\\{\{#.*?\}\}|\{\{\s*#(\w+)\s+([^}]+)\}\}")
+# Bounded, or each of many openings without an end would be followed to the end of the page.
+_MDBOOK = re.compile(r"\\\{\{#.{0,1000}?\}\}|\{\{\s{0,100}+#(\w+)\s{1,100}+([^}]{1,1000}+)\}\}")
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:?(.*)', re.S)
 _ANCHOR = re.compile(r"ANCHOR:\s*([\w-]+)")
 _ANCHOR_END = re.compile(r"ANCHOR_END:\s*([\w-]+)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HIDDEN = re.compile(r"\s*#(?: |$)")
 
-Take = Callable[[str], str | None]
+_Take = Callable[[str], str | None]
 
 
 def mdbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
@@ -63,12 +64,12 @@ def _mdbook_directive(match: re.Match[str], kind: str, folder: Path) -> Directiv
     )
 
 
-def _playground(attributes: Sequence[str]) -> Take:
+def _playground(attributes: Sequence[str]) -> _Take:
     info = ",".join(["rust", *attributes])
     return lambda text: f"```{info}\n{text if text.endswith(chr(10)) else text + chr(10)}```"
 
 
-def _lines_or_anchor(part: str, *, hide: bool) -> Take:
+def _lines_or_anchor(part: str, *, hide: bool) -> _Take:
     first, _, rest = part.partition(":")
     if first and not first.isdecimal():
         return lambda text: _anchored(_lines(text), first, repeated=hide)
@@ -94,8 +95,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _anchored(lines: Sequence[str], name: str, *, repeated: bool) -> str | None:
-    """The lines between the anchor's comments, those of other anchors left out. `rustdoc_include` shows every stretch
-    of that name, `include` the first."""
+    """The lines between the comments of the anchor, without those of other anchors. `rustdoc_include` shows every
+    stretch of that name, `include` the first."""
     kept: list[str] = []
     inside = found = False
     for line in lines:
@@ -118,9 +119,8 @@ _SCISSORS = re.compile(
     r"(?:[ \t]+(?P<quote>[\"'])(?P<file>[^\"'\n]+)(?P=quote)|(?P<block>))[ \t]*\r?$",
     re.M,
 )
-_SECTION = re.compile(
-    r"^[^\n]*?(?<!;)-+8<-+[ \t]+\[[ \t]*(start|end)[ \t]*:[ \t]*([\w-]+)[ \t]*\][^\n]*\n?", re.M | re.I
-)
+_SECTION = re.compile(r"(?<=-)(?<!;-)8<-++[ \t]++\[[ \t]*+(start|end)[ \t]*+:[ \t]*+([\w-]++)[ \t]*+\]", re.I)
+_LONGEST_SPEC = 1_000  # characters of a file name with its lines
 
 
 def snippets(bases: Sequence[Path]) -> Dialect:
@@ -129,12 +129,12 @@ def snippets(bases: Sequence[Path]) -> Dialect:
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         if "8<" not in text:
             return
-        block = False
+        block = False  # inside of a block, each line names a file
         for begin, end in _line_spans(text, start):
             line = text[begin:end].rstrip("\r\n")
             mark = _SCISSORS.match(line)
             if mark is None and not block:
-                if _SECTION.match(line):
+                if _SECTION.search(line):
                     yield Directive(begin, end)
             elif mark and mark["escape"]:
                 at = begin + mark.start("escape")
@@ -143,14 +143,19 @@ def snippets(bases: Sequence[Path]) -> Dialect:
                 block = not block
                 yield Directive(begin, end)
             elif line.strip():
-                spec = line.strip() if mark is None else mark["file"].strip()
-                space = line[: len(line) - len(line.lstrip())]
-                if (mark is not None and block) or spec.startswith(";"):
-                    yield Directive(begin, end)
-                else:
-                    yield _snippet(spec, begin + len(space), begin + len(line), space, bases)
+                yield _named_snippet(line, begin, end, mark, block, bases)
 
     return find
+
+
+def _named_snippet(
+    line: str, begin: int, end: int, mark: re.Match[str] | None, block: bool, bases: Sequence[Path]
+) -> Directive:
+    spec = line.strip() if mark is None else mark["file"].strip()
+    if (mark is not None and block) or spec.startswith(";"):
+        return Directive(begin, end)
+    space = line[: len(line) - len(line.lstrip())]
+    return _snippet(spec, begin + len(space), begin + len(line), space, bases)
 
 
 def _snippet(spec: str, start: int, end: int, space: str, bases: Sequence[Path]) -> Directive:
@@ -168,6 +173,8 @@ def _snippet(spec: str, start: int, end: int, space: str, bases: Sequence[Path])
 
 def _parts(spec: str) -> tuple[str, str, list[tuple[int, int | None]]]:
     """`file`, `file:section` or `file:3:5,8:9`."""
+    if len(spec) > _LONGEST_SPEC:
+        return spec[:_LONGEST_SPEC], "", []
     named = re.fullmatch(r"(.+?):([A-Za-z][\w-]*)", spec)
     if named and not spec.lower().startswith(("http:", "https:")):
         return named[1], named[2], []
@@ -186,19 +193,22 @@ def _spans(text: str, spans: Sequence[tuple[int, int | None]]) -> str | None:
     if not spans:
         return text
     lines = text.split("\n")
-    taken: list[str] = []
-    for begin, end in spans:
-        begin = max(0, len(lines) + begin) if begin < 0 else max(0, begin - 1)
-        end = max(0, len(lines) + 1 + end) if end is not None and end < 0 else end
-        taken += lines[begin:end]
-    return "\n".join(taken)
+    count = len(lines)
+
+    def taken() -> Iterator[str]:
+        for begin, end in spans:
+            first = max(0, count + begin) if begin < 0 else max(0, begin - 1)
+            last = max(0, count + 1 + end) if end is not None and end < 0 else end
+            yield from lines[first:last]
+
+    return "\n".join(bounded(taken()))
 
 
 def _section(text: str, name: str) -> str | None:
     kept: list[str] = []
     inside = found = False
     for line in text.split("\n"):
-        mark = _SECTION.match(line)
+        mark = _SECTION.search(line)
         if mark and mark[2] == name:
             if inside and mark[1].lower() == "end":
                 break
@@ -220,8 +230,8 @@ _USE = re.compile(r"([ \t]*)<([A-Za-z_$][\w$]*)(?:\s(?:[^<>{}]|\{[^{}]*\})*)?(?:
 
 
 def mdx_partials(site: Path) -> Dialect:
-    """`<Name />` on a line of its own, where Name is imported from a Markdown file. Of its props those that are plain
-    text are shown where the partial names them; what is computed stays as it is written."""
+    """`<Name />` on a line of its own, where Name is imported from a Markdown file. Props that are plain text are shown
+    where the partial names them; computed ones stay as they are written."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         imported = {match[1]: match[3] for match in _PARTIAL.finditer(text, start)} if "import" in text else {}
@@ -244,7 +254,7 @@ def mdx_partials(site: Path) -> Dialect:
     return find
 
 
-def _with_props(tag: str) -> Take:
+def _with_props(tag: str) -> _Take:
     props = {match[1]: match[2] or match[3] or match[4] or "" for match in _PROP.finditer(tag)}
 
     def take(text: str) -> str:
@@ -260,7 +270,7 @@ _INCLUDE = re.compile(r"([ \t]*)\{%-?[ \t]*include[ \t]+([\"'])([^\"'\n]+\.md)\2
 
 
 def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
-    """Content that several pages share: a tag on a line of its own, its file named from the page."""
+    """Content that several pages share: a tag on a line of its own, with the path of its file from the page."""
     if "include" not in text:
         return
     for begin, line in _outside_of_fences(text, start):
@@ -277,7 +287,7 @@ def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
 
 
 def _outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """The lines that are not shown as they stand, each with its offset."""
+    """The lines outside of code, each with its offset."""
     fence = ""
     for begin, end in _line_spans(text, start):
         line = text[begin:end].rstrip("\r\n")

@@ -1,15 +1,14 @@
 """A Docusaurus site: which of its files are published, where, and under which labels.
 
-The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, index pages stand
-for their folder, `_partials` are no pages. The configuration is JavaScript; we look in its text for the few values we
-need and never run it. `--base-url` replaces the site's URL: the docs' route is appended unless it ends with it already.
-Versions (`versioned_docs`) and translations (`i18n`) are read where their folder is given; `docs` itself is the version
-that comes next, where there are others.
+The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, an index page is its
+folder, `_partials` are not pages. The configuration is JavaScript; we look in its text for the few values we need and
+never run it. `--base-url` replaces the site's URL: the route of the docs is appended unless it ends with it already.
+Versions (`versioned_docs`) and translations (`i18n`) are read if their folder is given; if there are versions, `docs`
+itself is the next one.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,32 +16,36 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import quote
 
-import yaml
-
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
+from quoth.sources.loading import Damaged, load_json, load_yaml
 
-SUFFIXES = frozenset((".md", ".mdx"))
-CONFIGS = tuple(f"docusaurus.config.{ending}" for ending in ("ts", "js", "mjs", "cjs", "mts", "cts"))
-SIDEBARS = tuple(f"sidebars.{ending}" for ending in ("js", "ts", "json", "mjs", "cjs"))
+_SUFFIXES = frozenset((".md", ".mdx"))
+_CONFIGS = tuple(f"docusaurus.config.{ending}" for ending in ("ts", "js", "mjs", "cjs", "mts", "cts"))
+_SIDEBARS = tuple(f"sidebars.{ending}" for ending in ("js", "ts", "json", "mjs", "cjs"))
 _CATEGORIES = ("_category_.json", "_category_.yml", "_category_.yaml")
 _EXCLUDED = re.compile(r"(?:^|/)_|\.test\.|(?:^|/)__tests__(?:/|$)")
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 _DATE_OR_VERSION = re.compile(r"^\d+[-_.]\d+")
-_COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\w'\"/])//[^\n]*", re.S)
+_LINE_COMMENT = re.compile(r"(?<![:\w'\"/])//[^\n]*")
+_BRACKET = re.compile(r"[{}\[\]]")
+_MOST_VERSIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the configuration says, as far as it can be read without running it."""
+    """The values of the configuration, as far as they can be read without running it."""
 
     root: Path
+    bounds: Bounds
     title: str = ""
     url: str = ""
     base_path: str = "/"
     route: str = "docs"
-    docs: str = "docs"
+    docs: str = "docs"  # as the configuration names it
+    pages: Path = Path()  # the real folder of the docs
     markdown_format: str = "mdx"
     trailing_slash: bool | None = None
     language: str | None = None
@@ -53,29 +56,30 @@ class Site:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What stands between the site's URL and the address of a page."""
+        """The parts of a URL between that of the site and that of a page."""
         path = self.versions.get(self.version, self.version)
         return tuple(part.strip("/") for part in (self.locale, self.route, path) if part.strip("/"))
 
 
-def find_site(path: Path) -> Site | None:
-    """The site that publishes this folder: the folder itself, or one above of whose docs it is part."""
-    for folder in (path, *path.parents):
-        config = next((folder / name for name in CONFIGS if (folder / name).is_file()), None)
-        named = any((folder / name).is_file() for name in SIDEBARS) and folder in (path, path.parent)
+def find_site(path: Path, bounds: Bounds) -> Site | None:
+    """The site that publishes this folder: in the folder itself, or in one above whose docs it is part of."""
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
+        named = any(own.is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
         if config is None and not named:
             continue
-        site = _asked_for(read_config(folder, config.read_text("utf-8", "replace") if config else ""), path)
-        docs = (folder / site.docs).resolve()
-        if docs.is_dir() and (path == folder or path.is_relative_to(docs)):
-            return site
+        site = _asked_for(read_config(folder, _config_text(config, own) if config else "", own), path)
+        pages = own.published(folder, site.docs, path)
+        if pages is not None:
+            return replace(site, pages=pages)
         if config is not None:
             return None
     return None
 
 
 def _asked_for(site: Site, path: Path) -> Site:
-    """The version or translation that a folder holds; `docs` where it holds neither."""
+    """The site with the version or translation that the folder holds; `docs` if it holds neither."""
     match path.relative_to(site.root).parts:
         case ("versioned_docs", name, *_):
             return replace(site, docs=f"versioned_docs/{name}", version=name.removeprefix("version-"))
@@ -88,20 +92,30 @@ def _asked_for(site: Site, path: Path) -> Site:
     return site
 
 
-def has_categories(path: Path) -> bool:
-    return any((path / name).is_file() or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
+def has_categories(path: Path, bounds: Bounds) -> bool:
+    if not bounds.holds(path):
+        return False
+    return any(bounds.is_file(path / name) or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
 
 
-def read_config(root: Path, text: str) -> Site:
-    """Tolerant: a value that is computed rather than written is taken as not given."""
-    text = _COMMENTS.sub("", text)
+def _config_text(path: Path, bounds: Bounds) -> str:
+    try:
+        return bounds.config_text(path, "replace")
+    except (OSError, Damaged):
+        return ""
+
+
+def read_config(root: Path, text: str, bounds: Bounds) -> Site:
+    """A value that is computed counts as not given."""
+    text = _LINE_COMMENT.sub("", _without_block_comments(text))
     docs = _object_after(text, r"\bdocs\s*:\s*\{") or _object_after(text, r"plugin-content-docs['\"]\s*,\s*\{") or ""
     slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", text)
     said = _object_after(docs, r"(?<!\w)versions['\"]?\s*:\s*\{") or ""
     docs = docs.replace(said, "") if said else docs  # a path in it is not that of the docs
-    last, versions = _versions(root, docs, said)
+    last, versions = _versions(root, docs, said, bounds)
     return Site(
         root=root,
+        bounds=bounds,
         title=_string(text, "title"),
         url=_string(text, "url"),
         base_path=_string(text, "baseUrl") or "/",
@@ -115,13 +129,22 @@ def read_config(root: Path, text: str) -> Site:
     )
 
 
-def _versions(root: Path, docs: str, said: str) -> tuple[str, dict[str, str]]:
-    """The last version, and the path of every one: none for the last, `next` for what comes after it."""
+def _without_block_comments(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
+        parts.append(text[at:start])
+        at = end + 2
+    return "".join([*parts, text[at:]])
+
+
+def _versions(root: Path, docs: str, said: str, bounds: Bounds) -> tuple[str, dict[str, str]]:
+    """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
     try:
-        listed = json.loads((root / "versions.json").read_text("utf-8", "replace"))
-    except (OSError, ValueError):
+        listed = load_json(bounds.config_text(root / "versions.json"))
+    except (OSError, Damaged):
         listed = []
-    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    names = [name for name in listed if isinstance(name, str)][:_MOST_VERSIONS] if isinstance(listed, list) else []
     if not names or re.search(r"\bdisableVersioning\s*:\s*true\b", docs):
         return "current", {"current": ""}
     if not re.search(r"\bincludeCurrentVersion\s*:\s*false\b", docs):
@@ -141,15 +164,15 @@ def _string(text: str, key: str) -> str:
 
 
 def _object_after(text: str, pattern: str) -> str | None:
-    """The inside of the object literal that a pattern ends with."""
+    """The inside of the object literal that opens at the end of a match of the pattern."""
     match = re.search(pattern, text)
     if match is None:
         return None
     depth = 1
-    for index in range(match.end(), len(text)):
-        depth += (text[index] in "{[") - (text[index] in "}]")
+    for bracket in _BRACKET.finditer(text, match.end()):
+        depth += 1 if bracket[0] in "{[" else -1
         if depth == 0:
-            return text[match.end() : index]
+            return text[match.end() : bracket.start()]
     return text[match.end() :]
 
 
@@ -163,16 +186,17 @@ class DocusaurusRules:
     toolchain = "docusaurus"
     anchors: AnchorRule = "docusaurus"
 
-    def __init__(self, docs: Path, read: Path, site: Site | None, base_url: str) -> None:
+    def __init__(self, docs: Path, read: Path, site: Site | None, bounds: Bounds, base_url: str) -> None:
         self._docs = docs
+        self._bounds = bounds
         self._read = read
         self._site = site
-        self._base = docs_url(site, base_url)
+        self._base = _docs_url(site, base_url)
         self._categories: dict[str, dict[str, object]] = {}
 
     def paths(self) -> Iterable[Path]:
         self._categories.clear()
-        return walk(self._read, SUFFIXES)
+        return walk(self._read, _SUFFIXES)
 
     def skips(self, name: str, front: FrontMatter) -> str:
         if _EXCLUDED.search(name):
@@ -199,15 +223,12 @@ class DocusaurusRules:
             return "mdx" if name.lower().endswith(".mdx") else "markdown"
         return "markdown" if wanted == "md" else "mdx"
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
-
     def contents(self) -> Iterator[Notice]:
         site = self._site
         if site and site.version == "current" and site.last != "current":
             message = (
-                f"{site.docs} is the version that comes next; readers see {site.last} first,"
-                f" which is in versioned_docs/version-{site.last}"
+                f"{site.docs} is the next version; readers see {site.last} first."
+                f" To ingest that, give the folder versioned_docs/version-{site.last}"
             )
             yield Notice("NOT_THE_LAST_VERSION", message, str(site.root / "versions.json"), 1)
 
@@ -236,12 +257,12 @@ class DocusaurusRules:
 
     def _category(self, folder: str) -> dict[str, object]:
         if folder not in self._categories:
-            self._categories[folder] = _read_category(self._docs / folder)
+            self._categories[folder] = _read_category(self._docs / folder, self._bounds)
         return self._categories[folder]
 
 
-def docs_url(site: Site | None, base_url: str) -> str:
-    """The URL of the docs' root, without a slash at its end."""
+def _docs_url(site: Site | None, base_url: str) -> str:
+    """The URL of the root of the docs, without a slash at its end."""
     if site is None:
         return base_url.rstrip("/")
     base = base_url.rstrip("/") or f"{site.url.rstrip('/')}/{site.base_path.strip('/')}".rstrip("/")
@@ -250,15 +271,15 @@ def docs_url(site: Site | None, base_url: str) -> str:
     return "/".join((base, *parts[had:]))
 
 
-def _read_category(folder: Path) -> dict[str, object]:
+def _read_category(folder: Path, bounds: Bounds) -> dict[str, object]:
+    """Empty if it cannot be read: then the folder's name is its label."""
     for name in _CATEGORIES:
         try:
-            text = (folder / name).read_text("utf-8", "replace")
+            text = bounds.config_text(folder / name)
+            found = load_json(text) if name.endswith("json") else load_yaml(text)
         except OSError:
             continue
-        try:
-            found = json.loads(text) if name.endswith("json") else yaml.safe_load(text)
-        except (ValueError, yaml.YAMLError):
-            return {}  # a label is not worth a page: the folder's name is taken
+        except Damaged:
+            return {}
         return found if isinstance(found, dict) else {}
     return {}

@@ -1,9 +1,9 @@
 """A folder → the files in it that may be pages, in a fixed order; bytes → text and the front matter at its head.
 
-Hidden folders and those that hold dependencies or builds are left alone. A link is followed only where it stays in the
+Hidden folders and those that hold dependencies or builds are left alone. A link is followed only if it stays in the
 folder and does not lead back to a folder above it. Text comes out exactly as its author wrote it, byte order mark and
 line endings included, so that offsets hold. Bytes that are not text are `Unreadable`, with the place where the text
-stops. Damaged front matter costs no page: it is read as if it were empty, and reported with its line.
+stops. Damaged front matter does not cost the page: it counts as empty and is reported with its line.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
 from quoth.domain import Notice
 from quoth.errors import Unreadable
+from quoth.sources.loading import BeyondLimits, Damaged, load_yaml
 
 # --- walking a folder ------------------------------------------------------------------------------------------------
 
@@ -26,7 +25,7 @@ IGNORED = frozenset(("node_modules", "bower_components", "__pycache__", "venv", 
 
 
 def existing_folder(path: Path) -> Path:
-    """The folder itself, resolved, or an error that says why it cannot be read."""
+    """The folder, resolved; `Unreadable` with the reason if it cannot be read."""
     try:
         resolved = path.expanduser().resolve(strict=True)
     except FileNotFoundError:
@@ -36,7 +35,7 @@ def existing_folder(path: Path) -> Path:
     if not resolved.is_dir():
         raise Unreadable(f"{path} is a file, not a folder.", hint="Give the folder that holds the book.")
     if not os.access(resolved, os.R_OK | os.X_OK):
-        raise Unreadable(f"{path} may not be read.", hint="Check its permissions.")
+        raise Unreadable(f"{path} cannot be read: permission denied.", hint="Check its permissions.")
     return resolved
 
 
@@ -48,26 +47,34 @@ def folders(root: Path) -> list[Path]:
 
 def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
     """Every file below `root` with one of the suffixes, folder by folder in the order of names."""
-    yield from _walk(root, root, suffixes, frozenset((os.path.realpath(root),)))
-
-
-def _walk(folder: Path, root: Path, suffixes: frozenset[str], above: frozenset[str]) -> Iterator[Path]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        raise Unreadable(f"{folder} may not be read: {error.strerror}.", hint="Check its permissions.") from error
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        path = folder / entry.name
-        real = os.path.realpath(path)
-        if entry.is_symlink() and not Path(real).is_relative_to(root):
-            continue
-        if entry.is_dir():
+    # The folders on the way to the present place, each with its entries and the real paths of those above it.
+    top = Path(os.path.realpath(root))
+    way = [(iter(_entries(root, top)), frozenset((str(top),)))]
+    while way:
+        entries, above = way[-1]
+        entry = next(entries, None)
+        if entry is None:
+            way.pop()
+        elif entry.is_dir():
+            real = os.path.realpath(entry.path)
             if entry.name not in IGNORED and real not in above:
-                yield from _walk(path, root, suffixes, above | {real})
-        elif path.suffix.lower() in suffixes and entry.is_file():
-            yield path
+                way.append((iter(_entries(Path(entry.path), top)), above | {real}))
+        elif Path(entry.name).suffix.lower() in suffixes and entry.is_file():
+            yield Path(entry.path)
+
+
+def _entries(folder: Path, top: Path) -> list[os.DirEntry[str]]:
+    """By name, without hidden ones and links that leave `top`."""
+    try:
+        found = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise Unreadable(f"{folder} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+    return [
+        entry
+        for entry in found
+        if not entry.name.startswith(".")
+        and not (entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(top))
+    ]
 
 
 # --- reading a file --------------------------------------------------------------------------------------------------
@@ -76,8 +83,6 @@ def _walk(folder: Path, root: Path, suffixes: frozenset[str], above: frozenset[s
 _OPENING = re.compile(r"\ufeff?---[ \t]*(?:\r\n?|\n)")
 _CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:", re.M)
-# The C loader is many times faster, and absent from some builds of PyYAML.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ class FrontMatter:
     damage_line: int | None = None
 
     def text(self, *keys: str) -> str:
-        """The first of the keys that holds something, as text."""
+        """The first of the keys that has a value, as text."""
         for key in keys:
             value = self.values.get(key)
             if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value).strip():
@@ -106,19 +111,8 @@ class FrontMatter:
         return (Notice("FRONT_MATTER_UNREADABLE", self.damage, source_file, self.damage_line),)
 
 
-def read_bytes(path: Path, source_file: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise Unreadable(
-            f"{source_file} cannot be read: {error.strerror or error}.",
-            hint="Check that it exists and may be read.",
-            details={"source_file": source_file},
-        ) from error
-
-
 def decode(data: bytes, source_file: str) -> str:
-    """The text of a file, with everything in it."""
+    """The text of a file, unchanged."""
     nul = data.find(b"\0")
     if nul >= 0:
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -139,28 +133,38 @@ def decode(data: bytes, source_file: str) -> str:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """What stands between the two `---` lines at the head of a file; empty when there is none."""
+    """The values between the two `---` lines at the head of a file; none if there are no such lines. `Unreadable` if
+    they go beyond the limits."""
     opening = _OPENING.match(text)
-    if opening is None:
-        return FrontMatter()
-    closing = _CLOSING.search(text, opening.end())
-    if closing is None:
+    closing = _CLOSING.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
         return FrontMatter()
     source = text[opening.end() : closing.start()].replace("\r\n", "\n").replace("\r", "\n")
-    lines = {match[1]: source.count("\n", 0, match.start()) + 2 for match in _KEY.finditer(source)}
+    lines = _lines_of_keys(source)
     try:
-        loaded = yaml.load(source, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = mark.line + 2 if mark is not None else 1
-        damage = f"the front matter is not valid YAML ({error.problem or 'unknown problem'}); defaults are taken"
+        loaded = load_yaml(source)
+    except BeyondLimits as error:
+        raise Unreadable(
+            f"The front matter cannot be read: {error}.",
+            hint="Write it without so many values or aliases.",
+            details={"line": error.line + 1 if error.line else 1},
+        ) from None
+    except Damaged as error:
+        damage = f"the front matter cannot be read: {error}. Defaults are used until it is fixed"
+        line = error.line + 1 if error.line else 1
         return FrontMatter(lines=lines, body_start=closing.end(), damage=damage, damage_line=line)
-    except (yaml.YAMLError, ValueError) as error:
-        damage = f"the front matter is not valid YAML ({str(error).splitlines()[0]}); defaults are taken"
-        return FrontMatter(lines=lines, body_start=closing.end(), damage=damage, damage_line=1)
     if loaded is None:
         return FrontMatter(body_start=closing.end())
     if not isinstance(loaded, dict):
-        # Two rules with a sentence between them are no front matter.
-        return FrontMatter()
+        return FrontMatter()  # two rules with a sentence between them are not front matter
     return FrontMatter({str(key): value for key, value in loaded.items()}, lines, closing.end())
+
+
+def _lines_of_keys(source: str) -> dict[str, int]:
+    """The line in the file of each key; the opening `---` is line 1."""
+    lines: dict[str, int] = {}
+    line = at = 0
+    for key in _KEY.finditer(source):
+        line, at = line + source.count("\n", at, key.start()), key.start()
+        lines[key[1]] = line + 2
+    return lines

@@ -1,8 +1,9 @@
-"""What all sources in a folder have in common: survey once, then read page by page.
+"""The common part of all sources in a folder: survey once, then read page by page.
 
-The survey looks at the head of every file: its digest, its front matter, its place in the book. It holds a few words
-for each file and no text, so memory does not grow with the book. What differs between toolchains (URL, anchors,
-which pages are published) comes in as `Rules`.
+The survey takes the digest, the front matter and the place in the book of every file. It keeps a few words for each
+file and no text, so memory does not grow with the book. Therefore each file is read and its includes are expanded
+twice: once for the survey, which tells an ingest what has changed, and once when its page is read. Rules that differ
+between toolchains (URL, anchors, which pages are published) come in as `Rules`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,26 +19,28 @@ from typing import Protocol
 
 from quoth.domain import AnchorRule, Book, Labels, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.sources.files import FrontMatter, decode, front_matter, read_bytes
+from quoth.sources.bounds import Bounds
+from quoth.sources.files import FrontMatter, decode, front_matter
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
 from quoth.sources.front_matter import Field, Place, grading, place, used_fields
 from quoth.sources.includes import Expanded, Includes
+from quoth.text.limits import MAX_PAGE_CHARACTERS
 from quoth.text.markdown import first_heading
 
-# Bump when a page would be read otherwise than before, so that unchanged files are read again.
-READER_VERSION = "4"
+# Raise it when pages are read differently than before, so that unchanged files are read again.
+_READER_VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a page is published and under which labels it stands."""
+    """Where a page is published, and under which labels."""
 
     url: str
     trail: tuple[str, ...] = ()
     name: str = ""  # the title of a page that has none
-    title: str = ""  # what a table of contents calls the page, whatever the page says
-    place: Place | None = None  # what a table of contents numbers; the path where there is none
-    language: str | None = None  # of the book, where the page names none
+    title: str = ""  # in a table of contents; it wins over the title that the page gives itself
+    place: Place | None = None  # by the numbers of a table of contents; None: the path tells
+    language: str | None = None  # of the book, if the page names none
     version: str | None = None
 
 
@@ -60,23 +63,29 @@ class Rules(Protocol):
 
     def markup(self, name: str) -> Markup: ...
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        """Other files that change how the page is read, apart from what `Includes` puts into its text."""
+
+@dataclass(frozen=True, slots=True)
+class _SurveyedFile:
+    path: Path
+    name: str
+    digest: str = "unreadable"
+    place: Place = Place()
+    route: Route = Route("")
+    error: Unreadable | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    path: Path
-    name: str
-    digest: str
-    place: Place
-    route: Route
-    error: Unreadable | None = None
+class _Manuscript:
+    """The text of a file before its includes are expanded."""
+
+    text: str
+    front: FrontMatter
+    converted: Converted | None = None
 
 
 @dataclass(slots=True)
 class _Survey:
-    entries: dict[str, _Entry] = field(default_factory=dict)
+    files: dict[str, _SurveyedFile] = field(default_factory=dict)
     skipped: list[Notice] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     used: set[Field] = field(default_factory=set)
@@ -84,21 +93,23 @@ class _Survey:
 
 
 class FolderSource:
-    """A `BookSource` over a folder. Source files are named from `root`, the folder that the user gave, so that they
-    are found there; pages are published from `docs`, which is the same folder or one inside of it."""
+    """A `BookSource` over a folder. Source files are named by their path from `root`, the folder that the user gave;
+    pages are published from `docs`, which is the same folder, one inside of it or one around it."""
 
     def __init__(
         self,
         root: Path,
+        bounds: Bounds,
         book: Book,
         rules: Rules,
         docs: Path | None = None,
         includes: Includes | None = None,
-        contents: Callable[[], Iterable[Notice]] = tuple,  # what a table of contents names in vain; whole paths
+        contents: Callable[[], Iterable[Notice]] = tuple,  # notices on the table of contents; with whole paths
         documents: Documents | None = None,
     ) -> None:
+        self._root = root
         self._docs = docs or root
-        self._root = root if self._docs.is_relative_to(root) or root.is_relative_to(self._docs) else self._docs
+        self._bounds = bounds
         self._book = book
         self._rules = rules
         self._includes = includes
@@ -120,49 +131,46 @@ class FolderSource:
 
     @property
     def notices(self) -> list[Notice]:
-        """What concerns the book as a whole rather than one page."""
+        """Notices on the book as a whole."""
         return list(self._survey.notices)
 
     def files(self) -> list[SourceFile]:
-        """Surveys the folder anew: what was edited since the last call is seen."""
+        """Surveys the folder anew, so that edits since the last call count."""
         self._known = self._look()
-        found = [SourceFile(name, self._digest(entry)) for name, entry in sorted(self._known.entries.items())]
+        found = [SourceFile(name, self._digest(file)) for name, file in sorted(self._known.files.items())]
         if not found:
             why = " All its pages are drafts, unlisted or partials." if self._known.skipped else ""
             raise Unreadable(
-                f"{self._root} holds no page.{why}",
+                f"{self._root} has no pages.{why}",
                 hint="Give a folder with .md, .mdx, .rst, .html, .ipynb or .txt files.",
             )
         return found
 
     def read(self, file: SourceFile) -> Page:
-        """One page, or `Unreadable` with its file and the reason."""
-        entry = self._survey.entries.get(file.source_file)
-        if entry is None:
-            raise Unreadable(f"{file.source_file} is no page of this book.", hint="Run the ingest again.")
-        data = read_bytes(entry.path, file.source_file)
-        markup = self._rules.markup(entry.name)
-        made: Converted | None = None
-        if is_converted(entry.path):
-            url = entry.route.url
-            made = convert(entry.path, data, file.source_file, url, markup, self._documents)
-        text = made.text if made else decode(data, file.source_file)
-        front = FrontMatter() if made else front_matter(text)
-        route = self._rules.route(entry.name, front)
-        where, place_notices = self._place(front, file.source_file, entry.name, route)
-        shown = self._expanded(text, entry.path, file.source_file, front.body_start)
+        """One page; `Unreadable` with its file and the reason if it cannot be read."""
+        known = self._survey.files.get(file.source_file)
+        if known is None:
+            raise Unreadable(f"{file.source_file} is not a page of this book.", hint="Run the ingest again.")
+        if known.error is not None:
+            raise known.error
+        data = self._bounds.page_bytes(known.path, file.source_file)
+        markup = self._rules.markup(known.name)
+        written = self._written(known, data, file.source_file, markup)
+        front, converted = written.front, written.converted
+        route = self._rules.route(known.name, front)
+        where, place_notices = self._place(front, file.source_file, known.name, route)
+        shown = self._expanded(written.text, known.path, file.source_file, front.body_start)
+        _check_length(shown.text, file.source_file)
         grades = grading(front, file.source_file, self._survey.used)
-        language = front.text("lang", "language") or (made.language if made else None) or route.language
-        title = route.title or front.text("title") or (made.title if made else "")
         return Page(
             book_id=self._book.book_id,
             source_file=file.source_file,
             text=shown.text,
             file_hash=sha256(data).hexdigest(),
             url=route.url,
-            title=title or first_heading(shown.text, start=front.body_start, markup=markup) or route.name,
+            title=_title(written, route, shown, markup),
             markup=markup,
-            anchors=made.anchors if made else "sphinx" if markup == "rst" else self._rules.anchors,
+            anchors=self._anchors(converted, markup),
             body_start=front.body_start,
             trail=route.trail,
             labels=Labels(
@@ -172,15 +180,28 @@ class FolderSource:
                 hardware_tier=grades.hardware_tier,
                 proficiency_level=grades.proficiency_level,
                 layer=grades.layer,
-                language=language,
+                language=front.text("lang", "language") or (converted and converted.language) or route.language,
                 version=front.text("version") or route.version,
             ),
             notices=(*front.notices(file.source_file), *place_notices, *grades.notices, *shown.notices),
             inserts=shown.inserts,
         )
 
+    def _written(self, known: _SurveyedFile, data: bytes, source_file: str, markup: Markup) -> _Manuscript:
+        if is_converted(known.path):
+            made = convert(known.path, data, source_file, known.route.url, markup, self._documents)
+            return _Manuscript(made.text, FrontMatter(), made)
+        text = decode(data, source_file)
+        return _Manuscript(text, front_matter(text))
+
+    def _anchors(self, converted: Converted | None, markup: Markup) -> AnchorRule:
+        if converted is not None:
+            return converted.anchors
+        return "sphinx" if markup == "rst" else self._rules.anchors
+
     def close(self) -> None:
-        """Nothing is held open."""
+        if self._documents is not None:
+            self._documents.close()
 
     @property
     def _survey(self) -> _Survey:
@@ -192,14 +213,14 @@ class FolderSource:
         return self._includes.expand(text, path, source_file, body_start) if self._includes else Expanded(text)
 
     def _place(self, front: FrontMatter, source_file: str, name: str, route: Route) -> tuple[Place, tuple[Notice, ...]]:
-        """Files that claim one place keep module and chapter but have no lesson number, each of them, so that ids
-        made from the path tell them apart whichever is read first."""
+        """If several files claim one place, all of them keep module and chapter but lose the lesson number. Then their
+        ids are made from their paths, and do not depend on the order of reading."""
         where, notices = place(front, source_file, name, route.place)
         if where not in self._survey.shared:
             return where, notices
         message = (
-            f"module {where.module}, chapter {where.chapter}, lesson {where.lesson} is claimed by several files;"
-            " the lesson number is left out"
+            f"several files claim module {where.module}, chapter {where.chapter}, lesson {where.lesson};"
+            " the lesson number is left out until each has its own"
         )
         notice = Notice("LESSON_NOT_UNIQUE", message, source_file, front.lines.get("lesson", 1))
         return replace(where, lesson=None), (*notices, notice)
@@ -210,28 +231,15 @@ class FolderSource:
         for path in self._rules.paths():
             source_file = path.relative_to(self._root).as_posix()
             name = path.relative_to(self._docs).as_posix()
-            digest = "unreadable"
             try:
-                data = read_bytes(path, source_file)
-                digest = sha256(data).hexdigest()
-                text = "" if is_converted(path) else decode(data, source_file)
+                _check_name(source_file)
+                found = self._surveyed(path, name, source_file, survey)
             except Unreadable as error:
-                survey.entries[source_file] = _Entry(path, name, digest, Place(), Route(""), error)
+                survey.files[_printable(source_file)] = _SurveyedFile(path, name, error=error)
                 continue
-            front = front_matter(text)
-            reason = self._rules.skips(name, front)
-            if is_document(path) and self._documents is None:
-                reason = "a document, which needs the extra `documents`"
-            if reason:
-                survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
-                continue
-            route = self._rules.route(name, front)
-            where, _ = place(front, source_file, name, route.place)
-            claims[where] += where.complete
-            survey.used |= used_fields(front)
-            shown = self._expanded(text, path, source_file, front.body_start)
-            digest = self._content_digest(path, data, text, shown)
-            survey.entries[source_file] = _Entry(path, name, digest, where, route)
+            if found is not None:
+                survey.files[source_file] = found
+                claims[found.place] += found.place.complete
         survey.shared = frozenset(where for where, count in claims.items() if count > 1)
         survey.notices = _book_notices(survey)
         for notice in self._contents():
@@ -240,28 +248,69 @@ class FolderSource:
             (survey.skipped if notice.code == "PAGE_SKIPPED" else survey.notices).append(notice)
         return survey
 
-    def _content_digest(self, path: Path, data: bytes, text: str, shown: Expanded) -> str:
-        digest = sha256(data)
-        if shown.inserts:
-            digest.update(sha256(shown.text.encode()).digest())
-        for other in self._rules.depends_on(path, text):
-            try:
-                digest.update(sha256(other.read_bytes()).digest())
-            except OSError:
-                digest.update(b"missing")
-        return digest.hexdigest()
+    def _surveyed(self, path: Path, name: str, source_file: str, survey: _Survey) -> _SurveyedFile | None:
+        """One file; None, and a notice in the survey, if it is not published."""
+        data = self._bounds.page_bytes(path, source_file)
+        text = "" if is_converted(path) else decode(data, source_file)
+        front = front_matter(text)
+        reason = self._rules.skips(name, front)
+        if is_document(path) and self._documents is None:
+            reason = "a document; to read it, install the extra `documents`"
+        if reason:
+            survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
+            return None
+        route = self._rules.route(name, front)
+        where, _ = place(front, source_file, name, route.place)
+        survey.used |= used_fields(front)
+        shown = self._expanded(text, path, source_file, front.body_start)
+        return _SurveyedFile(path, name, _content_digest(data, shown), where, route)
 
-    def _digest(self, entry: _Entry) -> str:
-        """Everything the chunks of a page depend on, apart from the chunker itself."""
-        route = entry.route
-        shared = self._known is not None and entry.place in self._known.shared
-        place = entry.place
+    def _digest(self, file: _SurveyedFile) -> str:
+        """Covers everything the chunks of a page depend on, apart from the chunker itself."""
+        route = file.route
+        shared = self._known is not None and file.place in self._known.shared
+        place = file.place
         parts = (
-            *(READER_VERSION, self.toolchain, self._rules.anchors, entry.digest, self._book.book_id, shared),
+            *(_READER_VERSION, self.toolchain, self._rules.anchors, file.digest, self._book.book_id, shared),
             *(route.url, route.trail, route.name, route.title, route.language, route.version),
             *(place.module, place.chapter, place.lesson),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _content_digest(data: bytes, shown: Expanded) -> str:
+    digest = sha256(data)
+    if shown.inserts:
+        digest.update(sha256(shown.text.encode()).digest())
+    return digest.hexdigest()
+
+
+def _printable(source_file: str) -> str:
+    """A name that is not UTF-8 has bytes which cannot be stored or printed; they are shown as `\\udcff`."""
+    return source_file.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _check_name(source_file: str) -> None:
+    shown = _printable(source_file)
+    if shown != source_file:
+        raise Unreadable(
+            f"The name of {shown} is not valid UTF-8.", hint="Rename the file.", details={"source_file": shown}
+        )
+
+
+def _check_length(text: str, source_file: str) -> None:
+    if len(text) > MAX_PAGE_CHARACTERS:
+        raise Unreadable(
+            f"{source_file} has {len(text):,} characters, and {MAX_PAGE_CHARACTERS:,} are the most for one page.",
+            hint="Split it into several pages.",
+            details={"source_file": source_file},
+        )
+
+
+def _title(written: _Manuscript, route: Route, shown: Expanded, markup: Markup) -> str:
+    front = written.front
+    title = route.title or front.text("title") or (written.converted.title if written.converted else "")
+    return title or first_heading(shown.text, start=front.body_start, markup=markup) or route.name
 
 
 def _book_notices(survey: _Survey) -> list[Notice]:
@@ -269,8 +318,10 @@ def _book_notices(survey: _Survey) -> list[Notice]:
     left_out = sum(is_document(Path(notice.source_file)) for notice in survey.skipped)
     if left_out:
         files = "1 document is" if left_out == 1 else f"{left_out} documents are"
-        notices.append(Notice("DOCUMENTS_NEED_EXTRA", f"{files} left out: no converter is there; {INSTALL}", "."))
-    if not survey.used and survey.entries:
-        message = "no page names a hardware tier, proficiency or layer; tier 1, A2 and L1 are taken for all"
+        notices.append(
+            Notice("DOCUMENTS_NEED_EXTRA", f"{files} left out, because no converter is there; {INSTALL}", ".")
+        )
+    if not survey.used and survey.files:
+        message = "no page names a hardware tier, proficiency or layer; tier 1, A2 and L1 are used for all pages"
         notices.append(Notice("FRONT_MATTER_DEFAULT", message, "."))
     return notices

@@ -28,6 +28,9 @@ class Documents(Protocol):
     def text(self, path: Path, source_file: str) -> str:
         """`Unreadable`, with file and reason, when this one cannot be converted."""
 
+    def close(self) -> None:
+        """End whatever is under way, in whatever thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Converted:

@@ -1,7 +1,7 @@
-"""Front matter and path → module, chapter, lesson, tier, level and layer (S3), with S3's defaults.
+"""Front matter and path → module, chapter, lesson, hardware tier, proficiency level and layer, with their defaults.
 
-A value that is there but makes no sense is always told with its line. A value that is missing is told only where the
-book uses that field elsewhere: a book that knows nothing of hardware tiers should not be told so on every page.
+A value that makes no sense is always reported with its line. A missing value is reported only if other pages of the
+book have that field: the author of a book without hardware tiers does not want a notice on every page.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from quoth.domain import Layer, Notice, ProficiencyLevel
 from quoth.sources.files import FrontMatter
 
 Field = Literal["hardware_tier", "proficiency_level", "layer"]
-FIELDS: dict[Field, tuple[str, ...]] = {
+_FIELDS: dict[Field, tuple[str, ...]] = {
     "hardware_tier": ("hardware_tier", "hardware-tier", "tier"),
     "proficiency_level": ("proficiency_level", "proficiency", "proficiency-level", "cefr"),
     "layer": ("layer", "teaching_layer"),
 }
-DEFAULTS: dict[Field, str] = {"hardware_tier": "1", "proficiency_level": "A2", "layer": "L1"}
+_DEFAULTS: dict[Field, str] = {"hardware_tier": "1", "proficiency_level": "A2", "layer": "L1"}
 
 _LEVEL = re.compile(r"\b([ABC][12])\b", re.I)
 _LAYER = re.compile(r"^\s*(?:layer\s*)?L?\s*([1-4])(?!\d)", re.I)
@@ -32,7 +32,7 @@ _NUMBERED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page stands in the book, as far as it is known."""
+    """The place of a page in the book, as far as it is known."""
 
     module: str | None = None
     chapter: int | None = None
@@ -44,7 +44,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Grading:
+class _Grading:
     hardware_tier: int
     proficiency_level: ProficiencyLevel
     layer: Layer
@@ -52,13 +52,13 @@ class Grading:
 
 
 def used_fields(front: FrontMatter) -> frozenset[Field]:
-    return frozenset(field for field, keys in FIELDS.items() if any(key in front.values for key in keys))
+    return frozenset(field for field, keys in _FIELDS.items() if any(key in front.values for key in keys))
 
 
 def place(
     front: FrontMatter, source_file: str, name: str, listed: Place | None = None
 ) -> tuple[Place, tuple[Notice, ...]]:
-    """What the front matter says; where it is silent the table of contents, or else the path below the docs folder."""
+    """From the front matter; where it is silent, from the table of contents, or else from the path below the docs."""
     by_path = place_by_path(name) if listed is None else listed
     notices: list[Notice] = []
     module = front.text("module") or by_path.module
@@ -71,15 +71,15 @@ def place(
         if match:
             numbers[key] = int(match[1])
         else:
-            taken = "none" if numbers[key] is None else f"{numbers[key]}, from the path,"
-            message = f"{key} is {value!r}, not a whole number from 0; {taken} is taken"
+            used = "it is left out" if numbers[key] is None else f"{numbers[key]} from the path is used"
+            message = f"{key} is {_shown(value)}, not a whole number from 0; {used}"
             notices.append(Notice("FRONT_MATTER_INVALID", message, source_file, front.lines.get(key, 1)))
     return Place(module, numbers["chapter"], numbers["lesson"]), tuple(notices)
 
 
 def place_by_path(name: str) -> Place:
     """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter.
-    Only where the path has that shape: three levels, each numbered."""
+    Only if the path has that shape: three levels, each with a number."""
     *folders, file = name.split("/")
     stem = file.rsplit(".", 1)[0]
     if not 1 <= len(folders) <= 2:
@@ -98,26 +98,27 @@ def place_by_path(name: str) -> Place:
     return Place(module[2], int(chapter[1]), 0 if lesson is None or index else int(lesson[1]))
 
 
-def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field]) -> Grading:
+def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field]) -> _Grading:
     """Tier, level and layer of a page. `book_uses` names the fields that at least one page of the book has."""
     notices: list[Notice] = []
-    values: dict[Field, str] = dict(DEFAULTS)
+    values: dict[Field, str] = dict(_DEFAULTS)
     missing: list[Field] = []
-    for name, keys in FIELDS.items():
+    for name, keys in _FIELDS.items():
         key = next((key for key in keys if front.values.get(key) is not None), None)
         if key is None:
             missing += [name] if name in book_uses else []
             continue
         value = _grade(name, front.values[key])
         if value is None:
-            message = f"{key} is {front.values[key]!r}, {_WANTED[name]}; {DEFAULTS[name]} is taken"
+            message = f"{key} is {_shown(front.values[key])}, not {_WANTED[name]}; {_DEFAULTS[name]} is used"
             notices.append(Notice("FRONT_MATTER_INVALID", message, source_file, front.lines.get(key, 1)))
         else:
             values[name] = value
     if missing and not front.damage:
-        taken = ", ".join(f"{name} {DEFAULTS[name]}" for name in missing)
-        notices.append(Notice("FRONT_MATTER_DEFAULT", f"the front matter is silent; taken: {taken}", source_file, 1))
-    return Grading(
+        used = ", ".join(f"{name} {_DEFAULTS[name]}" for name in missing)
+        message = f"the front matter lacks fields that other pages have; used instead: {used}"
+        notices.append(Notice("FRONT_MATTER_DEFAULT", message, source_file, 1))
+    return _Grading(
         int(values["hardware_tier"]),
         cast(ProficiencyLevel, values["proficiency_level"]),
         cast(Layer, values["layer"]),
@@ -126,10 +127,16 @@ def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field]) 
 
 
 _WANTED: dict[Field, str] = {
-    "hardware_tier": "not one of 1 to 4",
-    "proficiency_level": "not one of A1, A2, B1, B2, C1, C2",
-    "layer": "not one of L1 to L4",
+    "hardware_tier": "1, 2, 3 or 4",
+    "proficiency_level": "A1, A2, B1, B2, C1 or C2",
+    "layer": "L1, L2, L3 or L4",
 }
+
+
+def _shown(value: object) -> str:
+    """As it would be written, cut short."""
+    written = repr(value)
+    return written if len(written) <= 80 else f"{written[:80]}…"
 
 
 def _grade(name: Field, value: object) -> str | None:

@@ -1,34 +1,35 @@
 """A GitBook: a SUMMARY.md with or without `.gitbook.yaml`, or with the `book.json` of HonKit and the older tool.
 
 gitbook.com publishes a page at its path without `.md` and a README as its folder; the older tool and HonKit build
-`.html` files. Only what the summary names is published, and the README that the configuration names.
+`.html` files. Only pages that the summary names are published, and the README that the configuration names.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-import yaml
-
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.sources.mdbook import Entry, read_summary, unwritten
+from quoth.sources.loading import Damaged, load_json, load_yaml
+from quoth.sources.mdbook import SummaryItem, by_target, read_summary, unwritten
 from quoth.sources.plain import label_of
 
-SUFFIXES = frozenset((".md", ".markdown"))
-CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
+_SUFFIXES = frozenset((".md", ".markdown"))
+_CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
 
 
 @dataclass(frozen=True, slots=True)
-class GitBook:
+class _GitBook:
     root: Path
-    docs: Path
+    bounds: Bounds
+    said: str = "."  # the folder of the pages, as written
+    docs: Path = Path()  # where that really is
     readme: str = "README.md"
     summary: str = "SUMMARY.md"
     title: str = ""
@@ -38,41 +39,44 @@ class GitBook:
     config: str = ""
 
 
-def find_gitbook(path: Path) -> GitBook | None:
-    """The book in this folder, or the one above of whose pages it is part."""
-    for folder in (path, *path.parents):
-        config = next((name for name in CONFIGS if (folder / name).is_file()), "")
-        if config == "book.json" and not _has_summary(folder):
+def find_gitbook(path: Path, bounds: Bounds) -> _GitBook | None:
+    """The book in this folder, or in one above whose pages it is part of."""
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        config = next((name for name in _CONFIGS if own.is_file(folder / name)), "")
+        if config == "book.json" and not _has_summary(folder, own):
             config = ""
-        if config or (folder / "SUMMARY.md").is_file():
-            book = read_gitbook(folder, config)
-            return book if book.docs.is_dir() and (folder == path or path.is_relative_to(book.docs)) else None
+        if config or own.is_file(folder / "SUMMARY.md"):
+            book = _read_gitbook(folder, config, own)
+            docs = own.published(folder, book.said, path)
+            return replace(book, docs=docs) if docs is not None else None
         if (folder / ".git").exists():
             break  # a summary above the repository belongs to another book
     return None
 
 
-def _has_summary(folder: Path) -> bool:
-    book = read_gitbook(folder, "book.json")
-    return (book.docs / book.summary).is_file()
+def _has_summary(folder: Path, bounds: Bounds) -> bool:
+    book = _read_gitbook(folder, "book.json", bounds)
+    return bounds.is_file(folder / book.said / book.summary)
 
 
-def read_gitbook(root: Path, config: str) -> GitBook:
-    """Tolerant: what cannot be read is taken as not given, and told."""
+def _read_gitbook(root: Path, config: str, bounds: Bounds) -> _GitBook:
+    """A configuration that cannot be read counts as empty, with a notice."""
     loaded: object = {}
     damage = ""
     if config:
         try:
-            text = (root / config).read_bytes().decode("utf-8")
-            loaded = json.loads(text) if config.endswith("json") else yaml.safe_load(text)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            damage = f"{config} cannot be read ({str(error).splitlines()[0]}); defaults are taken"
+            text = bounds.config_text(root / config)
+            loaded = load_json(text) if config.endswith("json") else load_yaml(text)
+        except (OSError, Damaged) as error:
+            damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
     values: Mapping[str, object] = loaded if isinstance(loaded, dict) else {}
     structure = values.get("structure")
     named: Mapping[str, object] = structure if isinstance(structure, dict) else {}
-    return GitBook(
+    return _GitBook(
         root=root,
-        docs=(root / (_text(values, "root") or ".")).resolve(),
+        bounds=bounds,
+        said=_text(values, "root") or ".",
         readme=_text(named, "readme").removeprefix("./") or "README.md",
         summary=_text(named, "summary").removeprefix("./") or "SUMMARY.md",
         title=_text(values, "title"),
@@ -86,29 +90,27 @@ def read_gitbook(root: Path, config: str) -> GitBook:
 class GitBookRules:
     toolchain = "gitbook"
 
-    def __init__(self, book: GitBook, read: Path, base_url: str) -> None:
+    def __init__(self, book: _GitBook, read: Path, base_url: str) -> None:
         self._book = book
         self._read = read
         self._base = base_url.rstrip("/")
-        self._summary: list[Entry] = []
-        self._entries: dict[str, Entry] = {}
+        self._summary: list[SummaryItem] = []
+        self._items: dict[str, SummaryItem] = {}
 
     @property
     def anchors(self) -> AnchorRule:
         return "honkit" if self._book.html else "github"
 
     def paths(self) -> Iterable[Path]:
-        self._summary = read_summary(self._book.docs / self._book.summary)
-        self._entries = {}
-        for entry in self._summary:
-            self._entries.setdefault(entry.target, entry)
+        self._summary = read_summary(self._book.docs / self._book.summary, self._book.bounds)
+        self._items = by_target(self._summary)
         summary = self._book.docs / self._book.summary
-        return (path for path in walk(self._read, SUFFIXES) if path != summary)
+        return (path for path in walk(self._read, _SUFFIXES) if path != summary)
 
     def skips(self, name: str, front: FrontMatter) -> str:
         if front.is_true("hidden"):
             return "hidden: true"
-        listed = not self._entries or name in self._entries or name == self._book.readme
+        listed = not self._items or name in self._items or name == self._book.readme
         return "" if listed else f"not in {self._book.summary}"
 
     def route(self, name: str, front: FrontMatter) -> Route:
@@ -118,23 +120,20 @@ class GitBookRules:
             path = "".join(f"{folder}/" for folder in folders) if self._book.html else "/".join(folders)
         else:
             path = "/".join([*folders, stem]) + (".html" if self._book.html else "")
-        entry = self._entries.get(name)
-        trail = entry.trail if entry else tuple(label_of(folder) for folder in folders)
+        item = self._items.get(name)
+        trail = item.trail if item else tuple(label_of(folder) for folder in folders)
         url = f"{self._base}/{quote(path)}" if path or not self._base else f"{self._base}/"
         return Route(
             url,
             trail,
             label_of(stem),
-            title=entry.title if entry else "",
-            place=Place() if self._entries else None,
+            title=item.title if item else "",
+            place=Place() if self._items else None,
             language=self._book.language,
         )
 
     def markup(self, name: str) -> Markup:
         return "markdown"
-
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
 
     def contents(self) -> Iterator[Notice]:
         if self._book.damage:

@@ -7,10 +7,14 @@ pages and harmless for the rest is enough; it saves a dependency. Knows nothing 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
+
+from quoth.text.limits import MAX_HTML_DEPTH
 
 VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
@@ -36,8 +40,8 @@ _CLOSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "tfoot": (frozenset(("tr", "td", "th", "thead", "tbody", "tfoot")), frozenset(("table",))),
     "option": (frozenset(("option",)), frozenset(("select",))),
 }
-# Nesting beyond this is flattened: no page means it, and no walk over the tree may run out of stack.
-_DEEPEST = 120
+# Codecs of Python that no page is written in; they are slow, or refuse to replace damaged bytes.
+_NOT_OF_PAGES = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"))
 _CHARSET = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.I)
 
 
@@ -83,7 +87,7 @@ class _Builder(HTMLParser):
         self._close_before(tag)
         element = Element(tag, attributes)
         self._open[-1].children.append(element)
-        if tag not in VOID and len(self._open) < _DEEPEST:
+        if tag not in VOID and len(self._open) < MAX_HTML_DEPTH:
             self._open.append(element)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -117,9 +121,13 @@ class _Builder(HTMLParser):
 
 
 def parse_html(html: str) -> Element:
+    # Behind the last `>` no tag can end. The tokenizer would look for the end of each that begins there.
+    end = html.rfind(">") + 1
     builder = _Builder()
-    builder.feed(html)
+    builder.feed(html[:end])
     builder.close()
+    if html[end:]:
+        builder.handle_data(unescape(html[end:]))
     return builder.root
 
 
@@ -132,8 +140,8 @@ def decode_html(data: bytes, charset: str = "") -> str:
     by_mark = next((name for mark, name in marks if data.startswith(mark)), "")
     for name in (by_mark, charset, declared):
         try:
-            if name:
+            if name and codecs.lookup(name).name not in _NOT_OF_PAGES:
                 return data.decode(name, "replace")
-        except LookupError:  # an encoding that nobody knows
+        except (LookupError, UnicodeError):  # an encoding that Python does not know, or that is not one of text
             continue
     return data.decode("utf-8", "replace")

@@ -1,9 +1,9 @@
-"""A page's text with what it includes in its place.
+"""The text of a page with its includes put in.
 
-Comes in: the text of a file and a dialect, which finds the directives of one toolchain. Goes out: the text as the
-reader of the published page sees it, where each insert stands, and what could not be shown. A directive that cannot be
-followed stays out of the text and is told with its line. Files are read only inside the project, links followed, so
-that no page can show what lies outside; depth and size are limited, so that no page can grow without end.
+In: the text of a file and a dialect, which finds the directives of one toolchain. Out: the text as the reader of the
+published page sees it, the place of each insert, and notices. A directive that cannot be followed is left out of the
+text and reported with its line. Only files inside the project are read, also through links, so that no page can show a
+file from elsewhere. Depth and size are limited, so that no page can grow without end.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from pathlib import Path
 
 from quoth.domain import Insert, Notice
 from quoth.errors import Unreadable
+from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import decode
+from quoth.text.limits import MAX_INCLUDE_DEPTH, MAX_INCLUDED_CHARACTERS
 
-MAX_DEPTH = 10  # as mdBook has it
-MAX_CHARACTERS = 4_000_000  # that includes may add to one page
-_EFFORT = 100  # what an include counts at least, so that a million empty ones are too many as well
+_EFFORT = 100  # characters that each include counts in addition, so that a million empty ones are too many
 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A stretch of a file that gives way to something else: to `text`, or to what `take` takes from `target`."""
+    """A stretch of a file that is replaced: by `text`, or by the part of `target` that `take` gives."""
 
     start: int
     end: int
     text: str = ""
     target: Path | None = None
     take: Callable[[str], str | None] = lambda text: text  # None: the file has no such part
-    finish: Callable[[str], str] = lambda text: text  # after the includes of the included text
+    finish: Callable[[str], str] = lambda text: text  # applied after the includes of the included text
     said: str = ""  # file and part as the author wrote them
-    indent: str = ""  # opens every line after the first
+    indent: str = ""  # begins every line after the first
 
 
 Dialect = Callable[[str, Path, int], Iterable[Directive]]
@@ -53,18 +53,26 @@ class _Page:
 
     source_file: str
     line: int = 1  # of the directive in the page itself
-    room: int = MAX_CHARACTERS
+    room: int = MAX_INCLUDED_CHARACTERS
     notices: list[Notice] = field(default_factory=list)
 
     def tell(self, code: str, message: str) -> None:
         self.notices.append(Notice(code, message, self.source_file, self.line))
 
+    def has_room(self, characters: int, said: str) -> bool:
+        before, self.room = self.room, self.room - characters
+        if self.room <= 0 < before:
+            most = f"{MAX_INCLUDED_CHARACTERS:,}"
+            message = f"{said} is left out, and all includes after it: a page may include {most} characters"
+            self.tell("INCLUDE_TOO_LARGE", message)
+        return self.room > 0
+
 
 class Includes:
     """Expands the pages of one project."""
 
-    def __init__(self, root: Path, dialect: Dialect) -> None:
-        self._root = Path(os.path.realpath(root))
+    def __init__(self, bounds: Bounds, dialect: Dialect) -> None:
+        self._bounds = bounds
         self._dialect = dialect
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
@@ -103,34 +111,34 @@ class Includes:
         real = Path(os.path.realpath(directive.target))
         here = (real, directive.said)
         if page.room <= 0:
-            return ""  # told already
-        if here in stack or len(stack) >= MAX_DEPTH:
-            page.tell("INCLUDE_CYCLE", f"{directive.said} is included by itself, or too deep; it is left out")
+            return ""  # reported already
+        if here in stack or len(stack) >= MAX_INCLUDE_DEPTH:
+            page.tell("INCLUDE_CYCLE", f"{directive.said} includes itself, or is included too deep; it is left out")
             return ""
         whole = self._read(real, directive.said, page)
         if whole is None:
             return ""
         taken = directive.take(whole)
         if taken is None:
-            page.tell("INCLUDE_MISSING", f"{directive.said} names a part that the file does not have; it is left out")
+            page.tell("INCLUDE_MISSING", f"{directive.said}: the file has no such part; it is left out")
             return ""
-        page.room -= len(taken) + _EFFORT
-        if page.room <= 0:
-            page.tell("INCLUDE_TOO_LARGE", f"{directive.said} would make the page too large; the rest is left out")
+        if not page.has_room(len(taken) + _EFFORT, directive.said):
             return ""
         shown = directive.finish(self._nested(taken, real, (*stack, here), page))
+        if directive.indent and not page.has_room(len(directive.indent) * shown.count("\n"), directive.said):
+            return ""
         return shown.replace("\n", f"\n{directive.indent}") if directive.indent else shown
 
     def _read(self, real: Path, said: str, page: _Page) -> str | None:
-        if not real.is_relative_to(self._root):
-            page.tell("INCLUDE_OUTSIDE", f"{said} lies outside of the book's project; it is left out")
+        if not self._bounds.holds(real):
+            page.tell("INCLUDE_OUTSIDE", f"{said} is outside of the book's project; it is left out")
             return None
         try:
-            if not real.is_file():
+            if not is_file(real):
                 page.tell("INCLUDE_MISSING", f"{said} does not exist; it is left out")
                 return None
-            if real.stat().st_size > MAX_CHARACTERS:
-                page.tell("INCLUDE_TOO_LARGE", f"{said} would make the page too large; it is left out")
+            if real.stat().st_size > MAX_INCLUDED_CHARACTERS:
+                page.tell("INCLUDE_TOO_LARGE", f"{said} is larger than a page may include; it is left out")
                 return None
             return decode(real.read_bytes(), said).removeprefix("\ufeff").replace("\r\n", "\n")
         except OSError as error:
@@ -141,9 +149,21 @@ class Includes:
 
 
 def first_existing(candidates: Iterable[Path]) -> Path:
-    """The first that is a file; when none is, the first, so that it can be named."""
+    """The first that is a file; if none is, the first of all, so that a notice can name it."""
     listed = list(candidates)
-    return next((path for path in listed if path.is_file()), listed[0])
+    return next((path for path in listed if is_file(path)), listed[0])
+
+
+def bounded(lines: Iterable[str]) -> list[str]:
+    """Not many more of the lines than a page may include: a directive may name the same ones again and again."""
+    kept: list[str] = []
+    characters = 0
+    for line in lines:
+        kept.append(line)
+        characters += len(line) + 1
+        if characters > MAX_INCLUDED_CHARACTERS:
+            break
+    return kept
 
 
 def _breaks(text: str) -> int:

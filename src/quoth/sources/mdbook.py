@@ -1,25 +1,27 @@
 """An mdBook: which files are its chapters, where they are published, and under which titles.
 
 `SUMMARY.md` decides everything: a file that it does not name is not a page, and its titles and numbers are the book's.
-A page is its path with `.html`; `README.md` is `index.html`. `book.toml` says where the sources are and where the book
-goes. The reader of SUMMARY.md serves GitBook too.
+The URL of a page is its path with `.html`; `README.md` is `index.html`. `book.toml` names the folder of the sources and
+the URL of the book. The reader of SUMMARY.md serves GitBook too.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from posixpath import normpath
 from urllib.parse import quote, unquote
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.text.plain import COMMENT, inline_text
+from quoth.sources.loading import Damaged, load_toml
+from quoth.text.limits import MAX_DEPTH
+from quoth.text.plain import comments, inline_text
 
 # --- SUMMARY.md ------------------------------------------------------------------------------------------------------
 
@@ -28,63 +30,89 @@ _LINK = re.compile(
     r"^(?P<space>[ \t]*)(?P<item>(?:[-*+]|\d{1,9}[.)])[ \t]+)?"
     r"\[(?P<title>(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]*\])*)\]\((?P<target><[^<>\n]*>|[^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)"
 )
-_TITLED = re.compile(r"[ \t]+(?:\"[^\"]*\"|'[^']*')$")
+_TITLED = re.compile(r"(?<![ \t])[ \t]+(?:\"[^\"]*\"|'[^']*')$")
 _LABEL = re.compile(r"^(?P<space>[ \t]*)(?P<item>(?:[-*+]|\d{1,9}[.)])[ \t]+)(?P<title>[^\[\n].*)$")
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t]*#*$")
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SummaryItem:
     title: str
-    target: str  # as a path below the folder of the summary; empty for a chapter that is not written yet
+    target: str  # its path from the folder of the summary; empty for a chapter that is not written yet
     line: int
     numbers: tuple[int, ...] = ()  # of chapter, sub-chapter, …; none before and after the numbered chapters
-    trail: tuple[str, ...] = ()  # part and chapters above
+    trail: tuple[str, ...] = ()  # the part and the chapters above
 
     @property
     def outside(self) -> bool:
         return self.target.startswith(("../", "/")) or "://" in self.target
 
 
-def read_summary(path: Path) -> list[Entry]:
-    """Empty when there is no such file or it cannot be read."""
+def read_summary(path: Path, bounds: Bounds) -> list[SummaryItem]:
+    """Empty if the file does not exist or cannot be read."""
     try:
-        return list(parse_summary(path.read_bytes().decode("utf-8", "replace")))
-    except OSError:
+        return list(parse_summary(bounds.config_text(path, "replace")))
+    except (OSError, Damaged):
         return []
 
 
-def parse_summary(text: str) -> Iterator[Entry]:
-    text = COMMENT.sub(lambda match: re.sub(r"[^\n]", "", match[0]), text.replace("\r\n", "\n"))
-    part = ""
-    begun = False  # a heading before everything else is the title of the summary, not of a part
-    open_items: list[tuple[int, str]] = []  # indent and title of the items above
-    numbers: list[int] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        heading = _HEADING.match(line)
-        if heading:
-            part = inline_text(heading[2]) if begun or len(heading[1]) > 1 else ""
-            begun = True
-            open_items.clear()
-            continue
-        found = _LINK.match(line) or _LABEL.match(line)
-        begun = begun or bool(line.strip())
-        if found is None:
-            continue
+def parse_summary(text: str) -> Iterator[SummaryItem]:
+    return _SummaryReader().items(text)
+
+
+class _SummaryReader:
+    """Walks a summary from top to bottom."""
+
+    def __init__(self) -> None:
+        self._part = ""
+        self._begun = False  # a heading before everything else is the title of the summary, not of a part
+        self._above: list[tuple[int, str]] = []  # indent and title of the items that the next one may belong to
+        self._numbers: list[int] = []
+
+    def items(self, text: str) -> Iterator[SummaryItem]:
+        text = _without_comments(text.replace("\r\n", "\n"))
+        for number, line in enumerate(text.split("\n"), 1):
+            if heading := _HEADING.match(line):
+                self._enter_part(heading)
+                continue
+            self._begun = self._begun or bool(line.strip())
+            found = _LINK.match(line) or _LABEL.match(line)
+            if found is None:
+                continue
+            title = inline_text(found["title"])
+            numbers, trail = self._placed(found, title)
+            if found.re is _LINK:
+                yield SummaryItem(title, _target(found["target"]), number, numbers, trail)
+
+    def _enter_part(self, heading: re.Match[str]) -> None:
+        words = heading[2].rstrip("#").rstrip(" \t") if heading[2].endswith("#") else heading[2].rstrip(" \t")
+        self._part = inline_text(words) if self._begun or len(heading[1]) > 1 else ""
+        self._begun = True
+        self._above.clear()
+
+    def _placed(self, found: re.Match[str], title: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The numbers of a chapter and the titles above it; none for a line that is not an item of a list."""
+        if found["item"] is None:
+            self._above.clear()
+            return (), ()
         indent = len(found["space"].expandtabs(4))
-        title = inline_text(found["title"])
-        while open_items and (open_items[-1][0] >= indent or found["item"] is None):
-            open_items.pop()
-        own: tuple[int, ...] = ()
-        trail: tuple[str, ...] = ()
-        if found["item"] is not None:
-            trail = (*([part] if part else []), *(above for _, above in open_items))
-            depth = len(open_items)
-            numbers = [*numbers[:depth], numbers[depth] + 1 if depth < len(numbers) else 1]
-            own = tuple(numbers)
-            open_items.append((indent, title))
-        if found.re is _LINK:
-            yield Entry(title, _target(found["target"]), number, own, trail)
+        while self._above and self._above[-1][0] >= indent:
+            self._above.pop()
+        depth = len(self._above)
+        trail = (*([self._part] if self._part else []), *(above for _, above in self._above))
+        self._numbers = [*self._numbers[:depth], self._numbers[depth] + 1 if depth < len(self._numbers) else 1]
+        self._above = [*self._above[:MAX_DEPTH], (indent, title)]
+        return tuple(self._numbers), trail
+
+
+def _without_comments(text: str) -> str:
+    """Line breaks in comments stay, so that lines keep their numbers."""
+    kept: list[str] = []
+    at = 0
+    for start, end in comments(text):
+        kept += (text[at:start], "\n" * text.count("\n", start, end))
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _target(written: str) -> str:
@@ -99,47 +127,52 @@ def _target(written: str) -> str:
 # --- the book --------------------------------------------------------------------------------------------------------
 
 
-SUFFIXES = frozenset((".md",))
-CONFIG = "book.toml"
-SUMMARY = "SUMMARY.md"
+_SUFFIXES = frozenset((".md",))
+_CONFIG = "book.toml"
+_SUMMARY = "SUMMARY.md"
 
 
 @dataclass(frozen=True, slots=True)
-class MdBook:
-    """What `book.toml` says."""
+class _MdBook:
+    """The values of `book.toml`."""
 
     root: Path
-    src: Path
+    bounds: Bounds
+    said: str = ""  # the folder of the sources, as written
+    src: Path = Path()  # where that really is
     title: str = ""
     language: str | None = None
     site_url: str = ""
     damage: str = ""
 
 
-def find_mdbook(path: Path) -> MdBook | None:
-    """The book in this folder, or the one above of whose sources it is part."""
-    for folder in (path, *path.parents):
-        if not (folder / CONFIG).is_file() and not (folder == path and (folder / "src" / SUMMARY).is_file()):
+def find_mdbook(path: Path, bounds: Bounds) -> _MdBook | None:
+    """The book in this folder, or in one above whose sources it is part of."""
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        if not own.is_file(folder / _CONFIG) and not (folder == path and own.is_file(folder / "src" / _SUMMARY)):
             continue
-        book = read_book(folder)
-        return book if folder == path or path.is_relative_to(book.src) else None
+        book = _read_book(folder, own)
+        src = own.published(folder, book.said, path)
+        return replace(book, src=src) if src is not None else None
     return None
 
 
-def read_book(root: Path) -> MdBook:
-    """Tolerant: what cannot be read is taken as not given, and told."""
+def _read_book(root: Path, bounds: Bounds) -> _MdBook:
+    """A file that cannot be read counts as empty, with a notice."""
     damage = ""
     loaded: Mapping[str, object] = {}
     try:
-        loaded = tomllib.loads((root / CONFIG).read_bytes().decode("utf-8"))
+        loaded = load_toml(bounds.config_text(root / _CONFIG))
     except FileNotFoundError:
         pass
-    except (OSError, ValueError) as error:
-        damage = f"{CONFIG} cannot be read ({str(error).splitlines()[0]}); defaults are taken"
+    except (OSError, Damaged) as error:
+        damage = f"{_CONFIG} cannot be read: {error}. Defaults are used until it is fixed"
     book, html = _table(loaded, "book"), _table(_table(loaded, "output"), "html")
-    return MdBook(
+    return _MdBook(
         root=root,
-        src=(root / (_text(book, "src") or "src")).resolve(),
+        bounds=bounds,
+        said=_text(book, "src") or "src",
         title=_text(book, "title"),
         language=_text(book, "language") or None,
         site_url=_text(html, "site-url"),
@@ -151,62 +184,66 @@ class MdBookRules:
     toolchain = "mdbook"
     anchors: AnchorRule = "mdbook"
 
-    def __init__(self, book: MdBook, read: Path, base_url: str) -> None:
+    def __init__(self, book: _MdBook, read: Path, base_url: str) -> None:
         self._book = book
-        self._read = read  # the sources, or the part of them that was asked for
+        self._read = read  # the sources, or the part of them that the user gave
         self._base = base_url.rstrip("/") or book.site_url.rstrip("/")
-        self._entries: dict[str, Entry] = {}
-        self._summary: list[Entry] = []
+        self._items: dict[str, SummaryItem] = {}
+        self._summary: list[SummaryItem] = []
 
     def paths(self) -> Iterable[Path]:
-        self._summary = read_summary(self._book.src / SUMMARY)
-        self._entries = {}
-        for entry in self._summary:
-            self._entries.setdefault(entry.target, entry)
-        summary = self._book.src / SUMMARY
-        return (path for path in walk(self._read, SUFFIXES) if path != summary)
+        self._summary = read_summary(self._book.src / _SUMMARY, self._book.bounds)
+        self._items = by_target(self._summary)
+        summary = self._book.src / _SUMMARY
+        return (path for path in walk(self._read, _SUFFIXES) if path != summary)
 
     def skips(self, name: str, front: FrontMatter) -> str:
-        return "" if name in self._entries else f"not in {SUMMARY}"
+        return "" if name in self._items else f"not in {_SUMMARY}"
 
     def route(self, name: str, front: FrontMatter) -> Route:
-        entry = self._entries[name]
+        item = self._items[name]
         *folders, file = name.split("/")
         stem = file.rsplit(".", 1)[0]
         stem = "index" if stem.lower() == "readme" else stem
         url = f"{self._base}/{quote('/'.join([*folders, stem]))}.html"
-        return Route(url, entry.trail, title=entry.title, place=_place(entry), language=self._book.language)
+        return Route(url, item.trail, title=item.title, place=_place(item), language=self._book.language)
 
     def markup(self, name: str) -> Markup:
         return "markdown"
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
-
     def contents(self) -> Iterator[Notice]:
-        """Chapters without a page, and what is wrong with the configuration."""
+        """Chapters without a page, and a configuration that cannot be read."""
         if self._book.damage:
-            yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / CONFIG), 1)
-        yield from unwritten(self._summary, self._book.src / SUMMARY, self._read)
+            yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / _CONFIG), 1)
+        yield from unwritten(self._summary, self._book.src / _SUMMARY, self._read)
 
 
-def unwritten(entries: Iterable[Entry], summary: Path, read: Path) -> Iterator[Notice]:
-    """What a summary names and nobody can read: chapters without a file, and files that are not there."""
+def by_target(items: Iterable[SummaryItem]) -> dict[str, SummaryItem]:
+    """The first item for each page."""
+    found: dict[str, SummaryItem] = {}
+    for item in items:
+        found.setdefault(item.target, item)
+    return found
+
+
+def unwritten(items: Iterable[SummaryItem], summary: Path, read: Path) -> Iterator[Notice]:
+    """Items of a summary without a page: chapters without a file, and files that do not exist."""
     folder, file = summary.parent, str(summary)
-    if read != folder:  # a part of the book was asked for: what is missing elsewhere is not its business
+    if read != folder:  # only a part of the book is read
         return
-    for entry in entries:
-        if not entry.target:
-            yield Notice("PAGE_SKIPPED", f"{entry.title!r} is a draft without a page", file, entry.line)
-        elif not entry.outside and not (folder / entry.target).is_file():
-            yield Notice("PAGE_MISSING", f"{entry.title!r} names {entry.target}, which is not there", file, entry.line)
+    for item in items:
+        if not item.target:
+            yield Notice("PAGE_SKIPPED", f"{item.title!r} is a draft without a page", file, item.line)
+        elif not item.outside and not is_file(folder / item.target):
+            message = f"{item.title!r} names {item.target}, which does not exist"
+            yield Notice("PAGE_MISSING", message, file, item.line)
 
 
-def _place(entry: Entry) -> Place:
-    """Chapter 4.2 is lesson 2 of chapter 4, and the chapter's own page is its lesson 0."""
-    if not entry.numbers:
+def _place(item: SummaryItem) -> Place:
+    """Chapter 4.2 is lesson 2 of chapter 4; the chapter's own page is its lesson 0."""
+    if not item.numbers:
         return Place()
-    return Place(None, entry.numbers[0], entry.numbers[1] if len(entry.numbers) > 1 else 0)
+    return Place(None, item.numbers[0], item.numbers[1] if len(item.numbers) > 1 else 0)
 
 
 def _table(values: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -1,15 +1,14 @@
 """An MkDocs site: `mkdocs.yml`, the navigation in it, and the addresses that MkDocs gives.
 
 Every Markdown file below `docs_dir` is published, in the navigation or not, unless `exclude_docs` or `draft_docs`
-name it. The navigation gives titles and the sections above a page. The configuration may hold tags that only a running
-MkDocs can follow (`!!python/name:…`, `!ENV`, `!relative`); they are read as what they say, and nothing is run.
+names it. The navigation gives titles and the sections above a page. The configuration may hold tags that only a running
+MkDocs can follow (`!!python/name:…`, `!ENV`, `!relative`); their text is read, and nothing is run.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 from urllib.parse import quote
@@ -17,29 +16,35 @@ from urllib.parse import quote
 import yaml
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
+from quoth.sources.globs import BELOW, FOLDERS, OR_BELOW, Glob, pieces_of
+from quoth.sources.loading import Damaged, SafeLoader, load_yaml
 
-SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
-CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
+_SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
+_CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
+_MOST_INHERITED = 5  # configurations, one from the other
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class _NavItem:
     title: str
     trail: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MkDocs:
+class _MkDocs:
     root: Path
+    bounds: Bounds
     config: str
-    docs: Path
+    said: str = "docs"  # the folder of the pages, as written
+    docs: Path = Path()  # where that really is
     title: str = ""
     site_url: str = ""
     directory_urls: bool = True
     language: str | None = None
-    nav: Mapping[str, Entry] = field(default_factory=dict)
+    nav: Mapping[str, _NavItem] = field(default_factory=dict)
     excluded: str = ""
     drafts: str = ""
     anchors: AnchorRule = "mkdocs"
@@ -48,8 +53,8 @@ class MkDocs:
     damage_line: int = 1
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads any tag as what stands behind it."""
+class _Loader(SafeLoader):
+    """Reads the value behind any tag."""
 
 
 def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
@@ -65,36 +70,37 @@ _Loader.add_multi_constructor("!", _tagged)
 _Loader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
 
 
-def find_mkdocs(path: Path) -> MkDocs | None:
-    """The site in this folder, or the one above of whose docs it is part."""
-    for folder in (path, *path.parents):
-        config = next((name for name in CONFIGS if (folder / name).is_file()), None)
+def find_mkdocs(path: Path, bounds: Bounds) -> _MkDocs | None:
+    """The site in this folder, or in one above whose docs it is part of."""
+    for folder in bounds.upwards(path):
+        own = bounds.around(folder)
+        config = next((name for name in _CONFIGS if own.is_file(folder / name)), None)
         if config is not None:
-            site = read_mkdocs(folder, config)
-            return site if site.docs.is_dir() and (folder == path or path.is_relative_to(site.docs)) else None
+            site = _read_mkdocs(folder, config, own)
+            docs = own.published(folder, site.said, path)
+            return replace(site, docs=docs) if docs is not None else None
     return None
 
 
-def read_mkdocs(root: Path, config: str) -> MkDocs:
-    """Tolerant: what cannot be read is taken as not given, and told."""
+def _read_mkdocs(root: Path, config: str, bounds: Bounds) -> _MkDocs:
+    """A configuration that cannot be read counts as empty, with a notice."""
     damage, line = "", 1
     values: dict[str, object] = {}
     try:
-        values = _load(root / config, 0)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        damage = f"{config} is not valid YAML ({error.problem}); defaults are taken"
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        damage = f"{config} cannot be read ({str(error).splitlines()[0]}); defaults are taken"
+        values, damage = _load(root / config, bounds)
+    except (OSError, Damaged) as error:
+        line = (isinstance(error, Damaged) and error.line) or 1
+        damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
     extensions = _extensions(values.get("markdown_extensions"))
-    docs = (root / (_text(values, "docs_dir") or "docs")).resolve()
+    said = _text(values, "docs_dir") or "docs"
     theme = values.get("theme")
-    nav: dict[str, Entry] = {}
+    nav: dict[str, _NavItem] = {}
     _read_nav(values.get("nav") or values.get("pages"), (), nav)
-    return MkDocs(
+    return _MkDocs(
         root=root,
+        bounds=bounds,
         config=config,
-        docs=docs,
+        said=said,
         title=_text(values, "site_name"),
         site_url=_text(values, "site_url"),
         directory_urls=values.get("use_directory_urls") is not False,
@@ -103,19 +109,23 @@ def read_mkdocs(root: Path, config: str) -> MkDocs:
         excluded=_text(values, "exclude_docs"),
         drafts=_text(values, "draft_docs"),
         anchors=_anchor_rule(extensions.get("toc", {})),
-        snippet_bases=_bases(extensions.get("pymdownx.snippets", {}), root, docs),
+        snippet_bases=_bases(extensions.get("pymdownx.snippets", {}), root, root / said),
         damage=damage,
         damage_line=line,
     )
 
 
-def _load(path: Path, depth: int) -> dict[str, object]:
-    loaded = yaml.load(path.read_bytes(), Loader=_Loader)
+def _load(path: Path, bounds: Bounds, depth: int = 0) -> tuple[dict[str, object], str]:
+    """The values of a configuration and of those that it inherits from, and a word on one that is not read."""
+    loaded = load_yaml(bounds.config_text(path), _Loader)
     values = {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}
     parent = values.get("INHERIT")
-    if isinstance(parent, str) and depth < 5 and (path.parent / parent).is_file():
-        return {**_load(path.parent / parent, depth + 1), **values}
-    return values
+    if not isinstance(parent, str) or depth >= _MOST_INHERITED or not is_file(path.parent / parent):
+        return values, ""
+    if not bounds.holds(path.parent / parent):
+        return values, f"INHERIT names {parent}, which is outside of the folder that was given; it is not read"
+    inherited, damage = _load(path.parent / parent, bounds, depth + 1)
+    return {**inherited, **values}, damage
 
 
 def _extensions(found: object) -> dict[str, Mapping[str, object]]:
@@ -136,7 +146,7 @@ def _anchor_rule(toc: Mapping[str, object]) -> AnchorRule:
 
 
 def _bases(options: Mapping[str, object], root: Path, docs: Path) -> tuple[Path, ...]:
-    """Where snippets are looked for: as configured, then where people put them."""
+    """The folders in which snippets are looked for: first the configured ones, then the usual ones."""
     found = options.get("base_path")
     named = [base for base in (found if isinstance(found, list) else [found]) if isinstance(base, str)]
     places = {"$config_dir": ".", "$docs_dir": str(docs)}
@@ -144,11 +154,11 @@ def _bases(options: Mapping[str, object], root: Path, docs: Path) -> tuple[Path,
     return (*bases, root, docs)
 
 
-def _read_nav(items: object, trail: tuple[str, ...], nav: dict[str, Entry]) -> None:
+def _read_nav(items: object, trail: tuple[str, ...], nav: dict[str, _NavItem]) -> None:
     for item in items if isinstance(items, list) else []:
         for title, target in (item if isinstance(item, dict) else {"": item}).items():
             if isinstance(target, str) and "://" not in target:
-                nav.setdefault(normpath(target), Entry(str(title or ""), trail))
+                nav.setdefault(normpath(target), _NavItem(str(title or ""), trail))
             elif isinstance(target, list):
                 _read_nav(target, (*trail, str(title)), nav)
 
@@ -156,28 +166,28 @@ def _read_nav(items: object, trail: tuple[str, ...], nav: dict[str, Entry]) -> N
 class MkDocsRules:
     toolchain = "mkdocs"
 
-    def __init__(self, site: MkDocs, read: Path, base_url: str) -> None:
+    def __init__(self, site: _MkDocs, read: Path, base_url: str) -> None:
         self._site = site
         self._read = read
         self._base = (base_url or site.site_url).rstrip("/")
-        self._excluded = Patterns(f"/templates/\n{site.excluded}")
-        self._drafts = Patterns(site.drafts)
+        self._excluded = IgnorePatterns(f"/templates/\n{site.excluded}")
+        self._drafts = IgnorePatterns(site.drafts)
 
     @property
     def anchors(self) -> AnchorRule:
         return self._site.anchors
 
     def paths(self) -> Iterable[Path]:
-        return walk(self._read, SUFFIXES)
+        return walk(self._read, _SUFFIXES)
 
     def skips(self, name: str, front: FrontMatter) -> str:
         if self._excluded.match(name):
-            return "named by exclude_docs"
+            return "excluded by exclude_docs"
         if self._drafts.match(name):
-            return "named by draft_docs"
+            return "a draft by draft_docs"
         folder, _, file = name.rpartition("/")
-        if file.rsplit(".", 1)[0] == "README" and (self._site.docs / folder / "index.md").is_file():
-            return "index.md stands for its folder"
+        if file.rsplit(".", 1)[0] == "README" and is_file(self._site.docs / folder / "index.md"):
+            return "index.md is the page of its folder"
         return "draft: true" if front.is_true("draft") else ""
 
     def route(self, name: str, front: FrontMatter) -> Route:
@@ -189,17 +199,14 @@ class MkDocsRules:
             path = "".join(f"{part}/" for part in (folders if home else [*folders, stem]))
         else:
             path = "/".join([*folders, f"{stem}.html"])
-        entry = self._site.nav.get(name)
-        trail = entry.trail if entry else tuple(_label(folder) for folder in folders)
-        title = entry.title if entry else ""
+        item = self._site.nav.get(name)
+        trail = item.trail if item else tuple(_label(folder) for folder in folders)
+        title = item.title if item else ""
         own = "Home" if home and not folders else _label(folders[-1] if home else stem)
         return Route(f"{self._base}/{quote(path)}", trail, own, title=title, language=self._site.language)
 
     def markup(self, name: str) -> Markup:
         return "markdown"
-
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
 
     def contents(self) -> Iterator[Notice]:
         config = self._site.root / self._site.config
@@ -207,20 +214,21 @@ class MkDocsRules:
             yield Notice("CONFIG_UNREADABLE", self._site.damage, str(config), self._site.damage_line)
         if self._read != self._site.docs:
             return
+        written = self._site.bounds.config_text(config, "replace") if self._site.nav else ""
         for name in self._site.nav:
-            if Path(name).suffix.lower() in SUFFIXES and not (self._site.docs / name).is_file():
-                message = f"the navigation names {name}, which is not there"
-                yield Notice("PAGE_MISSING", message, str(config), _line_of(name, config))
+            if Path(name).suffix.lower() in _SUFFIXES and not is_file(self._site.docs / name):
+                message = f"the navigation names {name}, which does not exist"
+                yield Notice("PAGE_MISSING", message, str(config), _line_of(name, written))
 
 
-def _line_of(name: str, config: Path) -> int | None:
-    """Where the configuration says it. Another file that it inherits from may do so instead."""
-    lines = config.read_text("utf-8", "replace").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if name in line), None)
+def _line_of(name: str, written: str) -> int | None:
+    """The line of the configuration with this name; it may also be in another file that it inherits from."""
+    at = written.find(name)
+    return written.count("\n", 0, at) + 1 if at >= 0 else None
 
 
-class Patterns:
-    """Lines as in a .gitignore: the last that matches decides."""
+class IgnorePatterns:
+    """Lines as in a .gitignore: the last one that matches decides."""
 
     def __init__(self, text: str) -> None:
         lines = [line.strip() for line in text.splitlines()]
@@ -229,21 +237,18 @@ class Patterns:
         ]
 
     def match(self, name: str) -> bool:
-        return next((excludes for excludes, rule in reversed(self._rules) if rule.search(name)), False)
+        return next((excludes for excludes, rule in reversed(self._rules) if rule.matches(name)), False)
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
+def _glob(pattern: str) -> Glob:
+    """A pattern with a slash in it counts from the root, and also matches everything below."""
     anchored = "/" in pattern.rstrip("/")
-    body = pattern.strip("/")
-    parts = re.split(r"(\*\*/|/\*\*|\*\*|\*|\?|\[[^\]]+\])", body)
-    said = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    regex = "".join(said.get(part, part if part.startswith("[") else re.escape(part)) for part in parts)
-    end = "/" if pattern.endswith("/") else "(?:/|$)"
-    return re.compile(f"{'^' if anchored else '(?:^|/)'}{regex}{end}")
+    body = pieces_of(pattern.strip("/"), folders=True)
+    return Glob([*([] if anchored else [FOLDERS]), *body, BELOW if pattern.endswith("/") else OR_BELOW])
 
 
 def _label(name: str) -> str:
-    """As MkDocs makes a title from a file or folder name."""
+    """The title that MkDocs makes from a file or folder name."""
     words = name.replace("-", " ").replace("_", " ")
     return words.capitalize() if words.lower() == words else words
 

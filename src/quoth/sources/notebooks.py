@@ -1,18 +1,18 @@
-"""A Jupyter notebook → Markdown: its prose as it stands, its code in fences, its short text outputs below.
+"""A Jupyter notebook → Markdown: its prose unchanged, its code in fences, its short text outputs below.
 
 In: the bytes of an .ipynb file (formats 3 and 4). Out: Markdown text; offsets of such a page are offsets into it.
-Cells that their author hides on the published page (Jupyter Book's and nbsphinx' tags) are left out. What is no
-notebook is `Unreadable` with the reason. Images and widgets have no words and are left out.
+Cells that their author hides on the published page (tags of Jupyter Book and nbsphinx) are left out. A file that is not
+a notebook is `Unreadable` with the reason. Images and widgets have no words and are left out.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from quoth.errors import Unreadable
+from quoth.sources.loading import Damaged, load_json
 
 _OUTPUT_LINES = 20
 _OUTPUT_CHARACTERS = 1_500
@@ -34,15 +34,14 @@ def notebook_text(data: bytes, source_file: str) -> str:
 
 def _load(data: bytes, source_file: str) -> Json:
     try:
-        loaded = json.loads(data.decode("utf-8-sig"))
+        loaded = load_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise _unreadable(source_file, f"is not valid UTF-8 at offset {error.start}", None) from error
-    except json.JSONDecodeError as error:
-        raise _unreadable(source_file, f"is not valid JSON: {error.msg}, line {error.lineno}", error.lineno) from error
-    except RecursionError as error:
-        raise _unreadable(source_file, "is nested too deep", None) from error
+    except Damaged as error:
+        where = f", line {error.line}" if error.line else ""
+        raise _unreadable(source_file, f"cannot be read: {error}{where}", error.line) from error
     if not isinstance(loaded, dict):
-        raise _unreadable(source_file, "is no notebook: it holds no object", 1)
+        raise _unreadable(source_file, "is not a notebook: it holds no object", 1)
     return loaded
 
 
@@ -59,7 +58,7 @@ def _cells(notebook: Json, source_file: str) -> Iterator[Json]:
         sheets = notebook.get("worksheets")
         cells = [cell for sheet in _objects(sheets) for cell in _objects(sheet.get("cells"))]
         if not isinstance(sheets, list):
-            raise _unreadable(source_file, "is no notebook: it has no cells", 1)
+            raise _unreadable(source_file, "is not a notebook: it has no cells", 1)
     yield from _objects(cells)
 
 

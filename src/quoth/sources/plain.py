@@ -9,7 +9,7 @@ notebooks and documents anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -58,9 +58,6 @@ class PlainRules:
         if suffix in ("rst", "rest"):
             return "rst"
         return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
-
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
 
 
 def label_of(name: str) -> str:

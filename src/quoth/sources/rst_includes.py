@@ -1,31 +1,31 @@
 """How reStructuredText and MyST include: `include`, `literalinclude`, and tables from a file.
 
-A `Dialect` of `quoth.sources.includes`: it finds the directives of a text and says which file each names and what of it
-is shown. Code comes as the code block that the reader sees. A directive that stands in a literal block is an example
-and stays. No file is opened here.
+A `Dialect` of `quoth.sources.includes`: it finds the directives of a text and tells which file each names and which
+part of it is shown. Code becomes the code block that the reader sees. A directive inside of a literal block is an
+example and stays. No file is opened here.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent, indent
 
-from quoth.sources.includes import Dialect, Directive
+from quoth.sources.includes import Dialect, Directive, bounded
 from quoth.text.blocks import Block, leaves
 from quoth.text.markdown import parse
+from quoth.text.offsets import Stretches
 
 _RST = re.compile(
-    r"^(?P<space>[ \t]*)\.\.[ \t]+(?P<name>include|literalinclude|csv-table)::(?:[ \t]+(?P<said>[^\r\n]*?))?[ \t]*\r?$"
+    r"^(?P<space>[ \t]*)\.\.[ \t]+(?P<name>include|literalinclude|csv-table)::(?:[ \t]++(?P<said>[^\r\n]*+))?\r?$"
     r"(?P<options>(?:\n(?P=space)[ \t]+:[\w-]+:[^\n]*)*)",
     re.M,
 )
 _MYST = re.compile(
     r"^(?P<space>[ \t]*)(?P<fence>`{3,}|~{3,}|:{3,})\{(?P<name>include|literalinclude)\}"
-    r"[ \t]+(?P<said>[^\r\n]+?)[ \t]*\r?$"
+    r"[ \t]++(?P<said>[^\r\n]++)\r?$"
     r"(?P<options>(?:\n[ \t]*:[\w-]+:[^\n]*)*|\n[ \t]*---[ \t]*\r?\n(?:[ \t]*[\w-]+:[^\n]*\n)*?[ \t]*---[ \t]*\r?$)"
     r"\s*^[ \t]*(?P=fence)[ \t]*\r?$",
     re.M,
@@ -40,11 +40,12 @@ _LANGUAGES = {
     "yml": "yaml",
     "txt": "",
 }
-Options = Mapping[str, str]
+_Options = Mapping[str, str]
+_LONGEST_PYTHON = 500_000  # characters of a file in which an object is looked for: its tree takes a hundred times that
 
 
 def sphinx_includes(source: Path) -> Dialect:
-    """Paths that begin with a slash are looked for below `source`."""
+    """Paths that begin with a slash count from `source`."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         if "include" not in text and ":file:" not in text:
@@ -64,22 +65,20 @@ def sphinx_includes(source: Path) -> Dialect:
 
 
 def _unquoted(value: str, rst: bool) -> str:
-    """Options of MyST are YAML, those of reStructuredText are what they are."""
+    """Options of MyST are YAML and may be quoted; those of reStructuredText are not."""
     return value[1:-1] if not rst and len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 class _Literal:
-    """Where a page shows text as it stands."""
+    """The stretches of a page that show text unchanged."""
 
     def __init__(self, text: str, start: int, *, rst: bool) -> None:
         blocks = leaves(parse(text, markup="rst" if rst else "myst", start=start))
         shown = [block for block in blocks if block.kind in ("code", "fence") and not _includes(block, text)]
-        self._starts = [block.start for block in shown]
-        self._ends = [block.end for block in shown]
+        self._shown = Stretches((block.start, block.end) for block in shown)
 
     def holds(self, offset: int) -> bool:
-        index = bisect_right(self._starts, offset) - 1
-        return index >= 0 and offset < self._ends[index]
+        return self._shown.holding(offset) is not None
 
 
 def _includes(block: Block, text: str) -> bool:
@@ -90,8 +89,8 @@ def _includes(block: Block, text: str) -> bool:
     return bool(_RST.match(opening) or re.match(r"[`~:]{3,}\{(?:literal)?include\}", opening))
 
 
-def _directive(match: re.Match[str], options: Options, folder: Path, source: Path, rst: bool) -> Directive | None:
-    said = options.get("file", "") if match["name"] == "csv-table" else match["said"] or ""
+def _directive(match: re.Match[str], options: _Options, folder: Path, source: Path, rst: bool) -> Directive | None:
+    said = options.get("file", "") if match["name"] == "csv-table" else _said(match)
     if not said:
         return None
     space = match["space"]
@@ -102,8 +101,12 @@ def _directive(match: re.Match[str], options: Options, folder: Path, source: Pat
     return Directive(begin, match.end(), target=target, take=_take(match, options, rst), said=said, indent=space)
 
 
-def _take(match: re.Match[str], options: Options, rst: bool) -> Callable[[str], str | None]:
-    name, said = match["name"], match["said"] or ""
+def _said(match: re.Match[str]) -> str:
+    return (match["said"] or "").rstrip(" \t")
+
+
+def _take(match: re.Match[str], options: _Options, rst: bool) -> Callable[[str], str | None]:
+    name, said = match["name"], _said(match)
     if name == "csv-table":
         head = match[0].strip()
         return lambda text: f"{head}\n\n{indent(text.rstrip(), '   ')}\n"
@@ -130,12 +133,12 @@ def _take(match: re.Match[str], options: Options, rst: bool) -> Callable[[str], 
     return take
 
 
-def _between(text: str, options: Options) -> str | None:
-    """What `include` takes: by lines, and then by words that stand anywhere in it, as docutils does."""
+def _between(text: str, options: _Options) -> str | None:
+    """The part that `include` takes: by lines, and then by words anywhere in it, as docutils does."""
     first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
     if first is not None or last is not None:
         text = "\n".join(text.split("\n")[first:last])
-    if options.get("start-after"):  # docutils takes one without words for none
+    if options.get("start-after"):  # docutils ignores one without words
         _, found, text = text.partition(options["start-after"])
         if not found:
             return None
@@ -146,57 +149,57 @@ def _between(text: str, options: Options) -> str | None:
     return text
 
 
-def _part(text: str, options: Options) -> str | None:
-    """What `literalinclude` takes, whole lines; None when the file has no such part."""
+def _part(text: str, options: _Options) -> str | None:
+    """The part that `literalinclude` takes, in whole lines; None when the file has no such part."""
     if "pyobject" in options:
         return _python_object(text, options["pyobject"])
     lines = text.splitlines()
     if "lines" in options:
-        lines = [lines[number] for number in _numbers(options["lines"], len(lines))]
-    for key, inclusive in (("start-at", True), ("start-after", False)):
+        lines = bounded(map(lines.__getitem__, _numbers(options["lines"], len(lines))))
+    for key, skipped in (("start-at", 0), ("start-after", 1)):
         if key in options:
-            found = next((n for n, line in enumerate(lines) if options[key] in line), -1)
-            if found < 0:
+            found = _line_with(options[key], lines)
+            if found is None:
                 return None
-            lines = lines[found if inclusive else found + 1 :]
-    for key, inclusive in (("end-at", True), ("end-before", False)):
+            lines = lines[found + skipped :]
+    for key, kept in (("end-at", 1), ("end-before", 0)):
         if key in options:
-            skip = 1 if "start-at" in options else 0  # the line that starts the part does not end it
-            found = next((n for n, line in enumerate(lines) if n >= skip and options[key] in line), -1)
-            if found < 0:
+            # The line that starts the part does not end it.
+            found = _line_with(options[key], lines, 1 if "start-at" in options else 0)
+            if found is None:
                 return None
-            lines = lines[: found + 1 if inclusive else found]
+            lines = lines[: found + kept]
     return "\n".join(lines) + "\n"
 
 
+def _line_with(words: str, lines: Sequence[str], first: int = 0) -> int | None:
+    return next((number for number in range(first, len(lines)) if words in lines[number]), None)
+
+
 def _integer(value: str | None) -> int | None:
-    return int(value) if value and re.fullmatch(r"-?\d+", value) else None
+    return int(value) if value and re.fullmatch(r"-?\d{1,9}", value) else None
 
 
 def _numbers(spec: str, count: int) -> Iterator[int]:
-    """`1-3, 5, 8-` as indices, those that the file does not have left out."""
+    """`1-3, 5, 8-` as indices, without those that the file does not have."""
     for part in spec.split(","):
         first, dash, last = (piece.strip() for piece in part.partition("-"))
-        begin = int(first) if first.isdecimal() else 1
-        end = int(last) if last.isdecimal() else count if dash else begin
+        begin = int(first[:10]) if first.isdecimal() else 1
+        end = int(last[:10]) if last.isdecimal() else count if dash else begin
         yield from (number - 1 for number in range(max(begin, 1), min(end, count) + 1))
 
 
 def _python_object(text: str, name: str) -> str | None:
+    if len(text) > _LONGEST_PYTHON:
+        return None
     try:
         body: list[ast.stmt] = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     found: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None = None
     for part in name.split("."):
-        found = next(
-            (
-                n
-                for n in body
-                if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and n.name == part
-            ),
-            None,
-        )
+        defined = (n for n in body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
+        found = next((n for n in defined if n.name == part), None)
         if found is None:
             return None
         body = found.body

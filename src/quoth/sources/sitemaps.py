@@ -212,7 +212,7 @@ class Lister:
         self._home = start.path if start.path.endswith("/") else f"{start.path}/"
         self._site = Site(start.origin, self._home)
         beside = Address(start.origin, f"{self._home}sitemap.xml")
-        announced = [found for line in self._visitor.robots.sitemaps if (found := self._site.address(line))]
+        announced = [found for line in self._visitor.sitemaps if (found := self._site.address(line))]
         at_root = Address(start.origin, "/sitemap.xml")
         for choice in ([beside], announced, [at_root]) if self._home != "/" else (announced, [at_root]):
             for address in choice:

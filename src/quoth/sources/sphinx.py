@@ -1,9 +1,9 @@
-"""A Sphinx project: which of its files are pages, where they are published, and where they stand in the book.
+"""A Sphinx project: which of its files are pages, where they are published, and their place in the book.
 
 A page is a file with a source suffix that no exclude pattern matches; `:orphan:` pages are pages. Its URL is its path
-with `.html` (or as a folder, where `.readthedocs.yaml` names the builder `dirhtml`) below `--base-url` or
-`html_baseurl`. Its trail is the chain of toctrees that leads to it, captions included. What autodoc would write from
-the project's code is not read: that code would have to run. `quoth.sources.sphinx_conf` reads conf.py.
+with `.html` (or as a folder, if `.readthedocs.yaml` names the builder `dirhtml`) below `--base-url` or `html_baseurl`.
+Its trail is the chain of toctrees that leads to it, captions included. Text that autodoc writes from the project's code
+is not read, because the code would have to run. `quoth.sources.sphinx_conf` reads conf.py.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from posixpath import join, normpath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.errors import Unreadable
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
+from quoth.sources.globs import Glob, pieces_of
 from quoth.sources.sphinx_conf import SphinxProject, Toctree
 from quoth.text.markdown import first_heading, leaves, parse
 
 _TOCTREE = re.compile(r"\s*(?:\.\.[ \t]+toctree::|[`~:]{3,}\{toctree\})[^\n]*\n")
-_TITLED = re.compile(r"(.*?)\s*<([^<>]+)>$", re.S)
+_TITLED = re.compile(r"<([^<>]+)>$")
 _OPTION = re.compile(r":(\w+):[ \t]*(.*)$")
 _AUTODOC = re.compile(
     r"^[ \t]*(?:\.\.[ \t]+|`{3,}\{)auto(?:module|class|function|exception|method|data|summary|enum)\b", re.M
@@ -46,13 +48,13 @@ class SphinxRules:
         self._read = read
         base = base_url or project.base_url
         self._base = f"{base.rstrip('/')}/" if base else ""
-        self._excluded = [_pattern(pattern) for pattern in project.excluded]
+        self._excluded = [_glob(pattern) for pattern in project.excluded]
         self._docs: dict[str, _Doc] = {}
         self._trails: dict[str, tuple[str, ...]] = {}
         self._missing: list[Notice] = []
 
     def paths(self) -> Iterable[Path]:
-        """All pages; the whole project is looked at first, because toctrees anywhere in it name them."""
+        """All pages. The whole project is scanned first, because toctrees anywhere in it name them."""
         paths = [path for path in self._all() if not self._is_pruned(path)]
         self._docs = {self._docname(path): self._scanned(path) for path in paths}
         self._follow()
@@ -83,11 +85,8 @@ class SphinxRules:
             return "markdown" if self._project.nbsphinx else "myst"
         return "myst" if kind in ("markdown", "myst", "myst-nb") else "rst"
 
-    def depends_on(self, path: Path, text: str) -> Sequence[Path]:
-        return ()
-
     def contents(self) -> Iterator[Notice]:
-        """What the toctrees name in vain, and what would have to be run to be read."""
+        """Toctrees that name pages which do not exist, and pages with text that only running code would write."""
         yield from self._missing
         pages = sum(doc.autodoc for doc in self._docs.values())
         if pages:
@@ -119,24 +118,29 @@ class SphinxRules:
         return any(self._matches("/".join(folders[: depth + 1])) for depth in range(len(folders)))
 
     def _matches(self, name: str) -> bool:
-        return any(pattern.fullmatch(name) for pattern in self._excluded)
+        return any(pattern.matches(name) for pattern in self._excluded)
 
     # --- toctrees ----------------------------------------------------------------------------------------------------
 
     def _scanned(self, path: Path) -> _Doc:
         named = tuple(self._project.toctrees.get(self._docname(path), ()))
-        try:
-            text = path.read_text("utf-8", "replace")
-        except OSError:
-            return _Doc(path, "", named, False)  # told when the page is read
         if path.suffix == ".ipynb":
             return _Doc(path, "", named, False)
+        try:
+            text = self._project.bounds.page_bytes(path, path.name).decode("utf-8", "replace")
+        except Unreadable:
+            return _Doc(path, "", named, False)  # reported when the page is read
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         markup = self.markup(path.name)
         title = first_heading(text, markup=markup)
-        return _Doc(path, title, (*named, *toctrees(text, markup)), bool(_AUTODOC.search(text)))
+        try:
+            found = tuple(_toctrees(text, markup))
+        except Unreadable:
+            found = ()  # reported when the page is read
+        return _Doc(path, title, (*named, *found), bool(_AUTODOC.search(text)))
 
     def _follow(self) -> None:
-        """Walks the toctrees from the root document on. A page that several name belongs to the first."""
+        """Walks the toctrees from the root document. A page that several of them name belongs to the first."""
         self._trails, self._missing = {self._project.root_doc: ()}, []
         waiting = [self._project.root_doc]
         for docname in waiting:
@@ -159,43 +163,44 @@ class SphinxRules:
                 continue
             name = said.lstrip("/") if said.startswith("/") else normpath(join(folder, said))
             if toctree.glob and re.search(r"[*?\[]", name):
-                yield from sorted(other for other in self._docs if _pattern(name).fullmatch(other) and other != docname)
+                pattern = _glob(name)
+                yield from sorted(other for other in self._docs if pattern.matches(other) and other != docname)
                 continue
             name = name if name in self._docs else self._without_suffix(name)
             if name in self._docs:
                 yield name
             elif name not in ("genindex", "modindex", "search", "py-modindex"):
-                message = f"the toctree names {said}, which is no page"
+                message = f"the toctree names {said}, which is not a page"
                 file = toctree.file or self._docs[docname].path
                 self._missing.append(Notice("TOCTREE_MISSING", message, str(file), line))
 
 
-def toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
+def _toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
     """The toctrees of a page, without those it only shows as an example."""
     if "toctree" not in text:
         return
+    line = at = 0
     for leaf in leaves(parse(text, markup=markup)):
         opening = _TOCTREE.match(text, leaf.start, leaf.end + 1) if leaf.kind == "markup" else None
-        if opening is None:
-            continue
-        options: dict[str, str] = {}
-        entries: list[tuple[int, str]] = []
-        first = text.count("\n", 0, opening.end()) + 1
-        for number, line in enumerate(map(str.strip, text[opening.end() : leaf.end].split("\n")), first):
-            option = _OPTION.match(line)
-            if option and not entries:
-                options[option[1]] = option[2].strip()
-            elif line and line != "---" and not line.startswith((".. ", "```", "~~~", ":::")):
-                titled = _TITLED.match(line)
-                entries.append((number, titled[2].strip() if titled else line))
-        yield Toctree(tuple(entries), options.get("caption", ""), "glob" in options)
+        if opening is not None:
+            line, at = line + text.count("\n", at, opening.end()), opening.end()
+            yield _toctree(text[at : leaf.end].split("\n"), line + 1)
 
 
-def _pattern(pattern: str) -> re.Pattern[str]:
+def _toctree(lines: Sequence[str], first: int) -> Toctree:
+    """`first` is the number of the first line in the file."""
+    options: dict[str, str] = {}
+    entries: list[tuple[int, str]] = []
+    for number, line in enumerate(map(str.strip, lines), first):
+        option = _OPTION.match(line)
+        if option and not entries:
+            options[option[1]] = option[2].strip()
+        elif line and line != "---" and not line.startswith((".. ", "```", "~~~", ":::")):
+            titled = _TITLED.search(line)
+            entries.append((number, titled[1].strip() if titled else line))
+    return Toctree(tuple(entries), options.get("caption", ""), "glob" in options)
+
+
+def _glob(pattern: str) -> Glob:
     """Sphinx' own globs: `*` and `?` stay in a folder, `**` does not."""
-    parts = re.findall(r"\*\*|[*?]|\[[^\]]*\]|.", pattern, re.S)
-    made = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile(
-        "".join(made.get(part) or (part.replace("[!", "[^") if len(part) > 1 else re.escape(part)) for part in parts),
-        re.S,
-    )
+    return Glob(pieces_of(pattern, folders=False))

@@ -1,20 +1,21 @@
-"""What describes a Sphinx project: conf.py, read as text and never run, or a Jupyter Book's YAML files.
+"""The description of a Sphinx project: conf.py, read as text and never run, or the YAML files of a Jupyter Book.
 
-Values that are written out in conf.py are taken (also joined from earlier ones, appended or extended); computed values
-count as not given. Of the extensions those that read pages are known: MyST, nbsphinx, MyST-NB. A Jupyter Book gives the
-same `SphinxProject`, with its table of contents as the toctrees of the pages it names. What cannot be read counts as
-not given.
+Values that are written out in conf.py count (also joined from earlier ones, appended or extended); computed values do
+not. The extensions that read pages are known: MyST, nbsphinx, MyST-NB. A Jupyter Book gives the same `SphinxProject`,
+with its table of contents as the toctrees of the pages it names. A file that cannot be read counts as empty.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import yaml
+from quoth.sources.bounds import Bounds
+from quoth.sources.loading import Damaged, load_yaml
 
 # --- conf.py ---------------------------------------------------------------------------------------------------------
 
@@ -31,6 +32,8 @@ _READ = frozenset(
 )
 _MARKDOWN = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude", "sphinx_markdown_parser")
 _NOTEBOOKS = ("nbsphinx", "myst_nb", "jupyter_sphinx")
+_FOLDERS_ABOVE = 4  # in which the project of a folder is looked for
+_DEEPEST_VALUE = 60  # expressions inside each other
 _BUILDER = re.compile(r"^[ \t]+builder:[ \t]*[\"']?(dirhtml|html|singlehtml)\b", re.M)
 
 
@@ -39,7 +42,7 @@ class Toctree:
     entries: tuple[tuple[int, str], ...]  # the line in its file, and the target as written
     caption: str = ""
     glob: bool = False
-    file: Path | None = None  # where it stands, if not in the page itself
+    file: Path | None = None  # if it is not in the page itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class SphinxProject:
     """`source` is the folder of conf.py. A suffix leads to the kind of page: rst, myst, or a notebook of either."""
 
     source: Path
+    bounds: Bounds
     title: str = ""
     version: str | None = None
     language: str | None = None
@@ -62,38 +66,48 @@ class SphinxProject:
     listed_only: bool = False  # pages that no toctree leads to are not published
 
 
-def find_sphinx(path: Path) -> SphinxProject | None:
-    """The project in this folder or in its docs, or one above of which the folder is part."""
+def find_sphinx(path: Path, bounds: Bounds) -> SphinxProject | None:
+    """The project in this folder or in its docs, or one above that the folder is part of."""
     inside = [path / name for name in _FOLDERS]
     inside += sorted(found.parent for found in path.glob("doc*/*/conf.py"))
-    for folder in (*inside, *path.parents[:4]):
-        project = _project(folder, path)
+    for folder in (*inside, *_above(path, bounds)):
+        project = _project(folder, path, bounds.around(folder))
         if project is not None:
             return project
     return None
 
 
-def _project(folder: Path, path: Path) -> SphinxProject | None:
+def _above(path: Path, bounds: Bounds) -> list[Path]:
+    return list(bounds.upwards(path))[1 : _FOLDERS_ABOVE + 1]
+
+
+def _project(folder: Path, path: Path, bounds: Bounds) -> SphinxProject | None:
     conf = folder / "conf.py"
-    if not conf.is_file():
+    if not bounds.is_file(conf) or not bounds.holds(folder):
         return None
-    text = conf.read_text("utf-8", "replace")
+    try:
+        text = bounds.config_text(conf, "replace")
+    except (OSError, Damaged):
+        return None
     values = read_conf(text)
     root_doc = _string(values, "root_doc") or _string(values, "master_doc")
     roots = [root_doc] if root_doc else list(_ROOTS)
-    found = next((name for name in roots for suffix in _SUFFIXES if (folder / f"{name}{suffix}").is_file()), None)
+    found = next((name for name in roots for suffix in _SUFFIXES if bounds.is_file(folder / f"{name}{suffix}")), None)
     if found is None or not (values or "sphinx" in text.lower()):
         return None
-    return _described(folder.resolve(), text, values, found, _builder(path, folder))
+    return _described(folder.resolve(), bounds, text, values, found, _builder(path, folder, bounds))
 
 
-def _described(source: Path, text: str, values: Mapping[str, object], root_doc: str, builder: str) -> SphinxProject:
+def _described(
+    source: Path, bounds: Bounds, text: str, values: Mapping[str, object], root_doc: str, builder: str
+) -> SphinxProject:
     patterns = [*_strings(values.get("exclude_patterns")), "**/_sources", "_build", ".#*", "**/.#*"]
     for key in ("templates_path", "html_static_path", "html_extra_path"):
         patterns += _strings(values.get(key))
     version = _string(values, "release") or _string(values, "version")
     return SphinxProject(
         source=source,
+        bounds=bounds,
         title=_string(values, "project") or _string(values, "html_title"),
         version=version or None,
         language=_string(values, "language") or None,
@@ -107,13 +121,18 @@ def _described(source: Path, text: str, values: Mapping[str, object], root_doc: 
     )
 
 
-def _builder(path: Path, folder: Path) -> str:
-    """Read the Docs is told which builder makes the site; nothing else in a project says it for certain."""
-    for place in {path, folder, folder.parent, folder.parent.parent}:
+def _builder(path: Path, folder: Path, bounds: Bounds) -> str:
+    """As the configuration for Read the Docs names it; nothing else in a project tells it for certain."""
+    for place in (path, *list(bounds.upwards(folder))[:3]):
         for name in (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml"):
-            if (place / name).is_file():
-                match = _BUILDER.search((place / name).read_text("utf-8", "replace"))
-                return match[1] if match else "html"
+            own = bounds.around(place)
+            if not own.is_file(place / name):
+                continue
+            try:
+                match = _BUILDER.search(own.config_text(place / name, "replace"))
+            except (OSError, Damaged):
+                match = None
+            return match[1] if match else "html"
     return "html"
 
 
@@ -142,7 +161,7 @@ def _suffixes(values: Mapping[str, object], text: str) -> dict[str, str]:
 
 
 def read_conf(text: str) -> dict[str, object]:
-    """The values that conf.py writes out, by name. A file that is no Python has none."""
+    """The values that conf.py writes out, by name; none if the file is not valid Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -154,10 +173,12 @@ def read_conf(text: str) -> dict[str, object]:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
-    """Also what stands under a condition or in a `try`: the first branch that says something is as good as any."""
-    for statement in body:
+    """Also those under a condition or in a `try`: the first branch is as good as any."""
+    waiting = list(reversed(list(body)))
+    while waiting:
+        statement = waiting.pop()
         if isinstance(statement, (ast.If, ast.Try, ast.With)):
-            yield from _statements(statement.body)
+            waiting += reversed(statement.body)
         else:
             yield statement
 
@@ -196,28 +217,50 @@ def _extend(name: str, value: object, known: dict[str, object]) -> None:
         known[name] = before + value
 
 
-def _value(node: ast.expr, known: Mapping[str, object]) -> object:
-    """The value of an expression that is written out; None when it has to be computed."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Name):
-        return known.get(node.id)
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        return [value for part in node.elts if (value := _value(part, known)) is not None]
-    if isinstance(node, ast.Dict):
-        pairs = (
-            (_value(key, known), _value(value, known)) for key, value in zip(node.keys, node.values, strict=True) if key
-        )
-        return {str(key): value for key, value in pairs if key is not None}
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _value(node.left, known), _value(node.right, known)
-        if isinstance(left, str) and isinstance(right, str):
-            return left + right
-        return [*left, *right] if isinstance(left, list) and isinstance(right, list) else None
-    if isinstance(node, ast.JoinedStr):
-        parts = [_value(part.value if isinstance(part, ast.FormattedValue) else part, known) for part in node.values]
-        return "".join(map(str, parts)) if all(isinstance(part, (str, int)) for part in parts) else None
-    return None
+def _value(node: ast.expr, known: Mapping[str, object], depth: int = 0) -> object:
+    """The value of an expression that is written out; None when it has to be computed, or is nested too deep."""
+    read = _READERS.get(type(node))
+    return read(node, known, depth + 1) if read and depth < _DEEPEST_VALUE else None
+
+
+def _list_value(node: Any, known: Mapping[str, object], depth: int) -> object:
+    return [value for part in node.elts if (value := _value(part, known, depth)) is not None]
+
+
+def _dict_value(node: Any, known: Mapping[str, object], depth: int) -> object:
+    pairs = (
+        (_value(key, known, depth), _value(value, known, depth))
+        for key, value in zip(node.keys, node.values, strict=True)
+        if key
+    )
+    return {str(key): value for key, value in pairs if key is not None}
+
+
+def _sum_value(node: Any, known: Mapping[str, object], depth: int) -> object:
+    if not isinstance(node.op, ast.Add):
+        return None
+    left, right = _value(node.left, known, depth), _value(node.right, known, depth)
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    return [*left, *right] if isinstance(left, list) and isinstance(right, list) else None
+
+
+def _format_value(node: Any, known: Mapping[str, object], depth: int) -> object:
+    inner = (part.value if isinstance(part, ast.FormattedValue) else part for part in node.values)
+    parts = [_value(part, known, depth) for part in inner]
+    return "".join(map(str, parts)) if all(isinstance(part, (str, int)) for part in parts) else None
+
+
+_READERS: dict[type[ast.expr], Callable[[Any, Mapping[str, object], int], object]] = {
+    ast.Constant: lambda node, known, depth: node.value,
+    ast.Name: lambda node, known, depth: known.get(node.id),
+    ast.List: _list_value,
+    ast.Tuple: _list_value,
+    ast.Set: _list_value,
+    ast.Dict: _dict_value,
+    ast.BinOp: _sum_value,
+    ast.JoinedStr: _format_value,
+}
 
 
 def _string(values: Mapping[str, object], name: str) -> str:
@@ -234,31 +277,34 @@ def _strings(value: object) -> list[str]:
 # --- Jupyter Book ----------------------------------------------------------------------------------------------------
 
 
-TOC = "_toc.yml"
+_TOC = "_toc.yml"
 _PARSERS = {".md": "markdown", ".ipynb": "jupyter", ".rst": "restructuredtext"}
 _BELOW = ("chapters", "sections", "entries", "items")
 _PARTS = ("parts", "subtrees")
 
 
-def find_jupyter_book(path: Path) -> SphinxProject | None:
-    """The book in this folder or in its docs, or one above of which the folder is part."""
-    for folder in (path, path / "docs", path / "book", *path.parents[:4]):
-        if (folder / TOC).is_file():
-            return _jupyter_book(folder.resolve())
+def find_jupyter_book(path: Path, bounds: Bounds) -> SphinxProject | None:
+    """The book in this folder or in its docs, or one above that the folder is part of."""
+    for folder in (path, path / "docs", path / "book", *_above(path, bounds)):
+        own = bounds.around(folder)
+        if own.holds(folder) and own.is_file(folder / _TOC):
+            return _jupyter_book(folder.resolve(), own)
     return None
 
 
-def _jupyter_book(source: Path) -> SphinxProject | None:
-    toc, config = _mapping(_loaded(source / TOC)), _mapping(_loaded(source / "_config.yml"))
+def _jupyter_book(source: Path, bounds: Bounds) -> SphinxProject | None:
+    toc = _mapping(_loaded(source / _TOC, bounds))
+    config = _mapping(_loaded(source / "_config.yml", bounds))
     root = _text(toc, "root")
     if not root:
-        return None  # of another tool, or of a version that nobody builds any more
+        return None  # of another tool, or of a version that is no longer built
     html = _mapping(config.get("html"))
     sphinx = _mapping(_mapping(config.get("sphinx")).get("config"))
     given = config.get("exclude_patterns")
     excluded = [str(pattern).strip("/") for pattern in given] if isinstance(given, list) else []
     return SphinxProject(
         source=source,
+        bounds=bounds,
         title=_text(config, "title"),
         language=_text(sphinx, "language") or None,
         base_url=_text(html, "baseurl") or _text(sphinx, "html_baseurl"),
@@ -266,31 +312,46 @@ def _jupyter_book(source: Path) -> SphinxProject | None:
         suffixes=_PARSERS,
         excluded=(*filter(None, excluded), "_build", "**/.ipynb_checkpoints"),
         conf="_config.yml",
-        toctrees=dict(_toctrees(toc, _docname(root), source / TOC)),
+        toctrees=dict(_toctrees(toc, _docname(root), source / _TOC, bounds)),
         listed_only=config.get("only_build_toc_files") is True,
     )
 
 
-def _toctrees(toc: Mapping[str, object], root: str, file: Path) -> Iterator[tuple[str, tuple[Toctree, ...]]]:
-    """Each page that has others below it, and those."""
-    lines = file.read_text("utf-8", "replace").splitlines()
+def _toctrees(
+    toc: Mapping[str, object], root: str, file: Path, bounds: Bounds
+) -> Iterator[tuple[str, tuple[Toctree, ...]]]:
+    """Each page that has others below it, with its toctrees."""
+    lines = _lines_of_values(bounds.config_text(file, "replace"))
     waiting = [(root, toc)]
     for docname, node in waiting:
-        trees: list[Toctree] = []
-        for part in [node, *(part for key in _PARTS for part in _nodes(node.get(key)))]:
-            children = [child for key in _BELOW for child in _nodes(part.get(key))]
-            named = [(child, name) for child in children if (name := _text(child, "file") or _text(child, "glob"))]
-            entries = [(_line(lines, name), f"/{_docname(name)}") for _, name in named]  # from the root
-            if entries:
-                glob = any("glob" in child for child in children)
-                trees.append(Toctree(tuple(entries), _text(part, "caption"), glob, file))
-            waiting += [(_docname(name), child) for child, name in named if "file" in child]
+        parts = [node, *(part for key in _PARTS for part in _nodes(node.get(key)))]
+        trees = tuple(tree for part in parts if (tree := _part_toctree(part, lines, file)).entries)
+        waiting += [(_docname(name), child) for part in parts for child, name in _named(part) if "file" in child]
         if trees:
-            yield docname, tuple(trees)
+            yield docname, trees
 
 
-def _line(lines: Sequence[str], name: str) -> int:
-    return next((number for number, line in enumerate(lines, 1) if line.rstrip().endswith(name)), 1)
+def _part_toctree(part: Mapping[str, object], lines: Mapping[str, int], file: Path) -> Toctree:
+    named = _named(part)
+    entries = tuple((lines.get(name, 1), f"/{_docname(name)}") for _, name in named)  # from the root
+    glob = any("glob" in child for child in _children(part))
+    return Toctree(entries, _text(part, "caption"), glob, file)
+
+
+def _children(part: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [child for key in _BELOW for child in _nodes(part.get(key))]
+
+
+def _named(part: Mapping[str, object]) -> list[tuple[Mapping[str, object], str]]:
+    return [(child, name) for child in _children(part) if (name := _text(child, "file") or _text(child, "glob"))]
+
+
+def _lines_of_values(text: str) -> dict[str, int]:
+    """The first line of each value, as in `- file: intro`."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        lines.setdefault(line.rpartition(": ")[2].strip(), number)
+    return lines
 
 
 def _docname(said: str) -> str:
@@ -299,10 +360,10 @@ def _docname(said: str) -> str:
     return said.removesuffix(suffix).strip("/")
 
 
-def _loaded(path: Path) -> object:
+def _loaded(path: Path, bounds: Bounds) -> object:
     try:
-        return yaml.safe_load(path.read_bytes())
-    except (OSError, ValueError, yaml.YAMLError):
+        return load_yaml(bounds.config_text(path))
+    except (OSError, Damaged):
         return None
 
 

@@ -1,24 +1,32 @@
 """One address of a site → what became of it: a document, a reason to leave it out, or a failure.
 
-The manners of a crawl live here: robots.txt and its delay, redirects that may not leave the site, limits on bytes, and
-giving up on a site that is down. What stands on a page, and which pages there are, is not its business.
+The manners of a crawl live here: robots.txt and its delay (read by `protego`, as RFC 9309 says), redirects that stay on
+the site, limits on bytes, giving up on a site that is down. Does not know what is on a page, or which pages there are.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+
+from protego import Protego
 
 from quoth.domain import Fetched, Notice
 from quoth.errors import Unreadable
 from quoth.ports import Fetcher, OpenFetcher, TellSteps
-from quoth.sources.robots import AGENT, MAX_BYTES, Robots, parse_robots
 from quoth.sources.urls import Address, Site
 
 Sleep = Callable[[float], Awaitable[None]]
 
+AGENT = "quoth"  # our name in a robots.txt
+# RFC 9309, 2.5: a crawler reads at least the first 500 KiB of a robots.txt and may ignore the rest.
+ROBOTS_BYTES = 512_000
+# A page every half minute is slow enough for any server. With a longer delay a crawl would not end.
+MAX_CRAWL_DELAY = 30.0
 PAGE_TYPES = frozenset(("text/html",))
+_VERSIONED_AGENT = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[\w-]+)/[^\n]*", re.M | re.I)
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _GONE = frozenset((404, 410))
 _HOPS = 5
@@ -32,7 +40,6 @@ class CrawlOptions:
     max_page_bytes: int = 5_000_000
     max_total_bytes: int = 500_000_000
     requests: int = 8  # under way at once
-    max_delay: float = 10.0  # the longest Crawl-delay of a robots.txt that is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class Visitor:
     def __init__(self, site: Site, fetcher: Fetcher, web: Web) -> None:
         self.site = site
         self.options = web.options
-        self.robots = Robots()
+        self._robots = Protego.parse("")
         self._fetcher = fetcher
         self._sleep = web.sleep
         self._turn = asyncio.Lock()
@@ -80,25 +87,30 @@ class Visitor:
         self._failures = 0  # in a row
 
     async def learn_manners(self) -> list[Notice]:
-        """No robots.txt: everything may be read. One that cannot be had: nothing may, for now (RFC 9309)."""
+        """Reads robots.txt. Where a site has none, everything may be read. Where the server fails to deliver it,
+        nothing may be read for now (RFC 9309)."""
         address = Address(self.site.origin, "/robots.txt")
         try:
-            _, answer = await self.follow(address, limit=4 * MAX_BYTES)
+            _, answer = await self.follow(address, limit=4 * ROBOTS_BYTES)
         except Elsewhere as where:
             raise moved(address, where) from None
         if answer.status == 200:
-            self.robots = parse_robots(answer.body)
+            self._robots = _read_robots(answer.body)
         elif not 400 <= answer.status < 500:
             raise Unreadable(
-                f"{address} cannot be had (HTTP {answer.status}), and without it a site may not be read.",
+                f"{address} could not be read (HTTP {answer.status}); without it no page of the site may be read.",
                 hint="Try again later.",
             )
-        asked, kept = self.robots.delay, self.options.max_delay
-        if asked <= kept:
+        asked = self._robots.crawl_delay(AGENT) or 0.0
+        if asked <= MAX_CRAWL_DELAY:
             return []
-        return [
-            Notice("CRAWL_DELAY", f"{asked:g} s between requests are asked for; {kept:g} s are kept", "/robots.txt")
-        ]
+        message = f"Crawl-delay is {asked:g} s; Quoth waits {MAX_CRAWL_DELAY:g} s between requests, the longest it does"
+        return [Notice("CRAWL_DELAY", message, "/robots.txt")]
+
+    @property
+    def sitemaps(self) -> list[str]:
+        """The sitemaps that robots.txt names, as they are written there."""
+        return list(dict.fromkeys(self._robots.sitemaps))
 
     async def follow(
         self, address: Address, *, limit: int, types: Collection[str] = (), obey: bool = False
@@ -106,8 +118,8 @@ class Visitor:
         """The document at the end of all redirects, and where that is. `Elsewhere` when they leave the site; with
         `obey`, `LeftOut` where robots.txt forbids one of the steps."""
         for _ in range(_HOPS + 1):
-            if obey and not self.robots.allows(address.target):
-                raise LeftOut(f"robots.txt asks not to read {address.path}")
+            if obey and not self._robots.can_fetch(str(address), AGENT):
+                raise LeftOut(f"robots.txt forbids {address.path}")
             self._check_bytes(address)
             await self._wait_for_turn()
             answer = await self._fetcher.get(str(address), limit=limit, types=types)
@@ -159,11 +171,17 @@ class Visitor:
             )
 
     async def _wait_for_turn(self) -> None:
-        """With a Crawl-delay, requests start that far apart, whoever makes them."""
-        delay = min(self.robots.delay, self.options.max_delay)
+        """With a Crawl-delay, all requests of the crawl start that far apart."""
+        delay = min(self._robots.crawl_delay(AGENT) or 0.0, MAX_CRAWL_DELAY)
         if delay:
             async with self._turn:
                 await self._sleep(delay)
+
+
+def _read_robots(data: bytes) -> Protego:
+    """A version behind the name of a crawler (`User-agent: Quoth/1.0`) does not count: RFC 9309 compares names."""
+    text = data[:ROBOTS_BYTES].decode("utf-8-sig", "replace")
+    return Protego.parse(_VERSIONED_AGENT.sub(r"\1", text))
 
 
 def moved(address: Address, where: Elsewhere) -> Unreadable:

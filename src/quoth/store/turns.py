@@ -4,14 +4,14 @@ The columns `sources` and `metadata` are JSON with the public names of an answer
 the database reads what the doors show. `metadata.version` says which layout a row has:
 
 1 (no version): rows written before turns were typed. They know no level, model or tokens.
-2: all fields of `domain.Turn`.
+2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none.
 
 A row of a newer layout than this code knows is read as far as it goes; unknown keys are left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Row
@@ -100,6 +100,7 @@ def _source_json(source: CitedSource) -> Json:
         "quote": storable(source.quote),
         "start": source.start,
         "end": source.end,
+        "highlight": None if source.highlight is None else list(source.highlight),
     }
     if source.selection_length is not None:
         return {"source_type": "selected_text", "selection_length": source.selection_length, **quoted}
@@ -123,6 +124,7 @@ def _source(stored: Mapping[str, Any]) -> CitedSource:
         quote=stored.get("quote", ""),
         start=stored.get("start", 0),
         end=stored.get("end", 0),
+        highlight=_span(stored.get("highlight")),
         snippet=stored.get("snippet", ""),
         selection_length=stored.get("selection_length"),
         chunk_id=stored.get("chunk_id", ""),
@@ -135,3 +137,7 @@ def _source(stored: Mapping[str, Any]) -> CitedSource:
         source_file=stored.get("source_file", ""),
         line=stored.get("line", 0),
     )
+
+
+def _span(stored: Sequence[int] | None) -> tuple[int, int] | None:
+    return None if stored is None else (stored[0], stored[1])

@@ -1,23 +1,26 @@
 """The words of a heading → the anchor that its toolchain gives it on the published page.
 
 Each toolchain has a rule for turning words into an id, a rule for headings that share their words, and its own view
-of explicit ids. `Anchors` walks one page from top to bottom and must be shown every heading, also those that no chunk
-uses, or later duplicates would be numbered wrongly. It knows nothing of files or URLs.
+of explicit ids. `Anchors` walks one page from top to bottom and must see every heading, also those that no chunk uses,
+or later duplicates would get wrong numbers. It knows nothing of files or URLs.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from quoth.domain import AnchorRule
+from quoth.text.accents import ascii_letters
 from quoth.text.rst_ids import docutils_id
 
 _MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
 _SHORTCODE = re.compile(r"(?<![\w:]):[a-z0-9_+-]+:(?![\w:])")  # an emoji or icon, a picture when the id is made
 _HONKIT_MARKS = re.compile(r"[\[\]!\"'#$%&()*+,./:;<=>?@\\^_`{|}~©∑®†“”‘’∂ƒ™℠…œŒ˚ºª•∆∞♥]")
 _ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
+_LONGEST_COMPOSED = 2_000  # letters; nobody writes a longer heading, and composing one may take quadratic time
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 
@@ -29,7 +32,7 @@ class Anchors:
         """Python-Markdown looks for explicit ids on the whole page before it gives any."""
         self._rule = rule
         self._seen: dict[str, int] = {}
-        self._given: dict[str, str] = {}  # the last anchor for these words: counting goes on from there
+        self._next: dict[str, str] = {}  # for an anchor that is taken, where to go on counting
         if rule in _MKDOCS:
             self._seen.update((anchor, 0) for anchor in explicit if anchor)
 
@@ -37,20 +40,20 @@ class Anchors:
         """The anchor of the next heading; empty when the toolchain gives none."""
         if self._rule == "none":
             return ""
-        if self._rule == "html":  # the published page has the ids that it has
+        if self._rule == "html":  # the ids of the published page are all there is
             return explicit
-        if self._rule in ("jupyter", "honkit"):  # which do not tell headings of the same words apart
-            return explicit or slug(words, self._rule)
+        if self._rule in ("jupyter", "honkit"):  # headings of the same words get the same anchor
+            return explicit or _slug(words, self._rule)
         if explicit:
-            # Docusaurus, mdBook and GitHub's slugger never learn of explicit ids: those do not number later headings.
+            # Docusaurus, mdBook and GitHub's slugger do not count explicit ids when they number later headings.
             if self._rule == "sphinx" or self._rule in _MKDOCS:
                 self._seen.setdefault(explicit, 0)
             return explicit
-        return self._unique(slug(words, self._rule))
+        return self._unique(_slug(words, self._rule))
 
     def _unique(self, base: str) -> str:
         if self._rule == "sphinx" and (not base or base in self._seen):
-            # docutils falls back to a running number for the whole page.
+            # docutils falls back to a number that counts up on the whole page.
             number = self._seen.get("", 0) + 1
             self._seen[""] = number
             return f"id{number}"
@@ -65,46 +68,70 @@ class Anchors:
 
     def _numbered(self, base: str) -> str:
         """Python-Markdown counts on from a number that the id ends with: after `step_1`, `step_1` is `step_2`."""
-        anchor = self._given.get(base, base)
+        passed: list[str] = []
+        anchor = base
         while anchor in self._seen or not anchor:
-            stem, mark, number = anchor.rpartition("_")
-            counted = mark and number.isascii() and number.isdigit()
-            anchor = f"{stem}_{int(number) + 1}" if counted else f"{anchor}_1"
+            passed.append(anchor)
+            anchor = self._next.get(anchor) or _counted_on(anchor)
         self._seen[anchor] = 0
-        self._given[base] = anchor
+        self._next.update(dict.fromkeys(passed, anchor))  # none of these is looked through again
         return anchor
 
 
-def slug(words: str, rule: AnchorRule) -> str:
+def _counted_on(anchor: str) -> str:
+    stem, mark, number = anchor.rpartition("_")
+    counted = mark and number.isascii() and number.isdigit() and len(number) <= 1000
+    return f"{stem}_{int(number) + 1}" if counted else f"{anchor}_1"
+
+
+def _slug(words: str, rule: AnchorRule) -> str:
     """The id of a heading before duplicates are told apart."""
     if rule in _MKDOCS and ":" in words:
         words = _SHORTCODE.sub("", words)
-    if rule in ("docusaurus", "github"):
-        if words.isascii():
-            return _ASCII_MARKS.sub("", words.lower()).replace(" ", "-")
-        return "".join(_github(character) for character in words.lower())
-    if rule == "mdbook":
-        kept = (c if c in "_-" or c.isalnum() else "-" if c.isspace() else "" for c in words.strip().lower())
-        return "".join(kept) or "section"
-    if rule == "mkdocs-unicode":
-        return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", words).strip().lower())
-    if rule in ("pymdownx", "pymdownx-cased"):
-        composed = unicodedata.normalize("NFC", " ".join(words.split()))
-        return re.sub(r"[^\w\- ]", "", composed if rule == "pymdownx-cased" else composed.lower()).replace(" ", "-")
-    if rule == "sphinx":
-        return docutils_id(words)
-    if rule == "honkit":
-        return _HONKIT_MARKS.sub("", words).replace(" ", "-").lower().removeprefix("-")
-    if rule == "jupyter":
-        return words.strip().replace(" ", "-")
-    ascii_words = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii")
-    if rule == "mkdocs":
-        return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_words).strip().lower())
-    return ""
+    return _SLUGS[rule](words)
+
+
+def _github_slug(words: str) -> str:
+    if words.isascii():
+        return _ASCII_MARKS.sub("", words.lower()).replace(" ", "-")
+    return "".join(_github(character) for character in words.lower())
+
+
+def _mdbook_slug(words: str) -> str:
+    kept = (c if c in "_-" or c.isalnum() else "-" if c.isspace() else "" for c in words.strip().lower())
+    return "".join(kept) or "section"
+
+
+def _mkdocs_slug(words: str) -> str:
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", words).strip().lower())
+
+
+def _pymdownx_slug(words: str, *, cased: bool) -> str:
+    words = " ".join(words.split())
+    composed = unicodedata.normalize("NFC", words) if len(words) <= _LONGEST_COMPOSED else words
+    return re.sub(r"[^\w\- ]", "", composed if cased else composed.lower()).replace(" ", "-")
+
+
+def _honkit_slug(words: str) -> str:
+    return _HONKIT_MARKS.sub("", words).replace(" ", "-").lower().removeprefix("-")
+
+
+_SLUGS: dict[AnchorRule, Callable[[str], str]] = {
+    "docusaurus": _github_slug,
+    "github": _github_slug,
+    "mdbook": _mdbook_slug,
+    "mkdocs": lambda words: _mkdocs_slug(ascii_letters(words)),
+    "mkdocs-unicode": _mkdocs_slug,
+    "pymdownx": partial(_pymdownx_slug, cased=False),
+    "pymdownx-cased": partial(_pymdownx_slug, cased=True),
+    "sphinx": docutils_id,
+    "honkit": _honkit_slug,
+    "jupyter": lambda words: words.strip().replace(" ", "-"),
+}
 
 
 def _github(character: str) -> str:
-    """github-slugger: spaces become hyphens; letters, marks, digits and connectors stay; all else goes."""
+    """github-slugger: spaces become hyphens; letters, marks, digits and connectors stay; everything else goes."""
     if character == " ":
         return "-"
     if character == "-" or character.isalpha():

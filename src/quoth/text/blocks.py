@@ -1,7 +1,7 @@
-"""What a parsed page is made of, however it is written.
+"""The parts of a parsed page, whichever format it is written in.
 
 `quoth.text.markdown` and `quoth.text.rst` both give a tree of `Block`s whose leaves hold every character that is not
-white space, each exactly once, in order; so splitting a page need not know how it is written. `Lines` maps lines to
+white space, each exactly once, in order. So the code that splits a page need not know its format. `Lines` maps lines to
 offsets of the original text, whatever its line endings.
 """
 
@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, count
 from operator import add
 from typing import Literal, NamedTuple
+
+from quoth.errors import Unreadable
+from quoth.text.limits import MAX_DEPTH
 
 BlockKind = Literal[
     "heading",
@@ -24,7 +27,7 @@ BlockKind = Literal[
     "admonition",
     "quote",
     "html",
-    "label",  # the opening line of an admonition, or a tag with words for the reader: belongs to what follows
+    "label",  # the opening line of an admonition, or a tag with words for the reader: belongs to the next block
     "markup",  # nothing to read: imports, tags, comments, rules, link definitions, front matter
 ]
 
@@ -33,7 +36,7 @@ NEWLINE = re.compile(r"\r\n?|\n")
 
 class Block(NamedTuple):
     """A stretch of whole lines, `start` at the beginning of the first and `end` after the last visible character.
-    Of these a page has hundreds, and a named tuple is made in a third of the time of a frozen dataclass."""
+    A named tuple, because a page has hundreds and a frozen dataclass takes three times as long to make."""
 
     kind: BlockKind
     start: int
@@ -43,7 +46,7 @@ class Block(NamedTuple):
     info: str = ""  # of a fence: everything after the backticks; of an admonition: its kind
     anchor: str = ""  # the explicit id of a heading
     head_end: int = 0  # of a fence or a table: where the opening line or the header rows end
-    plain: str = ""  # of a leaf: what there is to read
+    plain: str = ""  # of a leaf: its words without markup
     children: tuple[Block, ...] = ()
 
 
@@ -53,6 +56,24 @@ def leaves(blocks: Sequence[Block]) -> Iterator[Block]:
             yield from leaves(block.children)
         else:
             yield block
+
+
+def check_depth(blocks: Sequence[Block], text: str) -> None:
+    """`Unreadable` for a page with blocks inside each other beyond MAX_DEPTH."""
+    level = list(blocks)
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for block in level for child in block.children]
+    if level:
+        raise too_deep(text, level[0].start)
+
+
+def too_deep(text: str, offset: int) -> Unreadable:
+    line = text.count("\n", 0, offset) + 1
+    return Unreadable(
+        f"Line {line} is nested more than {MAX_DEPTH} levels deep.",
+        hint="Nest it less, or leave the page out of the book.",
+        details={"line": line},
+    )
 
 
 class Lines:
@@ -72,7 +93,7 @@ class Lines:
         self.starts.append(len(text))
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """Offsets of the lines from `first` up to but without `last`, blank lines at the end left out."""
+        """Offsets of the lines from `first` up to `last`, which is excluded, without blank lines at the end."""
         start = self.starts[first]
         return start, start + len(self.text[start : self.starts[last]].rstrip())
 

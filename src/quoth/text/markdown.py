@@ -1,26 +1,28 @@
 """The text of a page → blocks with exact offsets.
 
-Comes in: the whole text of a file and how it is written. Goes out: a tree of Blocks whose leaves hold every character
-that is not white space, each exactly once, in order. markdown-it-py finds the blocks and their lines (its inline
-parser is never run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives
-and MDX are block rules of ours. This module must not know of pages, tokens or chunks.
+In: the whole text of a file and how it is written. Out: a tree of Blocks whose leaves hold every character that is not
+white space, each exactly once, in order. markdown-it-py finds the blocks and their lines (its inline parser is never
+run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives and MDX are block
+rules of ours. This module must not know of pages, tokens or chunks.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
 from quoth.domain import Markup
-from quoth.text.blockrules import Blocks, block_tokens
-from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, leaves
+from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, check_depth, leaves
+from quoth.text.limits import MAX_DEPTH
 from quoth.text.markdown_rules import directive_rule, indented_rule, mdx_rule, myst_rule, template_rule
-from quoth.text.plain import ANCHOR_TAG, HEADING_ID, inline_text, plain
+from quoth.text.plain import heading_anchor, inline_text, plain, without_heading_id
 from quoth.text.rst import first_title, parse_rst
 from quoth.text.rst_ids import labelled_myst
 
@@ -34,9 +36,9 @@ _CONTAINERS: dict[str, BlockKind] = {
     "admonition_open": "admonition",
 }
 _LEAVES: dict[str, BlockKind] = {
-    "heading": "heading",
-    "prose": "paragraph",
-    "table": "table",
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "table_open": "table",
     "fence": "fence",
     "code_block": "code",
     "html_block": "html",
@@ -48,11 +50,12 @@ _LEAVES: dict[str, BlockKind] = {
     "directive_close": "markup",
     "myst_target": "markup",
 }
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
 
 
 def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Block, ...]:
-    """The blocks of `text` from `start` on; what stands before `start` (front matter) is one block of markup."""
+    """The blocks of `text` from `start` on; the front matter before it is one block of markup. `Unreadable` where
+    directives are nested too deep."""
     front = (Block("markup", 0, start),) if text[:start].strip() else ()
     if start == 0 and text.startswith("\ufeff"):
         start, front = 1, (Block("markup", 0, 1),)
@@ -61,13 +64,14 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
     lines = Lines(text, start)
     if markup == "text":
         return front + tuple(_Tree(lines, markup).gap(0, lines.count))
-    blocks = _Tree(lines, markup).build(block_tokens(_parser(markup), lines.source))
+    blocks = _Tree(lines, markup).build(_block_tokens(markup, lines.source))
+    check_depth(blocks, text)
     return front + (tuple(labelled_myst(blocks, text)) if markup == "myst" else blocks)
 
 
 def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> str:
-    """The words of the first level-one heading, or of a heading of any level that the page opens with; found without
-    parsing the page, and empty when there is none."""
+    """The words of the first level-one heading, or of a heading of any level that opens the page; empty when there is
+    none. Does not parse the page."""
     if markup == "rst":
         return first_title(text[start:])
     fence = before = opening = ""
@@ -79,28 +83,39 @@ def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> 
         elif bare.startswith(("```", "~~~")):
             fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
         elif (heading := _ATX.match(line)) and (heading[1] == "#" or not seen_text):
-            words = inline_text(HEADING_ID.sub("", heading[2]))
+            words = _heading_words(line[heading.end() :])
             if heading[1] == "#":
                 return words
             opening = words
         elif bare and not bare.strip("=") and before:
-            return inline_text(HEADING_ID.sub("", before))
+            return _heading_words(before)
         before = bare
         seen_text = seen_text or bool(bare)
     return opening
 
 
+def _heading_words(written: str) -> str:
+    """Without the hashes that may close a heading, its id, and inline marks."""
+    words = written.strip(" \t")
+    bare = words.rstrip("#")
+    if bare.endswith((" ", "\t")):
+        words = bare.rstrip(" \t")
+    return inline_text(without_heading_id(words))
+
+
+def _block_tokens(markup: Markup, source: str) -> list[Token]:
+    """What the block rules find; the inline parser is not run."""
+    parser = _parser(markup)
+    tokens: list[Token] = []
+    parser.block.parse(source, parser, {}, tokens)
+    return tokens
+
+
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
-    parser = _rules(markup)
-    parser.block = Blocks(parser.block.ruler)
-    return parser
-
-
-def _rules(markup: Markup) -> MarkdownIt:
     """markdown-it with our rules beside its own."""
-    parser = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
-    # Link definitions are told apart by their plain text (there is none); the rule would make them vanish.
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable("table")
+    # A link definition is a leaf without plain text; the rule would drop its lines altogether.
     off = ["reference"]
     everywhere: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "directive", directive_rule, everywhere)
@@ -115,9 +130,17 @@ def _rules(markup: Markup) -> MarkdownIt:
     return parser
 
 
+class _Open(NamedTuple):
+    """A directive that is not closed yet."""
+
+    place: int  # of its opening line among its siblings
+    colons: int
+    kind: str
+
+
 class _Tree:
-    """Builds Blocks from markdown-it's flat tokens. Every line of a container is in one of its children: what no
-    rule has claimed (the lone `>` of a quote, text nested too deep) is added as a block of its own."""
+    """Builds Blocks from markdown-it's flat tokens. Every line of a container is in one of its children: lines that no
+    rule has claimed (the lone `>` of a quote, text nested too deep) become blocks of their own."""
 
     def __init__(self, lines: Lines, markup: Markup) -> None:
         self.lines = lines
@@ -143,7 +166,7 @@ class _Tree:
     def _siblings(self, tokens: Sequence[Token], at: int, line: int, last: int) -> tuple[tuple[Block, ...], int]:
         """The blocks from token `at` to the end of its container, which spans the lines from `line` to `last`."""
         blocks: list[Block] = []
-        open_directives: list[tuple[int, int, str]] = []  # index in `blocks`, colons, kind
+        directives = _Directives()
         while at < len(tokens) and tokens[at].nesting >= 0:
             token = tokens[at]
             first, end = token.map or [line, line]
@@ -155,16 +178,15 @@ class _Tree:
                 blocks.append(self._container(_CONTAINERS[token.type], children, first, end, token.info))
             else:
                 if token.type == "directive_open":
-                    open_directives.append((len(blocks), len(token.markup), token.info))
-                blocks.append(self._from_token(token))
+                    directives.open(_Open(len(blocks), len(token.markup), token.info))
+                words = tokens[at + 1].content if token.type == "heading_open" else ""
+                blocks.append(self._from_token(token, words))
                 if token.type == "directive_close":
-                    _close_directive(blocks, open_directives, len(token.markup))
-                at += 1
+                    directives.close(blocks, len(token.markup))
+                at = _behind(tokens, at)
         blocks.extend(self.gap(line, last))
-        # A parser may see a paragraph in a lone form feed; there is nothing in it.
-        blocks = [block for block in blocks if block.end > block.start]
-        # An admonition that is never closed stays a lone line: swallowing the headings below it would cost citations.
-        return tuple(blocks), at + 1
+        # A parser may see a paragraph in a lone form feed; it is empty.
+        return tuple(block for block in blocks if block.end > block.start), at + 1
 
     def _container(self, kind: BlockKind, children: tuple[Block, ...], first: int, last: int, info: str) -> Block:
         if not children:
@@ -173,20 +195,18 @@ class _Tree:
         info = info if kind == "admonition" else ""
         return Block(kind, children[0].start, children[-1].end, info=info, children=children)
 
-    def _from_token(self, token: Token) -> Block:
+    def _from_token(self, token: Token, heading: str) -> Block:
         first, last = token.map or [0, 0]
         start, end = self.lines.span(first, last)
         kind = _LEAVES[token.type]
         if kind == "heading":
-            content = token.content
-            explicit = HEADING_ID.search(content) or ANCHOR_TAG.search(content)
-            words = inline_text(content[: explicit.start()] if explicit else content)
+            words, anchor = heading_anchor(heading)
             leaf = self._leaf(kind, start, end)
-            anchor = explicit[1] if explicit else ""
-            return Block(leaf.kind, start, end, int(token.tag[1]), words, anchor=anchor, plain=leaf.plain)
+            level = int(token.tag[1])
+            return Block(leaf.kind, start, end, level, inline_text(words), anchor=anchor, plain=leaf.plain)
         if kind == "fence":
             head_end = self.lines.span(first, first + 1)[1]
-            # Not the parser's content: what is counted must be what a chunk of these lines will say.
+            # Not the parser's content: a chunk gets the words of these lines from `plain`, and both must agree.
             said = plain(self.lines.text[start:end], self.markup)
             return Block(kind if said else "markup", start, end, info=token.info, head_end=head_end, plain=said)
         if kind == "table":
@@ -201,15 +221,41 @@ class _Tree:
         return Block(kind if said else "markup", start, end, plain=said)
 
 
-def _close_directive(blocks: list[Block], open_directives: list[tuple[int, int, str]], colons: int) -> None:
-    """A closing line ends the outermost admonition with no more colons than it has, as remark-directive does."""
-    for index, (_, needed, _kind) in enumerate(open_directives):
-        if needed <= colons:
-            while len(open_directives) > index:
-                _wrap(blocks, *open_directives.pop())
+def _behind(tokens: Sequence[Token], at: int) -> int:
+    """The token after the one at `at` and everything it holds."""
+    level = tokens[at].level
+    opens = tokens[at].nesting == 1
+    at += 1
+    while opens and tokens[at].level > level:
+        at += 1
+    return at + opens
+
+
+class _Directives:
+    """The directives that are open among siblings. A closing line ends the outermost one that has no more colons than
+    the line, with all inside of it, as remark-directive does. A directive that is never closed stays a lone line."""
+
+    def __init__(self) -> None:
+        self._open: list[_Open] = []
+        self._fewest: list[int] = []  # those with fewer colons than all before them: one of these is closed next
+
+    def open(self, directive: _Open) -> None:
+        if not self._fewest or directive.colons < self._open[self._fewest[-1]].colons:
+            self._fewest.append(len(self._open))
+        self._open.append(directive)
+
+    def close(self, blocks: list[Block], colons: int) -> None:
+        place = bisect_left(self._fewest, -colons, key=lambda index: -self._open[index].colons)
+        if place == len(self._fewest):
             return
+        outermost = self._fewest[place]
+        while len(self._open) > outermost:
+            _wrap(blocks, self._open.pop())
+        del self._fewest[place:]
 
 
-def _wrap(blocks: list[Block], first: int, _colons: int, kind: str) -> None:
-    inside = tuple(blocks[first:])
-    blocks[first:] = [Block("admonition", inside[0].start, inside[-1].end, info=kind, children=inside)]
+def _wrap(blocks: list[Block], directive: _Open) -> None:
+    inside = tuple(blocks[directive.place :])
+    blocks[directive.place :] = [
+        Block("admonition", inside[0].start, inside[-1].end, info=directive.kind, children=inside)
+    ]

@@ -1,8 +1,8 @@
 """Block rules of ours for markdown-it: what Docusaurus, MDX, MyST, MkDocs and template languages add to Markdown.
 
 Each rule claims whole lines that are not prose and may interrupt a paragraph or a list. The text between an opening
-and a closing line is parsed as Markdown; `quoth.text.markdown` joins the two lines to a tree. A line that only looks
-like markup stays text: losing words is worse than keeping a bracket.
+and a closing line is parsed as Markdown; `quoth.text.markdown` makes a container of the two. A line that only looks
+like markup stays text: to lose words is worse than to keep a bracket.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from quoth.text.rst_directives import CODE, INVISIBLE
 
 _DIRECTIVE = re.compile(r"(:{3,})[ \t]*(?:([A-Za-z][\w-]*)(?:[ \t\[{].*)?)?$")
 _TAG = re.compile(TAG)
+_LONGEST_TAG = 20_000  # characters
 _LONG_TAG = re.compile(r"</?[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])")
 _EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)(?![\w-])")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/", re.S)
-_BRACKET = re.compile(r"[\[\](){}]")
+# How far a page may be searched in all for the ends of tags and comments, in lengths of the page. Each of many lines
+# that open one and never close it would be followed to the end of the page otherwise.
+_SEARCHES = 20
 
 
 def directive_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
@@ -47,7 +50,7 @@ def mdx_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     mark = state.src[at]
     limit = state.eMarks[end_line - 1]
     if mark == "<" or mark == "{":
-        end = _end_of_tags(state.src, at, limit)
+        end = _TagReader(state).end_of_tags(at, limit)
     elif mark in "ie" and not silent and state.tShift[line] == 0 and state.level == 0:
         end = _end_of_module_code(state.src, at, limit)
     else:
@@ -63,72 +66,116 @@ def mdx_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     return True
 
 
-def _end_of_tags(source: str, at: int, limit: int) -> int:
-    """Where a run of tags and comments ends that fills its lines; -1 when there is text among them."""
-    while True:
-        if source.startswith("<!--", at):
-            end = source.find("-->", at, limit) + 3
-        elif source.startswith("{/*", at):
-            end = source.find("*/}", at, limit) + 3
-        elif source.startswith("<", at):
-            end = _end_of_tag(source, at, limit)
-        else:
+class _TagReader:
+    """Finds the ends of tags and comments, as long as the page has searches left. All methods return -1 for "none"."""
+
+    def __init__(self, state: StateBlock) -> None:
+        self._source = state.src
+        self._env = state.env
+        self._env.setdefault("left to search", _SEARCHES * (len(state.src) + 1000))
+
+    def end_of_tags(self, at: int, limit: int) -> int:
+        """Where a run of tags and comments ends that fills its lines; none when there is text among them."""
+        source = self._source
+        while True:
+            if source.startswith("<!--", at):
+                end = self._find("-->", at, limit)
+            elif source.startswith("{/*", at):
+                end = self._find("*/}", at, limit)
+            elif source.startswith("<", at):
+                end = self._end_of_tag(at, limit)
+            else:
+                return -1
+            if end < 0:
+                return -1
+            at = end
+            while at < limit and source[at] in " \t":
+                at += 1
+            if at >= limit or source[at] == "\n":
+                return end
+
+    def _may_search(self, length: int) -> bool:
+        self._env["left to search"] -= length
+        return bool(self._env["left to search"] > 0)
+
+    def _find(self, closing: str, at: int, limit: int) -> int:
+        if not self._may_search(0):
             return -1
-        if end < 3:
+        found = self._source.find(closing, at, limit)
+        self._may_search((limit if found < 0 else found) - at)
+        return found + len(closing) if found >= 0 else -1
+
+    def _end_of_tag(self, at: int, limit: int) -> int:
+        match = _TAG.match(self._source, at, limit)
+        if match:
+            return match.end()
+        # Attributes with deeper braces, template strings or arrow functions: count brackets outside of strings.
+        opening = _LONG_TAG.match(self._source, at, limit)
+        if opening is None or not self._may_search(0):
             return -1
-        at = end
-        while at < limit and source[at] in " \t":
+        end = self._long_tag_end(opening.end(), min(limit, opening.end() + _LONGEST_TAG))
+        self._may_search((end if end >= 0 else min(limit, at + _LONGEST_TAG)) - at)
+        return end
+
+    def _long_tag_end(self, at: int, limit: int) -> int:
+        strings = _Strings(self._source, limit)
+        depth = 0
+        while at < limit:
+            mark = self._source[at]
+            if mark in "\"'`" and (end := strings.end(at)) > 0:
+                at = end
+                continue
+            depth += (mark == "{") - (mark == "}")
             at += 1
-        if at >= limit or source[at] == "\n":
-            return end
-
-
-def _end_of_tag(source: str, at: int, limit: int) -> int:
-    match = _TAG.match(source, at, limit)
-    if match:
-        return match.end()
-    # Attributes with deeper braces, template strings or arrow functions: count brackets outside of strings.
-    opening = _LONG_TAG.match(source, at, limit)
-    if opening is None:
+            if mark == ">" and depth == 0:
+                return at
+            if mark == "\n" and depth == 0 and self._source.startswith("\n", at):
+                return -1
         return -1
-    depth = 0
-    at = opening.end()
-    limit = min(limit, at + 20_000)
-    while at < limit:
-        mark = source[at]
-        if mark in "\"'`" and (string := _STRING.match(source, at, limit)):
-            at = string.end()
-            continue
-        depth += (mark == "{") - (mark == "}")
-        at += 1
-        if mark == ">" and depth == 0:
-            return at
-        if mark == "\n" and depth == 0 and source.startswith("\n", at):
+
+
+class _Strings:
+    """Where strings and comments of JavaScript end. Where one is not closed, a later one of its kind is not closed
+    either: for quotes up to the end of the line, for the others anywhere."""
+
+    def __init__(self, source: str, limit: int) -> None:
+        self._source = source
+        self._limit = limit
+        self._open_until: dict[str, int] = {}
+
+    def end(self, at: int) -> int:
+        """-1 where none begins, or it is not closed."""
+        kind = "/*" if self._source.startswith("/*", at) else self._source[at]
+        if at < self._open_until.get(kind, 0):
             return -1
-    return -1
+        if found := _STRING.match(self._source, at, self._limit):
+            return found.end()
+        if kind in ("`", "/*"):
+            self._open_until[kind] = self._limit
+        elif kind != "/":
+            line_end = self._source.find("\n", at, self._limit)
+            self._open_until[kind] = self._limit if line_end < 0 else line_end
+        return -1
 
 
 def _end_of_module_code(source: str, at: int, limit: int) -> int:
-    """Where an import or export statement ends; -1 when the line is prose."""
+    """Where an import or export statement ends; -1 when the line is prose. If its brackets never close, it reaches to
+    the end of the page."""
     statement = IMPORT.match(source, at, limit)
     if statement:
         return statement.end()
     if not _EXPORT.match(source, at, limit):
         return -1
+    strings = _Strings(source, limit)
     depth = 0
     while at < limit:
-        string = _STRING.match(source, at, limit) if source[at] in "\"'`/" else None
-        if string:
-            at = string.end()
+        if source[at] in "\"'`/" and (end := strings.end(at)) > 0:
+            at = end
             continue
         if source[at] == "\n" and depth <= 0:
             return at
-        if _BRACKET.match(source, at):
-            depth += 1 if source[at] in "[({" else -1
+        depth += (source[at] in "[({") - (source[at] in "])}")
         at += 1
-    if depth <= 0:
-        return limit
-    # Brackets that never close: give up at the first blank line rather than swallow the page.
     return limit
 
 
@@ -139,7 +186,7 @@ _FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})[ \t]*\{([A-Za-z][\w:.+-]*)\}[ \t]*(.*)
 _CLOSING = re.compile(r"(`{3,}|~{3,})[ \t]*$")
 _TARGET = re.compile(r"\(([^()\n]+)\)=[ \t]*$")
 _OPTION = re.compile(r":[\w-]+:(?:[ \t]|$)")
-_AS_IT_STANDS = CODE | {"eval-rst", "csv-table"}
+_UNCHANGED = CODE | {"eval-rst", "csv-table"}
 
 
 def myst_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
@@ -170,9 +217,9 @@ def _open(state: StateBlock, opening: re.Match[str], line: int, end_line: int, s
     fence, name = opening[1], opening[2].lower()
     if name in INVISIBLE:
         return _claim(state, "mdx_markup", line, _end_of_fence(state, fence, line + 1, end_line), silent)
-    if name in _AS_IT_STANDS and fence[0] != ":":
+    if name in _UNCHANGED and fence[0] != ":":
         return False
-    if not silent and fence[0] != ":":  # a line of colons closes a directive anyway
+    if not silent and fence[0] != ":":  # a line of colons closes a directive in any case
         fences.append(fence)
     end = line + 1
     while end < end_line and _OPTION.match(_line(state, end)):
@@ -210,7 +257,7 @@ def _claim(
 
 
 _INDENTING = re.compile(r'(?:!!!|\?\?\?\+?)[ \t]?([\w-]+)(?:[ \t]+[\w-]+)*(?:[ \t]+"[^\n]*")?$|===[!+]*[ \t]+"[^\n]*"$')
-_TAGS = re.compile(r"(?:\{%(?:[^%]|%(?!\}))*%\}[ \t]*)+$")  # with words between two tags the line is text
+_TAGS = re.compile(r"(?:\{%(?:[^%]|%(?!\}))*%\}[ \t]*)+$")  # a line with words between two tags is text
 _INDENT = 4
 
 

@@ -1,20 +1,32 @@
-"""Where in its own file something stands that was found in the text of a page.
+"""Offsets: from the text of a page to its own file, and which stretch of a text holds one.
 
-The two differ only where a page includes others: there the text holds more than the file. Comes in: a chunk (or the
-inserts of a page) and an offset into the text. Goes out: the offset or the line in the file. What an include has
-brought stands where its directive stands.
+Text and file differ only where a page includes others: there the text holds more than the file. In: a chunk (or the
+inserts of a page) and an offset into the text. Out: the offset or the line in the file. Text that an include has
+brought is placed at its directive.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from quoth.domain import Chunk, Insert
 
 
+class Stretches:
+    """Stretches of a text in order, none of which overlaps another: asked in logarithmic time."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._spans = list(spans)
+
+    def holding(self, offset: int) -> tuple[int, int] | None:
+        """The stretch with `start <= offset < end`."""
+        index = bisect_right(self._spans, offset, key=_first) - 1
+        return self._spans[index] if index >= 0 and offset < self._spans[index][1] else None
+
+
 def insert_at(inserts: Sequence[Insert], offset: int) -> Insert | None:
-    """The insert that holds the offset, or else the last before it."""
+    """The insert that holds the offset, or the last one before it."""
     index = bisect_right(inserts, offset, key=_start) - 1
     return inserts[index] if index >= 0 else None
 
@@ -27,7 +39,7 @@ def start_in_file(chunk: Chunk, offset: int) -> int:
 
 
 def end_in_file(chunk: Chunk, offset: int) -> int:
-    """As `start_in_file`, for the end of a stretch: behind a directive rather than before it."""
+    """Like `start_in_file`, for the end of a stretch: behind a directive, not before it."""
     index = bisect_left(chunk.inserts, offset, key=_start) - 1
     if index < 0:
         return offset - chunk.shift
@@ -45,3 +57,7 @@ def line_in_file(chunk: Chunk, offset: int) -> int:
 
 def _start(insert: Insert) -> int:
     return insert.start
+
+
+def _first(span: tuple[int, int]) -> int:
+    return span[0]

@@ -1,59 +1,67 @@
-"""Markdown without its marks: what is embedded and termed, and the words of a heading.
+"""Markdown without its marks: the text that is embedded and weighed, and the words of a heading.
 
-`plain(text, markup)` keeps every word a reader would see (titles, tab labels, image descriptions, code) and lets go of
-what only tells a renderer what to do (link targets, emphasis, tags, imports, heading hashes, fences). It works on any
-piece of a page, also on one that was cut, so it looks at lines and never at a parse tree. It knows nothing of chunks.
+`plain(text, markup)` keeps every word a reader would see (titles, tab labels, image descriptions, code) and drops what
+only tells a renderer what to do (link targets, emphasis, tags, imports, heading hashes, fences). It works on any piece
+of a page, also on one that was cut, so it looks at lines and never at a parse tree. It knows nothing of chunks.
+
+Every pattern takes linear time on any text: quantifiers that could give back what they took are possessive, and those
+that would search to the end of the text from each of many beginnings are bounded.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from quoth.domain import Markup
+from quoth.text.limits import MAX_DEPTH
 from quoth.text.rst import plain_rst
 from quoth.text.rst_directives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
 from quoth.text.rst_inline import NUMBERED
 
 # A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
-HEADING_ID = re.compile(r"[ \t]*\{(?:/\*|:)?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", re.M)
+_HEADING_ID = re.compile(r"(?<![ \t])[ \t]*+\{(?:/\*|:)?[ \t]*+#([\w.:-]++)[^{}\n]*+\}[ \t]*+$", re.M)
 # The anchor that GitBook writes behind a heading; as HTML it is one on any page.
-ANCHOR_TAG = re.compile(r"<a\b[^<>]*\bid=\"([\w.:-]+)\"[^<>]*></a>[ \t]*$")
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?\*/\}", re.S)
-SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
+_ANCHOR_TAG = re.compile(r"<a\b([^<>]*+)></a>[ \t]*$")
+_ID_ATTRIBUTE = re.compile(r"\bid=\"([\w.:-]++)\"")
+_COMMENT_START = re.compile(r"<!--|\{/\*")
+_SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
 IMPORT = re.compile(r"^import\s(?:[^'\"`;]{0,2000}?\sfrom\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*$", re.M)
-EXPORT = re.compile(r"^export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)[^\n]*$", re.M)
+_EXPORT = re.compile(r"^export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)[^\n]*$", re.M)
 # A reference definition is a link target; a footnote (`[^1]:`) is text.
-DEFINITION = re.compile(
+_DEFINITION = re.compile(
     r"^[ \t>]*\[(?!\^)(?:[^\[\]\n\\]|\\.)+\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$",
     re.M,
 )
-DIRECTIVE = re.compile(
+_DIRECTIVE = re.compile(
     r"^[ \t>]*:{3,}[ \t]*(?:\{?([A-Za-z][\w:-]*)\}?[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
 )
 # MkDocs' admonitions and tabs, and lines of template tags.
-INDENTED = re.compile(
+_INDENTED = re.compile(
     r"^[ \t>]*(?:(?:!!!|\?\?\?\+?)[ \t]?([\w-]+)(?:[ \t]+[\w-]+)*(?:[ \t]+\"([^\n]*)\")?"
     r"|===[!+]*[ \t]+\"([^\n]*)\")[ \t]*$",
     re.M,
 )
-TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
+_TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
 # Attributes whose value is shown to the reader.
-LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*\{?\s*([\"'`])(.*?)\1", re.S)
+_LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*+(?:\{\s*+)?([\"'`])(.*?)\1", re.S)
+# A tag of HTML or JSX. No real one has 200 attributes.
 TAG = (
-    r"</?(?:[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])(?:[^<>\"'{}`]|\"[^\"]*\"|'[^']*'"
-    r"|\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\})*+)?>"
+    r"</?(?:[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])(?:[^<>\"'{}`]++|\"[^\"]*\"|'[^']*'"
+    r"|\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\}){0,200}+)?>"
 )
 
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
 _QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
-_MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*(.*)$")
+_FENCE_MARKS = re.compile(r"```|~~~")
+_MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*+(.*)$")
 _MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?=\n|$)", re.S)
 _MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
 _MYST_ROLE = re.compile(
-    r"\{([A-Za-z][\w:.+-]*)\}`+(?:((?:[^`\n]|\n(?!\s))*?)[ \t\n]*<[^<>`\n]*>|((?:[^`\n]|\n(?!\s))*))`+"
+    r"\{(?P<role>[A-Za-z][\w:.+-]*)\}`+(?P<said>(?:[^`\n]|\n(?!\s))*+)(?P<below>[ \t\n]*+<[^<>`\n]*+>)?`+"
 )
 _MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
@@ -61,8 +69,8 @@ _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?
 _PREFIX_MARKS = " \t>#*+-"
 _PREFIXED = re.compile(r"\n[ \t>#*+-]")
 _RULER = re.compile(
-    r"^[ \t>]*(?:=+|-{2,}|(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}"
-    r"|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?)[ \t]*$",
+    r"^[ \t>]*+(?:=++|-{2,}+|(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+"
+    r"|\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?)[ \t]*+$",
     re.M,
 )
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
@@ -70,14 +78,14 @@ _GAP = re.compile(r"\n[ \t]*\n")
 _SPECIAL = re.compile(r"[\\`*_\[<&~]")
 # Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
 _INLINE = re.compile(
-    r"`(?P<more>`*+)(?P<code>.+?)(?<!`)`(?P=more)(?!`)"
+    r"`(?P<more>`*+)(?P<code>.{1,5000}?)(?<!`)`(?P=more)(?!`)"
     r"|`+"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|\[(?P<link>(?:[^\[\]`]|`[^`]*+`|\[(?:[^\[\]]|\[[^\[\]]*+\])*+\])*+)\]"
     r"(?:\((?:<[^<>\n]*+>|(?:[^()\s]|\((?:[^()\s]|\([^()\s]*+\))*+\))*+)(?:\s+(?:\"[^\"]*+\"|'[^']*+'))?\s*+\)"
     r"|\[[^\[\]\n]*+\])"
     r"|\[\^[^\]\s]{1,80}\]:?"
-    r"|!(?=\[[^\]]*\][(\[])"
+    r"|!(?=\[[^\]]{0,1000}+\][(\[])"
     r"|<(?P<tag>" + TAG[1:] + r")"
     r"|\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*"
     r"|\*(?P<star>\*{0,2})(?!\*)"
@@ -85,12 +93,7 @@ _INLINE = re.compile(
     r"|~~",
     re.S,
 )
-# What may reach across a blank line, and what is treated differently at the beginning of a text.
-# A search for `^` would stop at every line: imports are looked for apart.
-_REACHING = re.compile(r"<!--|\{/\*|<(?i:script|style)|```|~~~|&#|\ufeff|[\x0b\x0c\x1c-\x1f\x85]")
-_MODULE_CODE = re.compile(r"^[ \t]*(?:import|export)\s", re.M)
-_CLOSED_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.S)
-# Tags that stand inside a word or sentence; all others separate words.
+# Tags inside a word or sentence; all others separate words.
 _WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
 
 
@@ -102,7 +105,12 @@ def plain(text: str, markup: Markup = "markdown") -> str:
         return plain_rst(text)
     if markup == "text":
         return _lines(text)
-    if "```" not in text and "~~~" not in text:
+    return _plain(text, 0)
+
+
+def _plain(text: str, depth: int) -> str:
+    """Fences and the prose between them. `depth` counts the directives around: far inside, fences are read as prose."""
+    if depth >= MAX_DEPTH or ("```" not in text and "~~~" not in text):
         return _prose(text)
     parts: list[str] = []
     at = 0
@@ -111,25 +119,25 @@ def plain(text: str, markup: Markup = "markdown") -> str:
         quoted = ">" in text[opening.start() : opening.start(1)]
         end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
         body = text[opening.end() : end]
-        parts.append(_fenced(opening[2], _QUOTE.sub("", body) if quoted else body))
+        parts.append(_fenced(opening[2], _QUOTE.sub("", body) if quoted else body, depth))
         at = after
     parts.append(_prose(text[at:]))
     return "\n".join(part for part in parts if part)
 
 
-def _fenced(info: str, body: str) -> str:
-    """The words of a fence: its title and its code as it stands."""
-    if info.strip() == "mdx-code-block":  # Docusaurus renders what such a fence holds
+def _fenced(info: str, body: str, depth: int) -> str:
+    """The words of a fence: its title, and its code unchanged."""
+    if info.strip() == "mdx-code-block":  # Docusaurus renders the content of such a fence
         return _prose(body)
     if info.lstrip().startswith("{") and (directive := _MYST.match(info)):
-        return _directive_words(directive[1].lower(), directive[2], body)
+        return _directive_words(directive[1].lower(), directive[2], body, depth)
     title = _FENCE_TITLE.search(info)
     code = body.strip("\n").rstrip()
     return f"{title[1][1:-1]}\n{code}" if title else code
 
 
-def _directive_words(name: str, title: str, body: str) -> str:
-    """What a directive of MyST says: its title or kind, and its content without options."""
+def _directive_words(name: str, title: str, body: str, depth: int) -> str:
+    """The words of a MyST directive: its title or kind, and its content without options."""
     options = _MYST_OPTIONS.match(body)
     said = [match[1] for match in _MYST_CAPTION.finditer(options[0])] if options else []
     rest = body[options.end() :] if options else body
@@ -138,12 +146,42 @@ def _directive_words(name: str, title: str, body: str) -> str:
         return "\n".join(filter(None, (*said, title if name == "math" else "", code)))
     head = [SPOKEN[name]] if name in SPOKEN else []
     if name not in INVISIBLE:
-        head += ["" if name in SILENT_ARGUMENT else inline_text(title), *said, plain(rest)]
+        head += ["" if name in SILENT_ARGUMENT else inline_text(title), *said, _plain(rest, depth + 1)]
     return "\n".join(part for part in head if part)
 
 
+def heading_anchor(content: str) -> tuple[str, str]:
+    """The words of a heading without its explicit anchor, and the anchor; empty when it has none."""
+    if explicit := _HEADING_ID.search(content):
+        return content[: explicit.start()], explicit[1]
+    tag = _ANCHOR_TAG.search(content)
+    ids = _ID_ATTRIBUTE.findall(tag[1]) if tag else []
+    return (content[: tag.start()], ids[-1]) if tag and ids else (content, "")
+
+
+def without_heading_id(text: str) -> str:
+    return _HEADING_ID.sub("", text)
+
+
+def comments(text: str) -> Iterator[tuple[int, int]]:
+    """Where comments of HTML and of MDX begin and end. One of HTML that is never closed reaches to the end."""
+    at = 0
+    closes = True  # a comment of MDX that begins here may be closed
+    while mark := _COMMENT_START.search(text, at):
+        if mark[0] == "<!--":
+            end = text.find("-->", mark.end())
+            at = len(text) if end < 0 else end + 3
+            yield mark.start(), at
+            continue
+        end = text.find("*/}", mark.end()) if closes else -1
+        closes = end >= 0
+        at = end + 3 if closes else mark.end()
+        if closes:
+            yield mark.start(), at
+
+
 def inline_text(text: str) -> str:
-    """The words of one line of Markdown as a renderer's text nodes hold them: what anchors are made from."""
+    """The words of one line of Markdown as a renderer shows them. Anchors are made from these."""
     if not _SPECIAL.search(text):
         return text.strip()
     if "}`" in text:
@@ -153,50 +191,24 @@ def inline_text(text: str) -> str:
 
 
 def labels(tag: str) -> str:
-    """What a tag says to the reader: its label, title, caption or description."""
-    return " ".join(match[1].strip() for match in LABEL.findall(tag) if match[1].strip())
+    """The words of a tag that a reader sees: its label, title, caption or description."""
+    return " ".join(match[1].strip() for match in _LABEL.findall(tag) if match[1].strip())
 
 
 def _opening(text: str, at: int) -> re.Match[str] | None:
     """The next line that opens a fence. Looks for the marks first: a pattern would stop at every line."""
     if at == 0 and (match := _FENCE.match(text)):  # as in most blocks that hold a fence
         return match
-    while True:
-        found = min((place for place in (text.find("```", at), text.find("~~~", at)) if place >= 0), default=-1)
-        if found < 0:
-            return None
-        start = max(text.rfind("\n", 0, found) + 1, at)
+    while marks := _FENCE_MARKS.search(text, at):
+        start = max(text.rfind("\n", 0, marks.start()) + 1, at)
         match = _FENCE.match(text, start)
         if match:
             return match
-        end = text.find("\n", found)
+        end = text.find("\n", marks.start())
         if end < 0:
             return None
         at = end + 1
-
-
-def reaches_on(text: str) -> bool:
-    """Whether something in a piece of prose could change what is said of the text behind it, or by it."""
-    if ("import" in text or "export" in text) and _MODULE_CODE.search(text):
-        return True
-    found = _REACHING.search(text)
-    if found is None:
-        return False
-    if found[0] not in ("<!--", "{/*") or "```" in text or "~~~" in text:
-        return True
-    # A comment that ends where it began is over; what `_without_blocks` takes away before comments is no part of it.
-    text = _MYST_TARGET.sub("", _MYST_ROLE.sub(_role_words, HEADING_ID.sub("", text)))
-    return _REACHING.search(_CLOSED_COMMENT.sub("", text)) is not None
-
-
-def is_one_fence(text: str) -> bool:
-    """Whether `text` is one fence from its first line to its last: what stands around it says nothing about it."""
-    opening = _opening(text, 0)
-    if opening is None or opening.start():
-        return False
-    quoted = ">" in text[: opening.start(1)]
-    end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
-    return end < len(text) == after
+    return None
 
 
 def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
@@ -215,7 +227,7 @@ def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
 def _prose(text: str) -> str:
     if not text:
         return text
-    text = _without_blocks(text)
+    text = _without_line_marks(text)
     if text[:1] in _PREFIX_MARKS or _PREFIXED.search(text):
         text = _PREFIX.sub("", text)
     if "|" in text:
@@ -233,42 +245,25 @@ def _lines(text: str) -> str:
     return "\n".join(filter(None, map(str.strip, text.split("\n")))).lstrip("\ufeff")
 
 
-def _without_blocks(text: str) -> str:
-    """Lets go of the marks that fill whole lines. The tests before the patterns are there for speed."""
-    if "{" in text:
-        if "#" in text:
-            text = HEADING_ID.sub("", text)
-        if "}`" in text:
-            text = _MYST_ROLE.sub(_role_words, text)
-    if ")=" in text:
-        text = _MYST_TARGET.sub("", text)
-    if "<!--" in text or "{/*" in text:
-        text = COMMENT.sub("", text)
-    if "<s" in text or "<S" in text:
-        text = SCRIPT.sub("", text)
-    if "import" in text:
-        text = IMPORT.sub("", text)
-    if "export" in text:
-        text = EXPORT.sub("", text)
-    if "]:" in text:
-        text = DEFINITION.sub("", text)
-    if ":::" in text:
-        text = DIRECTIVE.sub(_directive_title, text)
-    if "!!!" in text or "???" in text or "===" in text:
-        text = INDENTED.sub(_indented_title, text)
-    if "{%" in text:
-        text = TEMPLATE.sub(lambda match: labels(match[0]), text)
-    if "--" in text or "==" in text or "-|" in text or "**" in text or "__" in text or "- -" in text or "* *" in text:
-        text = _RULER.sub("", text)
-    return text
+def _without_comments(text: str) -> str:
+    kept: list[str] = []
+    at = 0
+    for start, end in comments(text):
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _role_words(match: re.Match[str]) -> str:
     """As code, so that what looks like emphasis in it (`__init__`) is left alone."""
-    said = match[2] or match[3] or ""
+    said, titled = match["said"], match["below"] is not None
+    target = said.rfind("<")
+    if not titled and said.endswith(">") and target >= 0 and not set(said[target:-1]) & {">", "\n"}:
+        said, titled = said[:target], True  # `Title <target>`
+    said = said.rstrip(" \t\n") if titled else said
     said = said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
-    if match[2] is None and said[:1].isdigit():
-        said = NUMBERED.get(match[1].lower(), "") + said
+    if not titled and said[:1].isdigit():
+        said = NUMBERED.get(match["role"].lower(), "") + said
     return f"`{said}`" if said.strip() else said
 
 
@@ -279,6 +274,33 @@ def _directive_title(match: re.Match[str]) -> str:
 def _indented_title(match: re.Match[str]) -> str:
     title = match[2] if match[1] else match[3]
     return str(match[1]) if title is None else title
+
+
+# The marks that fill whole lines, in the order in which they are removed. A pattern is tried only where one of the
+# strings before it occurs: looking for those is many times faster.
+_LINE_MARKS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
+    (("{",), without_heading_id),
+    (("}`",), partial(_MYST_ROLE.sub, _role_words)),
+    ((")=",), partial(_MYST_TARGET.sub, "")),
+    (("<!--", "{/*"), _without_comments),
+    (("<s", "<S"), partial(_SCRIPT.sub, "")),
+    (("import",), partial(IMPORT.sub, "")),
+    (("export",), partial(_EXPORT.sub, "")),
+    (("]:",), partial(_DEFINITION.sub, "")),
+    ((":::",), partial(_DIRECTIVE.sub, _directive_title)),
+    (("!!!", "???", "==="), partial(_INDENTED.sub, _indented_title)),
+    (("{%",), partial(_TEMPLATE.sub, lambda match: labels(match[0]))),
+    (("--", "==", "-|", "**", "__", "- -", "* *"), partial(_RULER.sub, "")),
+)
+
+
+def _without_line_marks(text: str) -> str:
+    for needles, remove in _LINE_MARKS:
+        for needle in needles:
+            if needle in text:
+                text = remove(text)
+                break
+    return text
 
 
 def _cells(match: re.Match[str]) -> str:
@@ -309,7 +331,7 @@ def _heading_replacement(match: re.Match[str]) -> str:
 
 
 def _words(match: re.Match[str], nested: Callable[[re.Match[str]], str]) -> str:
-    """What is left of a mark that is no tag."""
+    """The words that are left of a mark other than a tag."""
     kind = match.lastgroup
     if kind == "code":
         return match["code"].strip()
@@ -323,7 +345,7 @@ def _words(match: re.Match[str], nested: Callable[[re.Match[str]], str]) -> str:
 
 
 def _is_emphasis(match: re.Match[str]) -> bool:
-    """Marks that open or close emphasis touch a word on one side only: `2 * 3`, `a*b` and `snake_case` have none."""
+    """Marks that open or close emphasis touch a word on one side only, unlike those of `2 * 3`, `a*b`, `snake_case`."""
     text, start, end = match.string, match.start(), match.end()
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "

@@ -1,7 +1,7 @@
-"""What a reader sees of a directive of reStructuredText, and of its tables.
+"""The part of a directive of reStructuredText that a reader sees, and of its tables.
 
-The names are those of docutils, of Sphinx and of its common extensions. One that is not listed here shows its argument
-and its content, which is right for most: no words are ever lost because a name is unknown. MyST uses the same names.
+The names are those of docutils, of Sphinx and of its common extensions. A directive that is not listed here shows its
+argument and its content, which is right for most: an unknown name costs no words. MyST uses the same names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-# Content that is shown as it stands.
+# Content that is shown unchanged.
 CODE = frozenset(
     (
         *("code", "code-block", "sourcecode", "literalinclude", "parsed-literal", "prompt", "console", "terminal"),
@@ -34,7 +34,7 @@ SPOKEN = {
 }
 # Their content belongs to the page as if they were not there.
 TRANSPARENT = frozenset(("only", "ifconfig"))
-# Nothing of them is shown where they stand, or it is made from other pages.
+# Nothing of them is shown in their place, or only text that is made from other pages.
 INVISIBLE = frozenset(
     (
         *("toctree", "index", "meta", "contents", "local-contents", "sectnum", "section-numbering", "highlight"),
@@ -52,7 +52,7 @@ INVISIBLE = frozenset(
         *("py:module", "module", "js:module", "tags", "date", "unicode", "include", "footer"),
     )
 )
-# Arguments that name a file, a class or a condition rather than say something.
+# Arguments that name a file, a class or a condition, which a reader does not see.
 SILENT_ARGUMENT = frozenset(
     (
         *("image", "figure", "container", "rst-class", "cssclass", "grid", "grid-item", "tab-set", "tabs", "hlist"),
@@ -62,9 +62,10 @@ SILENT_ARGUMENT = frozenset(
 _READ_OPTIONS = ("caption", "title", "alt", "header", "synopsis", "subtitle")
 
 _DIRECTIVE = re.compile(
-    r"\.\.[ \t]+(?:\|(?P<sub>[^|]+)\|[ \t]+)?(?P<name>(?:(?!_)\w)+(?:[-._+:](?:(?!_)\w)+)*) ?::(?:[ \t]+(?P<arg>.*))?$"
+    r"\.\.[ \t]++(?:\|(?P<sub>[^|]+)\|[ \t]++)?(?P<name>(?:(?!_)\w)+(?:[-._+:](?:(?!_)\w)+)*) ?::"
+    r"(?:[ \t]++(?P<arg>.*))?$"
 )
-_OPTION = re.compile(r"[ \t]+:((?:[^:\\]|\\.)+?):(?:[ \t]+(.*))?$")
+_OPTION = re.compile(r"[ \t]+:((?:[^:\\]|\\.)+?):(?:[ \t]++(.*))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,14 @@ class Directive:
     lines: Sequence[str]  # all lines below the first
     options: dict[str, str] = field(default_factory=dict)
     substitution: str = ""  # `.. |this| replace:: that`
+    skip: int = 0  # where the argument begins on the first line
 
     @property
     def caption(self) -> str:
         return next((self.options[key] for key in ("caption", "title") if key in self.options), "")
 
     def code(self) -> str:
-        """The content as it stands, its indentation taken off. Of formulas the first line may be the argument."""
+        """The content unchanged but for its indentation. The first line of a formula may be the argument."""
         body = [line.expandtabs(8) for line in self.lines[self.head :]]
         cut = min((len(line) - len(line.lstrip()) for line in body if line.strip()), default=0)
         text = "\n".join(line[cut:].rstrip() for line in body).strip("\n")
@@ -90,7 +92,7 @@ class Directive:
         return text
 
     def title(self) -> str:
-        """What the reader sees of the directive itself."""
+        """The words of the directive itself."""
         said = [] if self.name in SILENT_ARGUMENT else [self.argument]
         if self.name in SPOKEN:
             said.insert(0, SPOKEN[self.name])
@@ -98,7 +100,7 @@ class Directive:
         return "\n".join(part for part in said if part)
 
     def rows(self, inline: Callable[[str], str]) -> str:
-        """The words of a table that is written as lists or as values with commas: a line for each row."""
+        """The words of a table that is written as lists or as comma-separated values: a line for each row."""
         text = self.code()
         if self.name == "csv-table":
             lines = [line for line in (self.options.get("header", ""), *text.split("\n")) if line.strip()]
@@ -122,26 +124,27 @@ def read_directive(first: str, below: Sequence[str]) -> Directive | None:
         return None
     name = match["name"].lower()
     argument = [match["arg"].strip()] if match["arg"] and match["arg"].strip() else []
-    options: dict[str, str] = {}
+    options: dict[str, list[str]] = {}
     head = 0
-    last = ""
-    # In a directive that speaks, what stands below its first line is content already.
+    last: list[str] | None = None  # the lines of the option that goes on
+    # In a directive that speaks, the lines below the first are content already.
     speaks = name in SPOKEN and bool(argument)
     for line in below:
         if not line.strip() or speaks:
             break
         option = _OPTION.match(line)
         if option:
-            last = option[1].lower()
-            options[last] = (option[2] or "").strip()
-        elif last:
-            options[last] = f"{options[last]} {line.strip()}".strip()
+            last = options[option[1].lower()] = [(option[2] or "").strip()]
+        elif last is not None:
+            last.append(line.strip())
         elif argument and name not in CODE:
             argument.append(line.strip())
         else:
             break
         head += 1
-    return Directive(name, "\n".join(argument), head, below, options, match["sub"] or "")
+    joined = {key: " ".join(lines).strip() for key, lines in options.items()}
+    skip = match.start("arg") if match["arg"] else match.end()
+    return Directive(name, "\n".join(argument), head, below, joined, match["sub"] or "", skip)
 
 
 def table_words(rows: Sequence[str], inline: Callable[[str], str]) -> str:

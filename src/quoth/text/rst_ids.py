@@ -1,16 +1,16 @@
 """The ids that docutils, as Sphinx sets it up, gives to the headings of a page.
 
 An id is made from the words of the heading, unless something above it on the page has taken that id: another heading,
-a target, the name of a link, a footnote. Then a number is given out (`id1`, …) that all such things share, so all of
-them are counted here, in the order of the page.
+a target, the name of a link, a footnote. Then docutils gives a number (`id1`, …). All such things share the numbers, so
+all of them are counted here, in the order of the page.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
+from quoth.text.accents import ascii_letters
 from quoth.text.blocks import Block
 from quoth.text.rst_inline import targets
 
@@ -36,18 +36,17 @@ def docutils_id(name: str) -> str:
     """docutils' make_id: lower case, ASCII letters and digits with hyphens between, a letter first."""
     id = name.lower()
     if not id.isascii():
-        id = id.translate(_DIGRAPHS).translate(_LETTERS)
-        id = unicodedata.normalize("NFKD", id).encode("ascii", "ignore").decode("ascii")
+        id = ascii_letters(id.translate(_DIGRAPHS).translate(_LETTERS))
     return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", id))
 
 
-class Ids:
+class _Ids:
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._count = 0
 
     def of(self, name: str) -> str:
-        """The id of the next thing that has this name, or none."""
+        """The id of the next thing, which has this name or none."""
         id = docutils_id(name)
         while not id or id in self._taken:
             self._count += 1
@@ -57,15 +56,15 @@ class Ids:
 
 
 def labelled(blocks: Sequence[Block], text: str) -> Iterator[Block]:
-    """The blocks of a page, its headings with their ids."""
-    ids = Ids()
-    label = ""  # of a target that stands before the next heading
+    """The blocks of a page, with the ids of its headings."""
+    ids = _Ids()
+    label = ""  # of a target before the next heading
     for block in blocks:
         if block.level:
             for name in targets(text[block.start : block.end]):
                 ids.of(name)
             own = ids.of(block.text)
-            # Sphinx moves ids that begin like a number of docutils behind those the author gave.
+            # Sphinx prefers the author's ids to those that begin like a number of docutils.
             yield block._replace(anchor=label if label and own.startswith("id") else own)
             label = ""
             continue
@@ -75,7 +74,7 @@ def labelled(blocks: Sequence[Block], text: str) -> Iterator[Block]:
 
 def labelled_myst(blocks: Sequence[Block], text: str) -> Iterator[Block]:
     """The same for MyST, where only targets and footnotes have names besides headings."""
-    ids = Ids()
+    ids = _Ids()
     label = ""
     for block in blocks:
         source = text[block.start : block.end]
@@ -93,8 +92,8 @@ def labelled_myst(blocks: Sequence[Block], text: str) -> Iterator[Block]:
         yield block
 
 
-def _count(block: Block, text: str, ids: Ids) -> str:
-    """Counts what a block names. The id is returned where the block is a target for what follows it."""
+def _count(block: Block, text: str, ids: _Ids) -> str:
+    """Counts the names that a block defines. Returns the id of a target for the next block."""
     source = text[block.start : block.end]
     if block.info == "target":
         name = _NAME.match(source.lstrip())

@@ -1,35 +1,35 @@
 """reStructuredText without its inline marks: the words of a paragraph or a title as a reader sees them.
 
-Roles, references, emphasis, literals, substitutions and escapes go; their text stays. Also names what a paragraph
-defines on the way (`targets`), because docutils gives ids to those too. Knows lines of text, not blocks.
+The marks of roles, references, emphasis, literals, substitutions and escapes go; their text stays. `targets` also names
+what a paragraph defines, because docutils gives ids to that too. Knows lines of text, not blocks.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SPECIAL = re.compile(r"[`*|\\\[]|_(?!\w)")
-# What may stand behind a closing mark.
+# What may follow a closing mark.
 _AFTER = r"(?=$|[\s'\")\]}>/\\:.,;!?’”»…–—-])"
-# Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
+# Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate. Lengths
+# are bounded where each of many opening marks would be followed to the end of the text.
 _INLINE = re.compile(
     r"\\(?P<escaped>.|\n)"
-    r"|``(?<![\w`]``)(?P<literal>\S|\S.*?\S)``" + _AFTER + r"|:(?<![\w:]:)(?P<role>[A-Za-z][\w.+:-]*):"
+    r"|``(?<![\w`]``)(?P<literal>\S|\S.{0,1000}?\S)``" + _AFTER + r"|:(?<![\w:]:)(?P<role>[A-Za-z][\w.+:-]{0,100}):"
     r"`(?P<roled>(?:\\.|[^`\\])+)`"
     r"|`(?<!\w`)(?P<phrase>[^`\s\\](?:\\.|[^`\\])*)`(?::(?P<suffix>[A-Za-z][\w.+:-]*):|_{1,2}(?!\w))?"
     r"|_`(?<!\w_`)(?P<target>[^`\s\\](?:\\.|[^`\\])*)`"
-    r"|\*\*(?<![\w*]\*\*)(?P<strong>[^\s*]|[^\s].*?\S)\*\*(?!\w)"
+    r"|\*\*(?<![\w*]\*\*)(?P<strong>[^\s*]|[^\s].{0,1000}?\S)\*\*(?!\w)"
     r"|\*(?<![\w*]\*)(?P<emphasis>[^\s*]|[^\s*](?:[^*]|\\\*)*?[^\s*])\*(?![\w*])"
     r"|\|(?<![\w|]\|)(?P<substitution>[^\s|]|[^\s|][^|\n]*[^\s|])\|_{0,2}(?!\w)"
     r"|\[(?P<note>\d+|\#[\w.-]*|\*|[A-Za-z][\w.-]*)\]_(?!\w)"
     r"|_(?<=[A-Za-z0-9]_)(?P<reference>_?)" + _AFTER,
     re.S,
 )
-_TITLED = re.compile(r"(.*?)\s*(?<!\\)<([^<>]*)>\s*\Z", re.S)
-# The name before a `_` that makes a link of it: it begins a word, so `__init__` is none.
+# The name before a `_` that makes a link of it. It begins a word, so there is none in `__init__`.
 _NAME = re.compile(r"(?<![^\s'\"(\[{<\-/:‘“’«¡¿–—])(?:(?!_)\w)+(?:[-._+:](?:(?!_)\w)+)*$")
 _ESCAPE = re.compile(r"\\(.|\n|\Z)", re.S)
 NUMBERED = {"pep": "PEP ", "rfc": "RFC ", "cve": "CVE-", "cwe": "CWE-"}
@@ -44,9 +44,24 @@ def inline(text: str) -> str:
     return _INLINE.sub(_words, text).strip()
 
 
+def as_markdown(text: str) -> str:
+    """The same words with the marks that Markdown shares: emphasis stays, literals become code, roles and references
+    go."""
+    if not _SPECIAL.search(text):
+        return text.strip()
+    return _INLINE.sub(_marked, text).strip()
+
+
+def _marked(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "literal":
+        return f"`{match['literal']}`" if "`" not in match["literal"] else match["literal"]
+    return match[0] if kind in ("strong", "emphasis") else _words(match)
+
+
 def targets(text: str) -> Iterator[str]:
-    """The names that a paragraph defines, in order: of links with their target inside, of inline targets; an empty
-    name for every footnote that is referred to."""
+    """The names that a paragraph defines, in order: those of links with their target inside and of inline targets, and
+    an empty name for every reference to a footnote."""
     if "]_" not in text and "`_" not in text and "_`" not in text:
         return
     for match in _INLINE.finditer(text):
@@ -55,41 +70,69 @@ def targets(text: str) -> Iterator[str]:
         elif match.lastgroup == "target":
             yield _unescaped(match["target"])
         elif match.lastgroup == "phrase" and match[0].endswith("`_"):
-            titled = _TITLED.match(match["phrase"])
+            titled = _titled(match["phrase"])
             if titled:
-                yield _unescaped(titled[1] or titled[2])
+                yield _unescaped(titled[0] or titled[1])
+
+
+def _titled(said: str) -> tuple[str, str] | None:
+    """Title and target of `title <target>`; None where there is no target."""
+    bare = said.rstrip()
+    opening = bare.rfind("<")
+    if opening < 0 or not bare.endswith(">") or ">" in bare[opening:-1] or bare[:opening].endswith("\\"):
+        return None
+    return bare[:opening].rstrip(), bare[opening + 1 : -1]
 
 
 def _words(match: re.Match[str]) -> str:
     kind = match.lastgroup or ""
-    said = match[kind]
-    if kind == "escaped":
-        return "" if said.isspace() else said
-    if kind == "literal":
-        return said
-    if kind == "roled":
-        return _role(match["role"], said)
-    if kind == "suffix":
-        return _role(said, match["phrase"])
-    if kind == "target":
-        return _unescaped(said)
-    if kind == "phrase":
-        titled = _TITLED.match(said)
-        return _unescaped((titled[1] or titled[2]) if titled else said)
-    if kind == "note":
-        return "" if said[0].isdigit() or said[0] in "#*" else f"[{said}]"
-    if kind == "reference":
-        start = match.start()
-        return "" if _NAME.search(match.string, max(0, start - 200), start) else match[0]
-    return inline(said) if kind == "strong" or kind == "emphasis" else said
+    return _READ[kind](match, match[kind])
+
+
+def _escaped(match: re.Match[str], said: str) -> str:
+    return "" if said.isspace() else said
+
+
+def _phrase(match: re.Match[str], said: str) -> str:
+    titled = _titled(said)
+    return _unescaped((titled[0] or titled[1]) if titled else said)
+
+
+def _note(match: re.Match[str], said: str) -> str:
+    return "" if said[0].isdigit() or said[0] in "#*" else f"[{said}]"
+
+
+def _reference(match: re.Match[str], said: str) -> str:
+    start = match.start()
+    return "" if _NAME.search(match.string, max(0, start - 200), start) else match[0]
+
+
+def _emphasised(match: re.Match[str], said: str) -> str:
+    return inline(said)
+
+
+# What is left of each kind of mark, by the name of its group in `_INLINE`.
+_READ: dict[str, Callable[[re.Match[str], str], str]] = {
+    "escaped": _escaped,
+    "literal": lambda match, said: said,
+    "roled": lambda match, said: _role(match["role"], said),
+    "suffix": lambda match, said: _role(said, match["phrase"]),
+    "target": lambda match, said: _unescaped(said),
+    "phrase": _phrase,
+    "note": _note,
+    "reference": _reference,
+    "strong": _emphasised,
+    "emphasis": _emphasised,
+    "substitution": lambda match, said: said,
+}
 
 
 def _role(role: str, said: str) -> str:
     name = role.rsplit(":", 1)[-1].lower()
-    titled = _TITLED.match(said)
-    if titled and titled[1] and name != "math":
-        return _unescaped(titled[1])
-    text = said if name == "math" else _unescaped(titled[2] if titled else said)
+    titled = _titled(said)
+    if titled and titled[0] and name != "math":
+        return _unescaped(titled[0])
+    text = said if name == "math" else _unescaped(titled[1] if titled else said)
     if name in NUMBERED and text[:1].isdigit():
         return f"{NUMBERED[name]}{text}"
     if text.startswith("~"):

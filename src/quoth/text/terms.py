@@ -1,11 +1,11 @@
 """Text → sparse term weights, for the BM25 side of the index.
 
-Comes in: any text, a passage at ingest or a query at search. Goes out: `TermWeights` whose ids depend on the text alone
-(a hash of the term), so that the same word has the same id on every machine. How rare a term is belongs to the index
-(IDF); how often it stands in a passage of what length belongs here.
+In: any text, a passage at ingest or a query at search. Out: `TermWeights` whose ids depend on the text alone (a hash of
+the term), so that the same word has the same id on every machine. The index knows how rare a term is (IDF); this module
+knows how often it occurs in a passage of what length.
 
-Identifiers stay whole *and* are split: `tf2_ros` is found as itself, by `tf2` and by `ros`. Change anything that
-changes an id or a weight, and raise `TERMS_VERSION`: an index knows which one built it.
+Identifiers stay whole *and* are split: `tf2_ros` is found as itself, by `tf2` and by `ros`. If you change an id or a
+weight, raise `TERMS_VERSION`: an index knows which one built it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,21 @@ from itertools import pairwise
 from typing import Protocol
 
 from quoth.domain import TermWeights
+from quoth.text.accents import without_accents
 from quoth.versions import TERMS_VERSION as TERMS_VERSION
 
 # BM25 with fixed numbers: an average over the corpus would tie a passage's weights to its neighbours.
 K1 = 1.5
-B = 0.75
-AVERAGE_LENGTH = 90.0  # content tokens; a chunk of 254 word pieces of prose holds about that many
+_B = 0.75
+_AVERAGE_LENGTH = 90.0  # content tokens; a chunk of 254 word pieces of prose holds about that many
 # The parts of an identifier in a query count half: found whole it outweighs the sum of its pieces.
-PART_WEIGHT = 0.5
-MOST_REPEATS = 3  # a word repeated in a long query says little more the fourth time
-KIN, CLOSE = 4, 0.6  # words are kin that share their first letters: so many, and that share of the longer one
-LONGEST_TERM = 96  # beyond that it is data, not a word
+_PART_WEIGHT = 0.5
+_MOST_REPEATS = 3  # a word repeated in a long query says little more the fourth time
+# Two words are kin when they begin with the same letters: at least so many, and this share of the longer one.
+_KIN_LETTERS, _KIN_SHARE = 4, 0.6
+_LONGEST_TERM = 96  # a longer one is data, not a word
 
-STOP_WORDS = frozenset(
+_STOP_WORDS = frozenset(
     """
     a about above according after again against all also am an and any anything are aren't as at be because been
     before being below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't
@@ -50,13 +52,15 @@ STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - two hundred quoted words would be harder to read
 )
 
-CAPITAL_WORDS = frozenset({"IT", "US", "WHO"})  # names, though their small letters are stop words
+_CAPITAL_WORDS = frozenset({"IT", "US", "WHO"})  # names, although the same words in small letters are stop words
 
+# A run of marks (`../`) is read once: from its first mark, or from its second where the first follows a word. Where no
+# word follows the run, no match begins inside it; a run of n marks would cost n² steps otherwise.
 _TOKEN = re.compile(
-    r"`\w+`"  # one word set as code: `for` is content where for is not
+    r"`\w+`"  # one word set as code: `for` is content, for is not
     r"|(?<![\w-])--?[A-Za-z]\w*(?:[-.]\w+)*"  # a flag
-    r"|(?<!\w)[@$~./]*"  # a path, a topic, a decorator, a dot file …
-    r"\w+(?:(?:::|[-._/:'’@]|(?<=\d),(?=\d\d\d))\w+)*"  # … or a word, with whatever holds its pieces together
+    r"|(?:(?<![\w@$~./])[@$~./]++|(?<=\w[@$~./])[@$~./]++|(?<!\w))"  # a path, a topic, a decorator, a dot file …
+    r"\w+(?:(?:::|[-._/:'’@]|(?<=\d),(?=\d\d\d))\w+)*"  # … or a word, with the marks that join its pieces
     r"(?:\+\+|\#(?!\w))?"  # C++, C#
 )
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -82,7 +86,7 @@ class ContentTerm:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two words of a query that stand side by side, as `side_by_side` writes them, and the ids of its content words."""
+    """Two neighbouring words of a query, as `side_by_side` writes them, and the ids of its content words."""
 
     text: bytes
     ids: tuple[int, ...]
@@ -97,7 +101,7 @@ def passage_weights(text: str) -> TermWeights:
             length += count
             for term in ids:
                 counts[term] = counts.get(term, 0) + count
-    norm = K1 * (1.0 - B + B * length / AVERAGE_LENGTH)
+    norm = K1 * (1.0 - _B + _B * length / _AVERAGE_LENGTH)
     ordered = sorted(counts)
     return TermWeights(
         ids=tuple(ordered), weights=tuple(counts[term] * (K1 + 1.0) / (counts[term] + norm) for term in ordered)
@@ -108,7 +112,7 @@ def query_weights(text: str) -> TermWeights:
     weights: dict[int, float] = {}
     for token, count in Counter(_TOKEN.findall(_folded(text))).items():
         for position, term in enumerate(_ids(token)):
-            weight = (PART_WEIGHT if position else 1.0) * min(count, MOST_REPEATS)
+            weight = (_PART_WEIGHT if position else 1.0) * min(count, _MOST_REPEATS)
             weights[term] = max(weights.get(term, 0.0), weight)
     ordered = sorted(weights)
     return TermWeights(ids=tuple(ordered), weights=tuple(weights[term] for term in ordered))
@@ -120,7 +124,7 @@ def content_ids(text: str) -> list[tuple[int, ...]]:
 
 
 def content_terms(text: str) -> list[ContentTerm]:
-    """The content words in order, as often as they stand there, identifiers whole."""
+    """The content words in order, repeated ones too, identifiers whole."""
     found = ((token, _ids(token)) for token in _TOKEN.findall(_folded(text)))
     return [ContentTerm(token.strip("`"), ids[0], ids[1:]) for token, ids in found if ids]
 
@@ -136,7 +140,7 @@ def query_terms(text: str) -> list[ContentTerm]:
 
 
 def query_pairs(text: str) -> list[Pair]:
-    """The neighbours in a query of which one at least is a content word, each once."""
+    """The pairs of neighbours in a query that hold a content word, each once."""
     words = side_by_side(text).split()
     pairs = dict.fromkeys(pairwise(words))
     found = []
@@ -147,23 +151,23 @@ def query_pairs(text: str) -> list[Pair]:
     return found
 
 
-# Bytes, because a text of any language is folded in one pass: what is not a letter or a digit of ASCII or part of
-# another letter becomes a space, capitals become small.
+# Bytes fold a text of any language in one pass: ASCII letters become small, other ASCII than letters and digits becomes
+# a space, and the bytes of all other letters stay.
 _SIDE_BY_SIDE = bytes(
     at if at > 127 or chr(at).isdigit() or chr(at) == "_" else ord(chr(at).lower()) if chr(at).isalpha() else 32
     for at in range(256)
 )
 
 
-@lru_cache(maxsize=2048)  # of passages, which are read again with every question near them
+@lru_cache(maxsize=2048)  # of passages, which every question near them needs
 def side_by_side(text: str) -> bytes:
-    """The words of a text with one space around each: two that stand side by side are found by a plain search."""
+    """The words of a text with one space around each, so that a plain search finds two neighbours."""
     return b" %b " % b" ".join(text.encode("utf-8").translate(_SIDE_BY_SIDE).split())
 
 
-@lru_cache(maxsize=2048)  # of passages and their sentences, which are asked for with every question near them
+@lru_cache(maxsize=2048)  # of passages and their sentences, which every question near them needs
 def term_ids(text: str) -> frozenset[int]:
-    """Every term that stands in the text, for asking what it covers."""
+    """Every term of the text, to see what it covers."""
     found: set[int] = set()
     for token in set(_TOKEN.findall(_folded(text))):
         found.update(_ids(token))
@@ -171,24 +175,24 @@ def term_ids(text: str) -> frozenset[int]:
 
 
 def kinship(word: str, text: str) -> float:
-    """How near a word of the text, in small letters, comes to this one by its beginning (discover, discovery): the
-    share of the longer of the two that they have in common, 0 where that is little."""
+    """How much of its beginning a word shares with the nearest word of the text, which is in small letters (discover,
+    discovery): as a share of the longer of the two, 0 where it is small."""
     word = word.lower()
-    stem = word[:KIN]
-    if len(stem) < KIN or not word.isalpha() or stem not in text:
+    stem = word[:_KIN_LETTERS]
+    if len(stem) < _KIN_LETTERS or not word.isalpha() or stem not in text:
         return 0.0
     near = (other for other in _PIECES.findall(text) if other.startswith(stem))
     best = max((_common(word, other) / max(len(word), len(other)) for other in near), default=0.0)
-    return best if best >= CLOSE else 0.0
+    return best if best >= _KIN_SHARE else 0.0
 
 
 def _common(one: str, other: str) -> int:
-    """How many letters two words share from the first on."""
+    """How many letters the beginnings of two words share."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def is_exact(text: str) -> bool:
-    """A number, a flag, a path, an identifier: something that is right only letter for letter."""
+    """A number, a flag, a path, an identifier: every letter of it matters."""
     if _HYPHENATED.match(text):
         return False
     return not text.isalpha() or not (text.islower() or text.istitle() or text.isupper())
@@ -202,33 +206,55 @@ def names_something(text: str) -> bool:
 # --- one token ---------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1 << 17)
 def _ids(token: str) -> tuple[int, ...]:
-    return tuple(_hash(term) for term in terms_of(token))
+    # Long tokens are not remembered: a reader could fill the memory with them.
+    return _remembered_ids(token) if len(token) <= 2 * _LONGEST_TERM else _ids_of(token)
+
+
+@lru_cache(maxsize=1 << 17)
+def _remembered_ids(token: str) -> tuple[int, ...]:
+    return _ids_of(token)
+
+
+def _ids_of(token: str) -> tuple[int, ...]:
+    return tuple(_hash(term) for term in _terms_of(token))
 
 
 def _hash(term: str) -> int:
     return int.from_bytes(blake2s(term.encode("utf-8"), digest_size=4).digest(), "big")
 
 
-def terms_of(token: str) -> tuple[str, ...]:
+def _terms_of(token: str) -> tuple[str, ...]:
     """The terms of one token, the whole first; none for a stop word."""
     if token.startswith("`"):
         inner = token.strip("`")
-        return (f"`{inner.lower()}",) if inner.lower() in STOP_WORDS else terms_of(inner)
-    body = token.lstrip("@$~./-")
-    prefix = token[: len(token) - len(body)]
-    if prefix == "//" or (set(prefix) == {"."} and len(prefix) > 1):  # the rest of a URL, an ellipsis: no name
-        prefix = ""
-    body = _without_possessive(body.replace("’", "'"))
-    lower = body.lower()
-    if not body or len(body) > LONGEST_TERM or (not prefix and lower in STOP_WORDS and body not in CAPITAL_WORDS):
+        return (f"`{inner.lower()}",) if inner.lower() in _STOP_WORDS else _terms_of(inner)
+    prefix, body = _prefix_and_body(token)
+    if not body or len(body) > _LONGEST_TERM or _is_stop_word(prefix, body):
         return ()
+    lower = body.lower()
     if _INITIALS.match(lower):  # U.S. is US
         return (lower.replace(".", ""),)
-    if not prefix and lower.isalpha() and lower.isascii() and (body.islower() or body.istitle() or body.isupper()):
+    if not prefix and _is_plain_word(body):
         return (_stem(lower),)
     return tuple(dict.fromkeys(_compound(prefix, body, lower)))
+
+
+def _prefix_and_body(token: str) -> tuple[str, str]:
+    body = token.lstrip("@$~./-")
+    prefix = token[: len(token) - len(body)]
+    if prefix == "//" or (set(prefix) == {"."} and len(prefix) > 1):  # the rest of a URL, an ellipsis: not a name
+        prefix = ""
+    return prefix, _without_possessive(body.replace("’", "'"))
+
+
+def _is_stop_word(prefix: str, body: str) -> bool:
+    return not prefix and body.lower() in _STOP_WORDS and body not in _CAPITAL_WORDS
+
+
+def _is_plain_word(body: str) -> bool:
+    lower = body.lower()
+    return lower.isalpha() and lower.isascii() and (body.islower() or body.istitle() or body.isupper())
 
 
 def _compound(prefix: str, body: str, lower: str) -> list[str]:
@@ -254,7 +280,7 @@ def _compound(prefix: str, body: str, lower: str) -> list[str]:
 
 def _part(piece: str) -> list[str]:
     lower = piece.lower()
-    if lower in STOP_WORDS or (len(lower) == 1 and not lower.isdigit()):
+    if lower in _STOP_WORDS or (len(lower) == 1 and not lower.isdigit()):
         return []
     return [_stem(lower) if lower.isalpha() else lower]
 
@@ -268,7 +294,7 @@ def _number_forms(lower: str) -> list[str]:
 
 
 def _without_possessive(body: str) -> str:
-    return body[:-2] if body.endswith(("'s", "'S")) and body.lower() not in STOP_WORDS else body
+    return body[:-2] if body.endswith(("'s", "'S")) and body.lower() not in _STOP_WORDS else body
 
 
 class _Stemmer(Protocol):
@@ -283,7 +309,7 @@ def _stemmer() -> _Stemmer:
     return stemmer
 
 
-_stemming = threading.Lock()  # a Stemmer must not be shared between threads; misses of the cache are rare
+_stemming = threading.Lock()  # threads must not share a Stemmer; misses of the cache are rare
 
 
 def _stem(word: str) -> str:
@@ -292,8 +318,5 @@ def _stem(word: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Accents and typographic variants removed; most text is ASCII and passes as it is."""
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    return unicodedata.normalize("NFC", "".join(char for char in decomposed if not unicodedata.combining(char)))
+    """Without accents and typographic variants; most text is ASCII and passes unchanged."""
+    return text if text.isascii() else unicodedata.normalize("NFC", without_accents(text))

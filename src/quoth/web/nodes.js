@@ -25,3 +25,33 @@ export function crumbs(trail) {
     element("span", { className: at === shown.length - 1 ? "here" : null }, name),
   ]);
 }
+
+// Marks the first place where a node says these words, however space and tags divide them.
+export function mark(node, words) {
+  const wanted = words.replace(/\s+/g, "");
+  const letters = [];
+  const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    [...texts.currentNode.data].reduce((at, letter) => {
+      if (letter.trim()) letters.push({ text: texts.currentNode, letter, at, end: at + letter.length });
+      return at + letter.length;
+    }, 0);
+  }
+  const found = letters.map(({ letter }) => letter).join("").indexOf(wanted);
+  if (!wanted || found < 0) return;
+  // Positions in the joined text count halves of a character too.
+  let passed = 0;
+  const inside = letters.filter(({ letter }) => {
+    const here = passed >= found && passed < found + wanted.length;
+    passed += letter.length;
+    return here;
+  });
+  for (const text of new Set(inside.map((one) => one.text))) {
+    const own = inside.filter((one) => one.text === text);
+    const middle = text.splitText(own[0].at);
+    middle.splitText(own.at(-1).end - own[0].at);
+    const marked = element("mark", {});
+    middle.replaceWith(marked);
+    marked.append(middle);
+  }
+}

@@ -1,7 +1,7 @@
 // One question and what came of it: the answer as it arrives, its sources, or why there is none.
 
 import { render } from "./markdown.js";
-import { crumbs, element, link } from "./nodes.js";
+import { crumbs, element, link, mark } from "./nodes.js";
 
 const LEVELS = {
   high: "High confidence",
@@ -92,7 +92,12 @@ export class Turn {
   cite(sources) {
     this.sources = sources;
     this.margin.replaceChildren(...sources.map((source) => this.card(source)));
-    for (const quote of this.margin.querySelectorAll(".quote")) lengths.observe(quote);
+    for (const quote of this.margin.querySelectorAll(".quote")) {
+      lengths.observe(quote);
+      const decisive = quote.querySelector("mark");
+      // Of a long quote, the decisive sentence is what is seen first.
+      if (decisive) quote.scrollTop = decisive.getBoundingClientRect().top - quote.getBoundingClientRect().top - 4;
+    }
     this.draw();
   }
 
@@ -149,7 +154,7 @@ export class Turn {
     const card = element(
       "section", { className: "card", id, tabindex: "-1", "aria-label": `Source ${source.index}` },
       head,
-      element("blockquote", { id: `${id}-quote`, className: "quote prose" }, render(source.quote)),
+      quoted(`${id}-quote`, source),
       this.place(source),
     );
     return card;
@@ -177,7 +182,7 @@ export class Turn {
     this.below.replaceChildren(
       ...[
         body.metadata.disclaimer && element("p", { className: "caution" }, body.metadata.disclaimer),
-        body.metadata.interrupted && element("p", { className: "caution" }, body.fallback_message),
+        body.answer && body.fallback_message && element("p", { className: "caution" }, body.fallback_message),
         this.unsupported.length > 0 && this.doubts(total),
         removed > 0 && element("p", { className: "caution" }, `${removed} ${removed === 1 ? "sentence that" : "sentences that"} no source supports ${removed === 1 ? "was" : "were"} taken out.`),
         this.facts(body),
@@ -259,6 +264,17 @@ export class Turn {
       ),
     );
   }
+}
+
+// The exact words, with the decisive sentence marked. Offsets count characters, not the halves that JavaScript counts.
+function quoted(id, source) {
+  const quote = element("blockquote", { id, className: "quote prose" }, render(source.quote));
+  const [start, end] = source.highlight ?? [0, 0];
+  const decisive = [...source.quote].slice(start, end).join("");
+  if (!decisive || decisive === source.quote) return quote;
+  const cells = decisive.startsWith("|") ? decisive.split("|") : [decisive]; // a row alone would not be drawn as one
+  mark(quote, cells.map((words) => element("div", {}, render(words)).textContent).join(""));
+  return quote;
 }
 
 // A doubtful sentence as it is named below the answer: without the signs that only its form needs.

@@ -1,0 +1,212 @@
+"""A passage → its blocks: paragraphs, lists with their items, tables, code, each as a run of its sentences.
+
+In: a chunk. Out: a `Layout`: the sentences of the chunk, which of them belong together, what introduces a block, and
+which tab (a language, a system, a version) a block is in. `extract` quotes whole blocks by it. Works on any piece of a
+page, in any markup, by the lines around a sentence. Knows nothing of questions or scores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from quoth.domain import Chunk
+from quoth.text.sentences import Sentence, sentences
+
+BlockKind = Literal["paragraph", "list", "table", "code", "heading"]
+
+_BLANK_LINE = re.compile(r"\n[ \t>]*\n")
+_MARK = re.compile(r"(?:[-+*•‣⁃]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+(?:\[[ xX]\][ \t]+)?")
+_ANNOUNCES = re.compile(
+    r"[:：][*_ ]*\Z|\b(?:these|those|following|below|two|three|four|five|six|seven|eight|nine|ten)\b(?=[^.]*\.?\Z)",
+    re.I,
+)
+_ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
+_TAB = re.compile(
+    r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
+    r"|^(?P<margin>[ \t]*)"
+    r"(?:===[!+]*[ \t]+\"(?P<mkdocs>[^\"\n]+)\"|\.\.[ \t]+(?:tab-item|group-tab|tab)::(?P<rst>[^\n]+))[ \t]*$"
+    r"|^[ \t]*:{3,}[ \t]*\{tab-item\}(?P<myst>[^\n]+)$"
+    r"|\{\{[<%][ \t]*tab[ \t]+(?:\w+=)?\"(?P<hugo>[^\"\n]+)\"[^\n]*?[>%]\}\}",
+    re.MULTILINE,
+)
+_TAB_END = re.compile(r"</Tab(?:Item|)>|\{\{[<%][ \t]*/[ \t]*tab\b|^[ \t]*:{3,}[ \t]*$", re.MULTILINE)
+_MARKUP = re.compile(r"<[^<>]*>|\{\{[^{}]*\}\}|^[ \t>]*:{3,}[^\n]*$|^[ \t]*\.\.[^\n]*$", re.MULTILINE)
+_FENCE_LANGUAGE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*\{?([\w+#-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    kind: BlockKind
+    first: int  # positions among the sentences of the chunk
+    last: int
+    tab: str = ""  # the label of the tab that it is in
+    group: int = -1  # tabs beside one another have the same number
+    language: str = ""  # of code, as its fence names it
+    ordered: bool = False  # of a list
+
+    @property
+    def positions(self) -> range:
+        return range(self.first, self.last + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    chunk: Chunk
+    units: Sequence[Sentence]
+    blocks: Sequence[Block]
+    at: Sequence[int]  # the block of each sentence
+    opens: frozenset[int]  # sentences that open an item of a list
+
+    def text(self, position: int) -> str:
+        unit = self.units[position]
+        return self.chunk.text[unit.start : unit.end]
+
+    def words(self, positions: Sequence[int] | range) -> int:
+        return sum(len(self.text(position).split()) for position in positions)
+
+    def block(self, position: int) -> Block:
+        return self.blocks[self.at[position]]
+
+    def before(self, block: Block) -> Block | None:
+        at = self.at[block.first]
+        return self.blocks[at - 1] if at else None
+
+    def after(self, block: Block) -> Block | None:
+        at = self.at[block.first]
+        return self.blocks[at + 1] if at + 1 < len(self.blocks) else None
+
+    def introduces(self, block: Block, *, loosely: bool = False) -> Block | None:
+        """What a paragraph announces: a list, a table or code below it. `loosely`, a list or a table need not be
+        announced; it is enough that it follows."""
+        following = self.after(block)
+        if following is None or block.kind not in ("paragraph", "list"):
+            return None
+        if following.kind in ("list", "table") and (loosely or _ANNOUNCES.search(self.text(block.last))):
+            return following
+        colon = self.text(block.last).rstrip("*_ ").endswith((":", "："))
+        return following if colon and following.kind == "code" else None
+
+    def introduction(self, block: Block, *, loosely: bool = False) -> Block | None:
+        """The paragraph that announces a list, a table or code."""
+        before = self.before(block)
+        return before if before and self.introduces(before, loosely=loosely) == block else None
+
+    def header(self, position: int) -> str:
+        """The header of the table that a row is in; a cut table repeats it before the text."""
+        block = self.block(position)
+        if block.kind != "table":
+            return ""
+        return self.text(block.first) if self.units[block.first].kind == "header" else self.chunk.lead
+
+    def item(self, position: int) -> range:
+        """The sentences of the item of a list, with what is nested in it."""
+        block = self.block(position)
+        first = max((one for one in self.opens if block.first <= one <= position), default=block.first)
+        column = self.column(first)
+        later = (one for one in sorted(self.opens) if first < one <= block.last and self.column(one) <= column)
+        return range(first, next(later, block.last + 1))
+
+    def mark(self, position: int) -> str:
+        """What is before a sentence on its line, without space: the mark of an item."""
+        return self._margin(position).lstrip(" \t>")
+
+    def column(self, position: int) -> int:
+        margin = self._margin(position)
+        return len(margin) - len(margin.lstrip(" \t>"))
+
+    def _margin(self, position: int) -> str:
+        start = self.units[position].start
+        return self.chunk.text[self.chunk.text.rfind("\n", 0, start) + 1 : start]
+
+
+@lru_cache(maxsize=512)  # the same few passages are weighed and quoted
+def layout(chunk: Chunk) -> Layout:
+    text = chunk.text
+    units = sentences(text, lead=chunk.lead, markup=chunk.markup)
+    opens = frozenset(at for at, unit in enumerate(units) if unit.kind == "item" and _opens_item(text, unit))
+    tabs = list(_tabs(text))
+    blocks: list[Block] = []
+    at: list[int] = []
+    for position, unit in enumerate(units):
+        kind = _kind(text, unit, units[position - 1] if position else None, blocks[-1] if blocks else None)
+        if kind is None:
+            last = blocks[-1]
+            blocks[-1] = _block(last.kind, last.first, position, text, units, tabs, chunk.lead)
+        else:
+            blocks.append(_block(kind, position, position, text, units, tabs, chunk.lead))
+        at.append(len(blocks) - 1)
+    return Layout(chunk, units, tuple(blocks), tuple(at), opens)
+
+
+def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | None) -> BlockKind | None:
+    """The kind of the block that the sentence begins; none where it goes on with the one before."""
+    kinds: dict[str, BlockKind] = {"item": "list", "row": "table", "header": "table", "prose": "paragraph"}
+    kind: BlockKind = kinds.get(unit.kind) or ("code" if unit.kind == "code" else "heading")
+    if block is None or before is None:
+        return kind
+    gap = text[before.end : unit.start]
+    apart = bool(_MARKUP.search(gap))
+    if block.kind == "list" and not apart and (kind == "list" or _indented(text, unit)):
+        return None
+    if block.kind == "table" and unit.kind == "row" and not _BLANK_LINE.search(gap):
+        return None
+    if block.kind == kind == "paragraph" and not apart and not _BLANK_LINE.search(gap):
+        return None
+    return kind
+
+
+def _block(
+    kind: BlockKind,
+    first: int,
+    last: int,
+    text: str,
+    units: Sequence[Sentence],
+    tabs: Sequence[tuple[int, int, str, int]],
+    lead: str,
+) -> Block:
+    start = units[first].start
+    tab, group = next(((label, group) for a, b, label, group in tabs if a <= start < b), ("", -1))
+    language = ""
+    if kind == "code":
+        fence = _FENCE_LANGUAGE.match(text, start) or (_FENCE_LANGUAGE.match(lead) if start == 0 else None)
+        language = fence[1].lower() if fence else ""
+    before = text[text.rfind("\n", 0, start) + 1 : start].lstrip(" \t>")
+    return Block(kind, first, last, tab, group, language, kind == "list" and bool(_ORDERED.match(before)))
+
+
+def _opens_item(text: str, unit: Sentence) -> bool:
+    return bool(_MARK.fullmatch(text[text.rfind("\n", 0, unit.start) + 1 : unit.start].lstrip(" \t>")))
+
+
+def _indented(text: str, unit: Sentence) -> bool:
+    line = text[text.rfind("\n", 0, unit.start) + 1 :]
+    return len(line) - len(line.lstrip(" \t")) >= 2
+
+
+def _tabs(text: str) -> Iterator[tuple[int, int, str, int]]:
+    """Where each tab begins and ends, its label, and the number of its group."""
+    openings = list(_TAB.finditer(text)) if "ab" in text or "===" in text else []
+    group, end = 0, -1
+    for at, opening in enumerate(openings):
+        if end >= 0 and any(char.isalnum() for char in _MARKUP.sub("", text[end : opening.start()])):
+            group += 1
+        until = openings[at + 1].start() if at + 1 < len(openings) else len(text)
+        end = _end_of_tab(text, opening.end(), until, opening["margin"])
+        yield opening.end(), end, opening[opening.lastgroup or 0].strip(), group
+
+
+def _end_of_tab(text: str, start: int, until: int, margin: str | None) -> int:
+    if margin is None:
+        closing = _TAB_END.search(text, start, until)
+        return closing.start() if closing else until
+    at = text.find("\n", start) + 1
+    while 0 < at < until:
+        line = text[at : text.find("\n", at) if text.find("\n", at) >= 0 else len(text)]
+        if line.strip() and not line.startswith(f"{margin} ") and not line.startswith(f"{margin}\t"):
+            return at
+        at = text.find("\n", at) + 1
+    return until

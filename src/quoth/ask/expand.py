@@ -1,0 +1,280 @@
+"""The decisive sentence → the whole piece of the book that answers, contiguous and in order.
+
+In: the layouts of the passages, a place in them, what is asked. Out: the places of all sentences that belong to the
+answer. A definition brings its paragraph, a step its list and its code, an item its list where the list is asked for, a
+row its table, a sentence what it leans on. Nothing stops at a colon, and a block goes on in the next passage where a
+chunk ended inside it and that passage was found too. Of several tabs the one that the question names is taken, else
+the first. Scores are decided in `extract`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from quoth.ask.asked import Asked
+from quoth.ask.blocks import Block, Layout
+from quoth.ask.quotes import Place
+from quoth.text.terms import term_ids
+
+LEANING = re.compile(
+    r"(?:this|that|these|those|it|they|he|she|but|however|also|instead|then|here|such|both|otherwise)\b", re.IGNORECASE
+)
+_PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence
+LONG = 250  # words of a list; a longer one is quoted around its decisive item
+_SHORT_LIST = 45  # words: shorter than this, a list is clearer whole
+_SHORT_CODE = 30  # words
+_MORE_STEPS = 2  # further pairs of a sentence and its code
+_SAME = {
+    "c++": "cpp",
+    "py": "python",
+    "js": "javascript",
+    "ts": "typescript",
+    "rs": "rust",
+    "sh": "bash",
+    "yml": "yaml",
+}
+_NAME = re.compile(r"[\w+#.]+")
+
+
+class Expansion:
+    """The passages of one answer. `excluded` are sentences that the reader has had already."""
+
+    def __init__(self, layouts: Sequence[Layout], asked: Asked, question: str, excluded: Iterable[str] = ()) -> None:
+        self._layouts = layouts
+        self._asked = asked
+        self._named = _names(question)
+        self._excluded = tuple(excluded)
+        ids = {here.chunk.id: rank for rank, here in enumerate(layouts)}
+        self._next = {
+            rank: ids[here.chunk.next_chunk_id] for rank, here in enumerate(layouts) if here.chunk.next_chunk_id in ids
+        }
+        self._previous = {after: rank for rank, after in self._next.items()}
+
+    def around(self, rank: int, position: int) -> frozenset[Place]:
+        """Everything that belongs to the sentence at this place."""
+        here = self._layouts[rank]
+        block = here.block(position)
+        if block.kind == "list":
+            places = self._list(rank, block, position)
+        elif block.kind == "table":
+            places = self._with_introduction(rank, block, self._table(rank, block, position))
+        elif block.kind == "code":
+            places = self._code(rank, block)
+        else:
+            places = self._paragraph(rank, block, position)
+        return frozenset(place for place in places if not self._had(place))
+
+    def whole(self, rank: int, block: Block) -> frozenset[Place]:
+        """A block with what introduces it, and what it goes on with in the next passage."""
+        return frozenset(self._with_introduction(rank, block, self._continued(rank, block)))
+
+    def _had(self, place: Place) -> bool:
+        text = self._layouts[place[0]].text(place[1])
+        return any(text in quote for quote in self._excluded)
+
+    # --- kinds of blocks ---------------------------------------------------------------------------------------------
+
+    def _list(self, rank: int, block: Block, position: int) -> set[Place]:
+        here = self._layouts[rank]
+        wanted = self._asked.wanted in ("list", "how_to", "summary")
+        if wanted or here.words(block.positions) <= _SHORT_LIST:
+            places = self._continued(rank, block)
+            if self.words(places) <= LONG:
+                return self._with_introduction(rank, block, places)
+        return _places(rank, here.item(position))
+
+    def _table(self, rank: int, block: Block, position: int) -> set[Place]:
+        if self._asked.wanted in ("list", "comparison"):
+            places = self._continued(rank, block)
+            if self.words(places) <= LONG:
+                return places
+        return {(rank, position)}
+
+    def _code(self, rank: int, block: Block) -> set[Place]:
+        here = self._layouts[rank]
+        places = self._continued(rank, block)
+        before = here.before(block)
+        if before and before.kind == "paragraph" and before.tab == block.tab:
+            places |= _places(rank, self._window(here, before, before.last))
+        return places
+
+    def _paragraph(self, rank: int, block: Block, position: int) -> set[Place]:
+        here = self._layouts[rank]
+        places = _places(rank, self._window(here, block, position))
+        following = here.introduces(block, loosely=self._asked.wanted == "list")
+        if (rank, block.last) not in places and not (following and following.kind == "code" and self._asked.example):
+            following = None
+        if following:
+            places |= _places(rank, range(position, block.last + 1)) | self._announced(rank, block, following)
+        elif here.text(block.last).endswith(":") and (rank, block.last) in places:
+            places |= self._first_of_next(rank, block)
+        if self._asked.wanted in ("how_to", "example"):
+            places |= self._steps(rank, block, places)
+        return places
+
+    def _announced(self, rank: int, block: Block, following: Block) -> set[Place]:
+        """What is below the colon: of several tabs the right one, of a long list as much as is read at once."""
+        here = self._layouts[rank]
+        if following.kind == "code":
+            return self._continued(rank, self._of_tabs(here, following))
+        places = self._continued(rank, following)
+        if self.words(places) <= LONG or following.kind == "table":
+            return places
+        kept: list[int] = []
+        for first in sorted(here.opens & set(following.positions)):
+            item = here.item(first)
+            if here.words(kept) + here.words(item) > LONG:
+                break
+            kept += [one for one in item if one not in kept]
+        return _places(rank, kept)
+
+    def _steps(self, rank: int, block: Block, places: set[Place]) -> set[Place]:
+        """The code or the list of steps beside a sentence that says how, and the steps that go on from there."""
+        here = self._layouts[rank]
+        found: set[Place] = set()
+        at: Block | None = block
+        for _ in range(1 + _MORE_STEPS):
+            following = here.after(at) if at else None
+            if at is None or following is None or following.kind == "heading":
+                break
+            if following.kind == "code":
+                chosen = self._of_tabs(here, following)
+                found |= self._continued(rank, chosen)
+                at = here.after(self._last_of_tabs(here, chosen))
+            elif following.kind == "list" and following.ordered:
+                found |= self._continued(rank, following)
+                break
+            elif following.group >= 0 and following.group != at.group:
+                chosen = self._of_tabs(here, following)
+                found |= _places(rank, chosen.positions)
+                at = chosen
+                continue
+            else:
+                break
+            if at is None or here.introduces(at) is None or self.words(places | found) > _PARAGRAPH:
+                break
+            found |= _places(rank, at.positions)
+        before = here.before(block)
+        shown = any(self._layouts[of].units[one].kind == "code" for of, one in places | found)
+        if before and before.kind == "code" and (not shown or here.words(before.positions) <= _SHORT_CODE):
+            found |= self._code(rank, before)
+        return found
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _window(self, here: Layout, block: Block, position: int) -> range:
+        """The paragraph; of a long one the sentence, what it leans on, and what follows as far as there is room."""
+        if here.words(block.positions) <= _PARAGRAPH:
+            return block.positions
+        first = last = position
+        while first > block.first and LEANING.match(here.text(first)):
+            first -= 1
+        while last < block.last and here.words(range(first, last + 2)) <= _PARAGRAPH:
+            last += 1
+        while first > block.first and here.words(range(first - 1, last + 1)) <= _PARAGRAPH:
+            first -= 1
+        return range(first, last + 1)
+
+    def _with_introduction(self, rank: int, block: Block, places: set[Place]) -> set[Place]:
+        here = self._layouts[rank]
+        introduction = here.introduction(block, loosely=self._asked.wanted == "list")
+        if introduction is None:
+            before = self._previous.get(rank) if block.first == 0 else None
+            if before is None or not self._layouts[before].blocks:
+                return places
+            rank, here = before, self._layouts[before]
+            introduction = here.blocks[-1]
+            if not here.text(introduction.last).rstrip("*_ ").endswith(":"):
+                return places
+        return places | _places(rank, self._window(here, introduction, introduction.last))
+
+    def _continued(self, rank: int, block: Block) -> set[Place]:
+        """The block, with its parts in the passages before and after where a chunk ended inside it."""
+        places = _places(rank, block.positions)
+        at, here = rank, self._layouts[rank]
+        while at in self._next and here.blocks and here.block(len(here.units) - 1).kind == block.kind:
+            at = self._next[at]
+            here = self._layouts[at]
+            if not here.blocks or not _goes_on(here, block):
+                break
+            places |= _places(at, here.blocks[0].positions)
+            if len(here.blocks) > 1:
+                break
+        at, here = rank, self._layouts[rank]
+        while at in self._previous and here.blocks and here.blocks[0].kind == block.kind and _goes_on(here, block):
+            if at == rank and block.first:
+                break
+            at = self._previous[at]
+            here = self._layouts[at]
+            if not here.blocks or here.blocks[-1].kind != block.kind:
+                break
+            places |= _places(at, here.blocks[-1].positions)
+            if len(here.blocks) > 1:
+                break
+        return places
+
+    def _first_of_next(self, rank: int, block: Block) -> set[Place]:
+        """A chunk that ends with a colon: what it announces is in the next one."""
+        here, after = self._layouts[rank], self._next.get(rank)
+        if after is None or block.last != len(here.units) - 1 or not self._layouts[after].blocks:
+            return set()
+        first = self._layouts[after].blocks[0]
+        return self._continued(after, first) if first.kind in ("list", "table", "code") else set()
+
+    def _of_tabs(self, here: Layout, block: Block) -> Block:
+        """Of the tabs beside one another, or of blocks of code one below the other, the one that the question names."""
+        beside = [one for one in here.blocks if one.group == block.group] if block.group >= 0 else _stacked(here, block)
+        same = [one for one in beside if one.kind == block.kind] or beside
+        return max(same, key=lambda one: (self._fits(one), -one.first))
+
+    def _last_of_tabs(self, here: Layout, block: Block) -> Block:
+        if block.group < 0:
+            return block
+        return [one for one in here.blocks if one.group == block.group][-1]
+
+    def _fits(self, block: Block) -> int:
+        return len(_names(f"{block.tab} {block.language}") & self._named)
+
+    def fits(self, rank: int, position: int) -> int:
+        """1 for a sentence in the variant that the question names (a tab, a language), -1 for one in another variant
+        of the same page, else 0."""
+        here = self._layouts[rank]
+        block = here.block(position)
+        if not block.tab and not block.language:
+            return 0
+        if self._fits(block):
+            return 1
+        page = (one for one in self._layouts if one.chunk.source_file == here.chunk.source_file)
+        return -1 if any(self._fits(other) for one in page for other in one.blocks) else 0
+
+    def words(self, places: Iterable[Place]) -> int:
+        return sum(len(self._layouts[rank].text(position).split()) for rank, position in places)
+
+
+def _places(rank: int, positions: Iterable[int]) -> set[Place]:
+    return {(rank, position) for position in positions}
+
+
+def _stacked(here: Layout, block: Block) -> list[Block]:
+    """Blocks of code in different languages right below one another say the same thing."""
+    found = [block]
+    following = here.after(block)
+    while following and following.kind == "code" and following.language not in {one.language for one in found}:
+        found.append(following)
+        following = here.after(following)
+    return found
+
+
+def _goes_on(here: Layout, block: Block) -> bool:
+    """Whether the passage begins inside a block of this kind: a cut table or fence repeats its head."""
+    first = here.blocks[0]
+    if first.kind != block.kind or here.units[0].kind == "header":
+        return False
+    return bool(here.chunk.lead) if block.kind in ("table", "code") else True
+
+
+def _names(text: str) -> frozenset[str]:
+    """The words by which a variant may be named, in one spelling."""
+    words = (word.strip(".").lower() for word in _NAME.findall(text))
+    return frozenset(_SAME.get(word, word) for word in words if len(word) > 1 and term_ids(word))

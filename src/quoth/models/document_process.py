@@ -1,0 +1,89 @@
+"""The process that converts documents, one after another: `python -P -m quoth.models.document_process`.
+
+In, from standard input: the path of a document in hex, one per line. Out: a line of JSON with its Markdown, or with the
+reason why there is none. Documents come from strangers and the converters from others, so they work in a process of
+their own with a limit on memory; `documents` starts it, watches the time, and starts another when it has died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quoth.models.runtime import forbid_telemetry
+from quoth.text.limits import MAX_DOCUMENT_UNPACKED, MAX_PAGE_CHARACTERS
+
+if TYPE_CHECKING:
+    from markitdown import MarkItDown
+
+
+def serve(memory: int) -> None:
+    """Convert what standard input names, until it ends."""
+    _limit_memory(memory)
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # what a library prints is not an answer
+    forbid_telemetry()  # markitdown loads onnxruntime
+    converter = _converter()
+    for line in sys.stdin:
+        try:
+            answer = _converted(converter, Path(os.fsdecode(bytes.fromhex(line))))
+        except MemoryError:
+            answers.write(json.dumps({"reason": _too_large(memory)}) + "\n")
+            answers.flush()
+            return  # the next document gets a process with all its memory
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _limit_memory(memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows: the limits on time and on what is unpacked remain
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _too_large(memory: int) -> str:
+    return f"it needs more than {memory / 1e9:g} GB of memory"
+
+
+def _converted(converter: MarkItDown, path: Path) -> dict[str, str]:
+    from markitdown import MarkItDownException
+
+    try:
+        if reason := _refused(path):
+            return {"reason": reason}
+        text = str(converter.convert_local(path).markdown)
+    except (MarkItDownException, OSError, RecursionError, zipfile.BadZipFile) as error:
+        return {"reason": str(error).strip().rpartition("with message: ")[2] or type(error).__name__}
+    if len(text) > MAX_PAGE_CHARACTERS:
+        return {"reason": f"it has more than {MAX_PAGE_CHARACTERS:,} characters"}
+    return {"text": text}
+
+
+def _refused(path: Path) -> str:
+    """A DOCX and an EPUB are archives: 400 kB of them can unpack to gigabytes."""
+    if not zipfile.is_zipfile(path):
+        return ""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    return f"it unpacks to {size / 1e6:,.0f} MB" if size > MAX_DOCUMENT_UNPACKED else ""
+
+
+def _converter() -> MarkItDown:
+    """With these three converters and no other: the one for plain text would accept a damaged document as text."""
+    from markitdown import MarkItDown
+    from markitdown.converters import DocxConverter, EpubConverter, PdfConverter
+
+    converter = MarkItDown(enable_builtins=False, enable_plugins=False)
+    for known in (DocxConverter(), EpubConverter(), PdfConverter()):
+        converter.register_converter(known)
+    return converter
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))

@@ -1,0 +1,116 @@
+"""Which files of the disk a book may be read from: the one place that decides it.
+
+A project's files come from strangers, and say where its pages are, what it inherits and what it includes. All of that
+is opened through `Bounds`: only what really is below `top`, with all links followed, is read. `top` is the folder that
+was given. If that is a part of a project, it is the folder of the project; pages are then still read from the part
+alone. No folder above `limit` is looked at, for example above the roots that may be ingested over HTTP.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from quoth.errors import Unreadable
+from quoth.sources.loading import Damaged
+from quoth.text.limits import MAX_CONFIG_BYTES, MAX_FILE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    top: Path  # a real path
+    limit: Path = Path("/")  # a real path, the same as `top` or above it
+
+    def holds(self, path: Path) -> bool:
+        real = _real(path)
+        return real is not None and real.is_relative_to(self.top)
+
+    def upwards(self, folder: Path) -> Iterator[Path]:
+        """The folder and those above it, in which the configuration of its project may be."""
+        return (place for place in (folder, *folder.parents) if place.is_relative_to(self.limit))
+
+    def around(self, project: Path) -> Bounds:
+        """The bounds of a project: these, unless the project is above the folder that was given."""
+        return replace(self, top=project) if self.top.is_relative_to(project) else self
+
+    def is_file(self, path: Path) -> bool:
+        return is_file(path) and self.holds(path)
+
+    def published(self, project: Path, said: str, part: Path) -> Path | None:
+        """The folder that a configuration in `project` names for its pages; None if it does not exist, or does not hold
+        `part`, a folder below the project. `Unreadable` if it leads outside."""
+        docs = _real(project / said)
+        if docs is None or not docs.is_relative_to(self.top):
+            if part != project:
+                return None
+            raise Unreadable(
+                f"{project.name} has its pages in {said!r}, which is outside of the folder that was given.",
+                hint="Give a folder that holds both the project and its pages.",
+            )
+        return docs if docs.is_dir() and (part == project or part.is_relative_to(docs)) else None
+
+    def config_text(self, path: Path, errors: str = "strict") -> str:
+        """The text of a project's own file. `OSError` when it cannot be opened, `Damaged` when it may not be read."""
+        if not self.holds(path):
+            raise Damaged("it leads out of the folder that was given")
+        if path.stat().st_size > MAX_CONFIG_BYTES:
+            raise Damaged(f"it is larger than {MAX_CONFIG_BYTES / 1e6:g} MB")
+        try:
+            return path.read_bytes().decode("utf-8-sig", errors)
+        except UnicodeDecodeError as error:
+            raise Damaged(f"it is not valid UTF-8 at offset {error.start}") from None
+
+    def page_bytes(self, path: Path, source_file: str) -> bytes:
+        """The bytes of a page; `Unreadable` with the reason."""
+        details = {"source_file": source_file}
+        if not self.holds(path):
+            raise Unreadable(
+                f"{source_file} leads out of the folder that was given.", hint="Copy it there.", details=details
+            )
+        try:
+            size = path.stat().st_size
+            data = path.read_bytes() if size <= MAX_FILE_BYTES else b""
+        except OSError as error:
+            raise Unreadable(
+                f"{source_file} cannot be read: {error.strerror or error}.",
+                hint="Check that it exists and that you have permission to read it.",
+                details=details,
+            ) from error
+        if size > MAX_FILE_BYTES:
+            raise Unreadable(
+                f"{source_file} is {size / 1e6:.0f} MB, and {MAX_FILE_BYTES / 1e6:g} MB are the most that is read.",
+                hint="Split it, or move it out of the book.",
+                details=details,
+            )
+        return data
+
+
+def bounds_of(given: Path, roots: Sequence[Path] = ()) -> Bounds:
+    """For a folder as it was given. If it is in one of the roots, nothing outside of that root is read; a folder that
+    is in a root only by its name, because it has become a link, is `Unreadable`."""
+    top = Path(os.path.realpath(given))
+    for root in map(os.path.realpath, roots):
+        if top.is_relative_to(root):
+            return Bounds(top, Path(root))
+    named = Path(os.path.abspath(given))  # noqa: PTH100 - without following links
+    if any(named.is_relative_to(name) for root in roots for name in (root.absolute(), os.path.realpath(root))):
+        raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a folder that is inside of them.")
+    return Bounds(top)
+
+
+def is_file(path: Path) -> bool:
+    """Also for a path that cannot exist, such as one that is too long: books name any."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _real(path: Path) -> Path | None:
+    """With all links followed; None for a path that no file can have."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:  # a zero byte
+        return None

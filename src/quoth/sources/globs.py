@@ -1,0 +1,84 @@
+"""Patterns for file names, as configurations write them (`drafts/*`, `**/_*`), matched in bounded time.
+
+A regular expression is fast for the patterns that people write. With many wildcards it could take years, and a book may
+come from anybody; so a pattern with more than two wildcards is matched by a table of all places in pattern and name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_MOST_WILDCARDS = 2  # that a regular expression is trusted with
+
+# Pieces of a pattern, as regular expressions. All others stand for one letter.
+ANYTHING = "(?s:.)*"  # `**`
+_IN_FOLDER = "[^/]*"  # `*`
+FOLDERS = "(?:(?s:.)*/)?"  # any folders, or none
+OR_BELOW = "(?:/(?s:.)*)?"  # at the end: the name itself, or anything below it
+BELOW = "/(?s:.)*"  # at the end: only what is below it
+
+
+class Glob:
+    """A sequence of pieces that a whole name matches or does not."""
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        self._pieces = pieces
+        wildcards = sum(piece in (ANYTHING, _IN_FOLDER) for piece in pieces)
+        self._regex = re.compile("".join(pieces)) if wildcards <= _MOST_WILDCARDS else None
+
+    def matches(self, name: str) -> bool:
+        if self._regex is not None:
+            return self._regex.fullmatch(name) is not None
+        rest = [False] * len(name) + [True]  # whether the pieces behind this one match the name from each letter on
+        for piece in reversed(self._pieces):
+            rest = _from_each_letter(piece, name, rest)
+        return rest[0]
+
+
+def _from_each_letter(piece: str, name: str, rest: Sequence[bool]) -> list[bool]:
+    """Whether the piece and those behind it match the name from each letter on."""
+    if piece in (BELOW, OR_BELOW):
+        return [*(letter == "/" for letter in name), piece == OR_BELOW]
+    found = [False] * len(name) + [piece in (ANYTHING, _IN_FOLDER, FOLDERS) and rest[-1]]
+    if piece == FOLDERS:
+        below = False  # a slash further on, behind which the rest matches
+        for at in range(len(name) - 1, -1, -1):
+            below = below or (name[at] == "/" and rest[at + 1])
+            found[at] = rest[at] or below
+    elif piece in (ANYTHING, _IN_FOLDER):
+        for at in range(len(name) - 1, -1, -1):
+            found[at] = rest[at] or (found[at + 1] and (piece == ANYTHING or name[at] != "/"))
+    else:
+        accepts = re.compile(piece, re.S).fullmatch
+        for at, letter in enumerate(name):
+            found[at] = rest[at + 1] and accepts(letter) is not None
+    return found
+
+
+def pieces_of(pattern: str, *, folders: bool) -> list[str]:
+    """`*` and `?` stay in a folder, `**` does not. With `folders`, `**/` also matches nothing."""
+    known = {
+        "**/": (FOLDERS,) if folders else (ANYTHING, "/"),
+        "**": (ANYTHING,),
+        "*": (_IN_FOLDER,),
+        "?": ("[^/]",),
+    }
+    pieces: list[str] = []
+    for part in re.findall(r"\*\*/|\*\*|[*?]|\[[^\]]{0,200}\]|.", pattern, re.S):
+        if part in known:
+            pieces += known[part]
+        elif len(part) > 1 and _is_class(part.replace("[!", "[^")):
+            pieces.append(part.replace("[!", "[^"))
+        else:
+            pieces += map(re.escape, part)
+    return pieces
+
+
+def _is_class(part: str) -> bool:
+    """`[b-a]` and `[]` are not: they are read letter by letter."""
+    try:
+        re.compile(part)
+    except re.error:
+        return False
+    return True

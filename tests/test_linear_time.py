@@ -1,0 +1,287 @@
+"""Whatever a reader or a book writes, the time to read it grows with its length and not faster.
+
+Each entry through which a stranger's text comes in reads texts that repeat a short unit, chosen to make a pattern or a
+parser start over and over again: once at some length and once at four times that length. Linear work takes four times
+as long, quadratic work sixteen times. Only CPU of this process counts, the best of several runs, and only the ratio.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+import pytest
+
+from quoth.ask.claims import claims
+from quoth.ask.kinds import kind_asked
+from quoth.ask.redaction import redacted
+from quoth.ask.references import pointed_at, rules_of, without_pointing
+from quoth.ask.selection import evidence_of_selection, judge_selection
+from quoth.chunks.split import split
+from quoth.domain import Markup, Page
+from quoth.errors import Unreadable
+from quoth.sources.bounds import bounds_of
+from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
+from quoth.sources.docusaurus import read_config
+from quoth.sources.files import front_matter
+from quoth.sources.html import page_from_html
+from quoth.sources.includes import Dialect, Includes
+from quoth.sources.loading import Damaged, load_json, load_toml, load_yaml
+from quoth.sources.mdbook import parse_summary
+from quoth.sources.mkdocs import IgnorePatterns
+from quoth.sources.notebooks import notebook_text
+from quoth.sources.rst_includes import sphinx_includes
+from quoth.sources.sphinx_conf import read_conf
+from quoth.testing.embedder import FakeEmbedder
+from quoth.text.markers import markers, renumbered, without_unfinished
+from quoth.text.sentences import sentences
+from quoth.text.terms import content_terms, passage_weights, query_pairs, query_weights, side_by_side
+
+SMALL = 2_000  # characters
+GROWTH = 4
+MOST = 2.2 * GROWTH  # linear work with room for caches and noise; quadratic work is GROWTH * GROWTH
+NOTHING = 0.01  # seconds of CPU for the large text: too short to judge, and short enough
+TOKENS = FakeEmbedder().tokens
+NOWHERE = Path("/nonexistent")
+
+Read = Callable[[str], object]
+
+
+def _page(markup: Markup) -> Read:
+    def read(text: str) -> object:
+        page = Page(
+            "b", "a.md", text, "hash", "https://x.org/a", "A", markup, "sphinx" if markup == "rst" else "github"
+        )
+        return split(page, TOKENS)
+
+    return read
+
+
+def _included(dialect: Dialect) -> Read:
+    includes = Includes(bounds_of(NOWHERE), dialect)
+    return lambda text: includes.expand(text, NOWHERE / "page.md", "page.md")
+
+
+def _notebook(text: str) -> object:
+    cells = [
+        {"cell_type": kind, "source": text, "outputs": [{"output_type": "stream", "text": text}]}
+        for kind in ("markdown", "code")
+    ]
+    return notebook_text(json.dumps({"cells": cells}).encode(), "a.ipynb")
+
+
+def _follow(text: str) -> object:
+    return rules_of(text, ()), pointed_at(text, ()), without_pointing(text)
+
+
+def _selected(text: str) -> object:
+    return judge_selection(evidence_of_selection("How does it work?", text, book_id="b"))
+
+
+ENTRIES: dict[str, Read] = {
+    "question: terms": lambda text: (query_weights(text), content_terms(text), query_pairs(text), side_by_side(text)),
+    "question: kind": kind_asked,
+    "question: references": _follow,
+    "question: redaction": redacted,
+    "selection": _selected,
+    "passage: terms": passage_weights,
+    "passage: sentences": sentences,
+    "passage: sentences of rst": lambda text: sentences(text, markup="rst"),
+    "answer: markers": lambda text: (markers(text), without_unfinished(text), renumbered(text, (1, 2, 3))),
+    "answer: claims": claims,
+    "markdown": _page("markdown"),
+    "mdx": _page("mdx"),
+    "myst": _page("myst"),
+    "rst": _page("rst"),
+    "text": _page("text"),
+    "html": lambda text: page_from_html(text, "https://x.org/"),
+    "notebook": _notebook,
+    "front matter": lambda text: front_matter(f"---\n{text}\n---\n# A\n"),
+    "no front matter": lambda text: front_matter(f"---\n{text}"),
+    "yaml": load_yaml,
+    "json": load_json,
+    "toml": load_toml,
+    "docusaurus.config.js": lambda text: read_config(NOWHERE, f"docs: {{{text}", bounds_of(NOWHERE)),
+    "SUMMARY.md": lambda text: list(parse_summary(text)),
+    "conf.py": read_conf,
+    "exclude_docs": lambda text: IgnorePatterns(text).match("a/b/c.md"),
+    "includes of mdBook": _included(mdbook_includes),
+    "includes of MkDocs": _included(snippets([NOWHERE])),
+    "includes of Docusaurus": _included(mdx_partials(NOWHERE)),
+    "includes of GitBook": _included(gitbook_includes),
+    "includes of Sphinx": _included(sphinx_includes(NOWHERE)),
+}
+
+UNITS = (
+    *(".", "/", "@", "$~", "a.", "a-", "_", "'", "a'", "1.", "1,", "é", "e\u0301", " ", "\t", "\n", "\r", "a ", "A "),
+    *(
+        "`",
+        "``a ",
+        "```\n",
+        "~~~\n",
+        ":::\n",
+        "````{note}\n",
+        "[",
+        "[a](",
+        "![",
+        "[1]",
+        "[1, ",
+        "](",
+        "<",
+        "<a ",
+        "<!--",
+    ),
+    *(
+        "<a id=",
+        "# <a id=\n",
+        "{/*",
+        "{#",
+        "{{#include ",
+        "{%",
+        "*",
+        "**a",
+        "*a ",
+        "_a ",
+        "__a",
+        "~~",
+        "|",
+        "|a|\n",
+        "| -",
+    ),
+    *(
+        "# a\n",
+        "# a\n\nb\n\n",
+        "a\n=\n",
+        "a\n-\n",
+        "> ",
+        ">\n",
+        "- ",
+        "- a\n",
+        "1. ",
+        "  - a\n",
+        "    a\n",
+        "\\",
+        "\\\n",
+    ),
+    *(":a:", ":a:`", ":ref:`b`  ", "`a <", "a_ ", "|a", ".. a::\n", ".. _a:\n", "..\n", "::\n\n", ".. include:: a\n"),
+    *(
+        "&",
+        "&amp;",
+        "&#",
+        "http://a",
+        "http://",
+        "a@a",
+        "key=",
+        "<div>",
+        "</div>",
+        "<p",
+        "<![CDATA[",
+        "<?",
+        "<!",
+        '<a b="',
+    ),
+    *(
+        "import a from 'b';\n",
+        "<A />\n",
+        "export ",
+        '--8<-- "a"\n',
+        "--8<--\n",
+        "a: b\n",
+        "- a: ",
+        "{",
+        '{"a":',
+        "[[",
+        "a = ",
+    ),
+    *(
+        "(",
+        "((",
+        "-",
+        "+",
+        "//",
+        "/*",
+        "**/",
+        "*/",
+        "?",
+        '"',
+        '"""',
+        "that ",
+        "it ",
+        "the first one ",
+        "and the second ",
+    ),
+    *(
+        "# a" + " " * 50 + "b\n",
+        "!!! note\n    a\n",
+        "=== a\n",
+        "\u200b",
+        "\ufeff",
+        "\u00a0",
+        "。",
+        "字",
+        "...",
+        "? ",
+        "! ",
+    ),
+)
+
+
+# Found by an attack on an earlier version: each held a processor for seconds or minutes.
+KNOWN = (
+    *(("question: terms", unit) for unit in (".", "/", "@", "$~")),
+    *(("selection", unit) for unit in (".", "`")),
+    *(("answer: claims", unit) for unit in ("- a\n", "|a|\n")),
+    *(("markdown", unit) for unit in ("# a" + " " * 50 + "b\n", "# a\n\nb\n\n", "# <a id=\n", "`")),
+    *(("mdx", unit) for unit in ("{/*", "<a ")),
+    ("myst", "````{note}\n"),
+    *(("rst", unit) for unit in (":ref:`b`  ", "**a")),
+    *(("html", unit) for unit in ("<a ", '<a b="')),
+    ("toml", "a."),
+    ("exclude_docs", "["),
+)
+
+
+def seconds(read: Read, text: str) -> float:
+    gc.collect()
+    gc.disable()  # it looks at everything that tests have made, at moments of its own
+    started = process_time()
+    try:
+        read(text)
+    except (Unreadable, Damaged):
+        pass  # refused, which has to be quick as well
+    finally:
+        gc.enable()
+    return process_time() - started
+
+
+def grows_too_fast(read: Read, unit: str, small: int) -> str:
+    """Empty if the work is linear. Measured again while it seems not to be: a busy machine disturbs only upwards."""
+    texts = [(unit * (length // len(unit) + 1))[:length] for length in (small, small * GROWTH)]
+    short, long = (seconds(read, text) for text in texts)
+    for _ in range(4):
+        if long <= NOTHING or long <= MOST * short:
+            return ""
+        short, long = min(short, seconds(read, texts[0])), min(long, seconds(read, texts[1]))
+    return f"{unit!r} × {GROWTH}: {short:.4f} s became {long:.4f} s"
+
+
+@pytest.mark.parametrize(("entry", "unit"), KNOWN)
+def test_known_attacks_take_time_that_grows_with_their_length(entry: str, unit: str) -> None:
+    assert grows_too_fast(ENTRIES[entry], unit, 2 * SMALL) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_no_text_takes_time_that_grows_faster_than_its_length(entry: str) -> None:
+    slow = [grows_too_fast(ENTRIES[entry], unit, SMALL) for unit in UNITS]
+    assert [words for words in slow if words] == []
+
+
+def test_quadratic_work_is_noticed() -> None:
+    def compare_all(text: str) -> int:
+        return sum(one == other for one in text for other in text)
+
+    assert grows_too_fast(compare_all, "a", 400) != ""
