@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,38 @@ async def test_health_follows_a_part_that_fails_and_recovers(tmp_path: Path) -> 
         index.sick = False
         assert (await health_of(doors))[""] == "healthy"
         assert (await doors.client.get("/readyz")).status_code == 200
+
+
+class PoorerIndex(MemoryIndex):
+    """It answers, but a part of it is lost."""
+
+    async def fault(self) -> IndexUnavailable:
+        return IndexUnavailable("A copy is missing.", hint="Bring it back.", inside="10.1.2.3:6333 refuses")
+
+
+async def test_a_cluster_that_has_lost_a_part_is_degraded_and_only_the_log_names_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, index=PoorerIndex(fingerprint_of(FakeEmbedder()))) as doors:
+        body = (await doors.client.get("/health")).json()
+        assert (await doors.client.get("/readyz")).status_code == 200
+    told = body["services"]["index"]
+    assert (body["status"], told["status"], told["error"]) == (
+        "degraded",
+        "degraded",
+        "A copy is missing. Bring it back.",
+    )
+    assert "10.1.2.3:6333" in caplog.text
+
+
+async def test_health_mentions_redis_and_says_when_each_process_counts_alone(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"redis://127.0.0.1:{closed.getsockname()[1]}/0"
+        async with opened(tmp_path, settings={"redis_url": url, "rate_limit": 100}) as doors:
+            state = await health_of(doors)
+            assert (state["redis"], state[""]) == ("degraded", "degraded")
+            assert (await doors.client.get("/readyz")).status_code == 200
 
 
 class SickLibrary(MemoryLibrary):
