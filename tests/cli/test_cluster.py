@@ -182,8 +182,13 @@ def test_a_book_moves_from_the_server_into_an_empty_directory_and_every_command_
     answer = empty.json("ask", "Which durability keeps the last message for late subscribers?")
     assert "Transient local durability" in answer["answer"]
     assert named(empty.json("books")) == named(shell.json("books", QDRANT_URL=wire.url)) != []
-    assert empty.run("export").stdout == shell.run("export", QDRANT_URL=wire.url).stdout
+    assert chunks_in(empty.run("export").stdout) == chunks_in(shell.run("export", QDRANT_URL=wire.url).stdout) != []
 
 
 def named(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [(book["book_id"], book["title"]) for book in found["books"]]
+
+
+def chunks_in(exported: str) -> list[dict[str, Any]]:
+    """Without the digest of the page's file, which only an ingest knows."""
+    return [{**json.loads(line), "digest": None} for line in exported.splitlines()]
