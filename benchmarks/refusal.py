@@ -32,10 +32,10 @@ import numpy as np
 from corpora import Asked, EvaluationSet, Floats, load_sets
 from embedding import REPORTS
 from known_readings import KnownReadings
-from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.calibration import Calibration, Logistic, Order, calibration_for
 from quoth.ask.calibration import shipped as shipped_numbers
 from quoth.ask.judge import FITTED, READ, features
-from quoth.ask.read import asks, sign
+from quoth.ask.read import asks, sign, with_signs
 from quoth.domain import Evidence, Passage
 from quoth.evals.calibrate import ANSWERABLE_REFUSED, fit_logistic
 from quoth.evals.html import svg_curve
@@ -185,7 +185,8 @@ def unread_sign(found: list[Found]) -> float:
 def scores_of(one: Found, weight: float, unread: float) -> list[float]:
     if not one.asks:
         return [p.score for p in one.passages]
-    return [p.score + weight * (sign(p.reading) if p.reading else unread) for p in one.passages]
+    signs = [sign(p.reading) if p.reading else None for p in one.passages]
+    return with_signs([p.score for p in one.passages], signs, Order(weight, unread))
 
 
 def gain_of(one: Found, weight: float, unread: float) -> float:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.ask.find import Retriever, diversity, prepare
-from quoth.domain import Evidence, Filters, Fingerprint, IndexedChunk
+from quoth.domain import Evidence, Filters, IndexedChunk
 from quoth.errors import IndexUnavailable
 from quoth.models.minilm import MiniLMEmbedder
 from quoth.testing.embedder import FakeEmbedder, FakeTokens
-from quoth.testing.index import MemoryIndex
-from quoth.text.terms import TERMS_VERSION, passage_weights
+from quoth.text.terms import passage_weights
 from samples import TickingClock, chunk
+from small_index import an_index
 
 FITTED = "all-MiniLM-L6-v2/53aa5117/1"
 TEXTS = {
@@ -26,23 +26,6 @@ TEXTS = {
     "lidar": "A lidar measures distance with light.",
     "camera": "A camera measures colour with light.",
 }
-
-
-async def an_index(embedder: FakeEmbedder, texts: dict[str, str]) -> MemoryIndex:
-    index = MemoryIndex(Fingerprint(embedder.name, embedder.dimensions, "test-1", TERMS_VERSION))
-    now = TickingClock().now()
-    vectors = await embedder.embed_passages(list(texts.values()))
-    async with index.writer("book") as writer:
-        await writer.put(
-            [
-                IndexedChunk(
-                    chunk(text, id=name, module=name, chunk_index=at), vector, passage_weights(text), name, now, now
-                )
-                for at, ((name, text), vector) in enumerate(zip(texts.items(), vectors, strict=True))
-            ]
-        )
-        await writer.publish()
-    return index
 
 
 async def found(query: str, *, texts: dict[str, str] | None = None, name: str = "", limit: int = 5) -> Evidence:

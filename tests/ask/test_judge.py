@@ -223,3 +223,12 @@ def test_the_logistic_function_is_safe_at_both_ends() -> None:
     assert sigmoid(-1e9) < 1e-9
     assert sigmoid(1e9) > 1 - 1e-9
     assert Logistic(0.5, {"x": 2.0}).logit({"x": 1.0, "y": 9.0}) == 2.5
+
+
+@pytest.mark.parametrize("name", ["`max_upload_size_mb`", "max_upload_size_mb", "v-memoize", "--no-such-flag"])
+def test_an_identifier_that_the_book_does_not_have_is_refused(name: str) -> None:
+    text = "Set the upload size in megabytes. The largest upload size is a setting of the server, in mb."
+    found = evidence(f"What is the default of {name} for the upload size?", text, score=0.9)
+    assert not judge(found, MINILM).should_answer
+    held = evidence(f"What is the default of {name} for the upload size?", f"{text} {name} is 20.", score=0.9)
+    assert judge(held, MINILM).should_answer

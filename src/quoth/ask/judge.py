@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from quoth.ask.asked import absent_identifiers
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.kinds import kind_asked
 from quoth.ask.read import bounded
@@ -73,6 +74,9 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
         fitted=calibration is not UNFITTED,
     )
     confidence = judge.probability(basis.features)
+    if absent_identifiers(evidence.asked, evidence):
+        # What is said of it is said of something else, however well the other words fit.
+        confidence = min(confidence, calibration.threshold / 2)
     level = _level(confidence, calibration)
     return Verdict(
         confidence,

@@ -1,12 +1,13 @@
 """The best passages, read with the question in mind: what each makes of it, and their order again.
 
 In: the query, the best candidates and their chunks, a `Reader`. Out: a `Reading` for each of the first few, and the
-candidates with scores to which the reading was added. A passage that was not read is taken for an average one of its
-place. What the readings mean for the answer is decided in `judge` and `extract`.
+candidates with scores to which the reading was added. A passage that was not read stays behind those that were. What
+the readings mean for the answer is decided in `judge` and `extract`.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -42,14 +43,24 @@ def asks(query: str) -> bool:
 
 
 def in_order(scored: Sequence[Scored], readings: Mapping[str, Reading], order: Order) -> list[Scored]:
-    """Best first, with what was read added to the scores; ties by key."""
-    added = [
-        one._replace(
-            score=one.score + order.weight * (sign(readings[one.key]) if one.key in readings else order.unread)
-        )
-        for one in scored
+    """Best first: those that were read, with what was read added to their scores, then the others."""
+    signs = [sign(readings[one.key]) if one.key in readings else None for one in scored]
+    scores = with_signs([one.score for one in scored], signs, order)
+    added = [one._replace(score=score) for one, score in zip(scored, scores, strict=True)]
+    places = sorted(range(len(added)), key=lambda at: (signs[at] is None, -added[at].score, at))
+    return [added[at] for at in places]
+
+
+def with_signs(scores: Sequence[float], signs: Sequence[float | None], order: Order) -> list[float]:
+    """A passage that was not read never gets above one that was: nothing is known of it but that it seemed worse."""
+    read = [
+        score + order.weight * said if said is not None else None for score, said in zip(scores, signs, strict=True)
     ]
-    return sorted(added, key=lambda one: (-one.score, one.key))
+    lowest = min((score for score in read if score is not None), default=math.inf)
+    return [
+        min(score + order.weight * order.unread, lowest) if new is None else new
+        for score, new in zip(scores, read, strict=True)
+    ]
 
 
 def sign(reading: Reading) -> float:

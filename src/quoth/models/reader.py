@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = ""
+WEIGHTS_SHA256 = "aaaa05d724d4703ca06808a0af153f7cb5bd1d9ed71a0f684202fae778851086"
 RANGES = "ranges."  # tensors of the file that say how large activations become
 
 CLS, SEP = 101, 102

@@ -1,0 +1,124 @@
+"""The best passages are read with the question in mind, and put in order again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quoth.ask.calibration import Calibration, Logistic, Order
+from quoth.ask.find import Retriever
+from quoth.ask.fuse import Scored
+from quoth.ask.judge import READ as READ_FEATURES
+from quoth.ask.judge import ConfidenceOptions, features, judge
+from quoth.ask.read import READ, asks, in_order, with_signs
+from quoth.domain import Evidence, Reading, ReadingTask
+from quoth.testing.embedder import FakeEmbedder
+from small_index import an_index
+
+ORDER = Order(weight=0.05, unread=-1.0)
+TEXTS = {f"lidar-{number}": f"Lidar number {number} measures distance with light." for number in range(8)}
+
+
+def reading(relevance: float, answerable: float = 0.0) -> Reading:
+    return Reading(answerable, relevance, supported=0.0, margin=0.0, start=0, end=0)
+
+
+def scored(key: str, score: float) -> Scored:
+    return Scored(key, None, None, None, None, cosine=0.0, words=0.0, score=score)
+
+
+class ScriptedReader:
+    """Finds relevant what names the number."""
+
+    name = "scripted"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.tasks: list[ReadingTask] = []
+
+    async def load(self) -> None: ...
+
+    async def read(self, tasks: Sequence[ReadingTask]) -> list[Reading]:
+        self.tasks += tasks
+        return [reading(6.0 if f"number {self.number} " in task.passage else -6.0) for task in tasks]
+
+    async def close(self) -> None: ...
+
+
+def test_a_relevant_passage_rises() -> None:
+    ranked = in_order([scored("a", 0.5), scored("b", 0.4)], {"a": reading(-3.0), "b": reading(3.0)}, ORDER)
+    assert [one.key for one in ranked] == ["b", "a"]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.none() | st.floats(-50, 50)), max_size=8))
+def test_what_was_read_comes_first_and_scores_fall(given_: list[tuple[float, float | None]]) -> None:
+    read = [(score, said) for score, said in given_ if said is not None]
+    unread = sorted((score for score, said in given_ if said is None), reverse=True)
+    one_by_one = [scored(str(at), score) for at, score in enumerate([*(score for score, _ in read), *unread])]
+    readings = {str(at): reading(said) for at, (_, said) in enumerate(read)}
+    ranked = in_order(one_by_one, readings, ORDER)
+    assert {one.key for one in ranked[: len(read)]} == set(readings)
+    assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+
+
+def test_one_reading_cannot_outweigh_everything() -> None:
+    assert with_signs([0.5, 0.1], [-6.0, 6.0], Order(0.02, -1.0)) == pytest.approx([0.38, 0.22])
+    far, near = (
+        in_order([scored("a", 0.0)], {"a": reading(1e9)}, ORDER),
+        in_order([scored("a", 0.0)], {"a": reading(6.0)}, ORDER),
+    )
+    assert far == near
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("What is a topic?", True),
+        ("who got the first nobel prize in physics", True),
+        ("the highest mountain is called what", True),
+        ("Is it possible to record a bag", True),
+        ("Vitamin D lowers the risk of fractures.", False),
+        ("lidar distance", False),
+        ("", False),
+    ],
+)
+def test_a_question_is_told_from_a_statement(query: str, asked: bool) -> None:
+    assert asks(query) is asked
+
+
+async def find(reader: ScriptedReader | None, query: str = "What does lidar measure?", limit: int = 8) -> Evidence:
+    embedder = FakeEmbedder()
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder, reader=reader)
+    return await retriever.find(query, book_id="book", limit=limit)
+
+
+async def test_the_best_few_are_read_with_their_heading_and_carry_what_was_read() -> None:
+    reader = ScriptedReader(3)
+    evidence = await find(reader)
+    assert [task.question for task in reader.tasks] == ["What does lidar measure?"] * READ
+    assert [passage.reading is not None for passage in evidence.passages] == [True] * READ + [False] * 3
+    assert [passage.chunk.text for passage in evidence.passages[:READ]] == [task.passage for task in reader.tasks]
+
+
+async def test_the_order_follows_the_reading_where_numbers_were_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = Calibration(Logistic(0.0, {"score": 1.0}), Logistic(0.0), 0.2, 0.5, 0.8, order=ORDER)
+    monkeypatch.setattr("quoth.ask.find.calibration_for", lambda embedder, reader="": fitted)
+    last = (await find(None)).passages[READ - 1].chunk
+    number = int(last.text.split()[2])
+    assert (await find(ScriptedReader(number))).passages[0].chunk == last
+    statement = await find(ScriptedReader(number), query="lidar distance")
+    assert statement.passages[0].chunk != last
+
+
+async def test_the_judge_weighs_what_was_read_only_where_something_was() -> None:
+    read, unread = await find(ScriptedReader(3)), await find(None)
+    assert set(READ_FEATURES) <= set(features(read))
+    assert not set(READ_FEATURES) & set(features(unread))
+    own = Calibration(Logistic(0.0), Logistic(0.0, {"answerable": 5.0, "relevance": 1.0}), 0.2, 0.5, 0.8)
+    options = ConfidenceOptions(own=own)
+    assert judge(read, options).confidence == pytest.approx(1 / (1 + 2.718281828**-6.0))
+    assert judge(unread, options).basis is not None
+    assert "answerable" not in judge(unread, options).basis.weights  # type: ignore[union-attr]
