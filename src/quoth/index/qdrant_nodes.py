@@ -133,7 +133,9 @@ class Nodes:
 
     def _failed(self, node: Node, fault: str) -> None:
         if not node.pause:
-            log.warning("a Qdrant node is left alone for a while", extra={"node": node.name, "fault": fault})
+            # Of a server alone the caller hears it anyway.
+            level = logging.WARNING if len(self.all) > 1 else logging.INFO
+            log.log(level, "a Qdrant node is left alone for a while", extra={"node": node.name, "fault": fault})
         node.pause = min(_LONGEST_PAUSE, 2 * node.pause or _FIRST_PAUSE)
         node.quiet_until, node.fault = time.monotonic() + node.pause, fault
 
