@@ -113,7 +113,7 @@ class Cluster:
             for node in reached:
                 node.receive(method, name, rest, body)
             factor = self.nodes[0].copy.made.get(name, {}).get("write_consistency_factor", 1)
-            if len(reached) < factor:
+            if len(reached) < min(factor, len(self.nodes)):
                 raise Failed(
                     f"Service internal error: {len(lost)} of {len(reached) + len(lost)} copies failed to apply"
                 )
