@@ -1,4 +1,4 @@
-# What compose.yaml runs: Quoth with the embedding model and the client for Qdrant, without torch, not as root.
+# What compose.yaml runs: Quoth with the embedding model, without torch, not as root.
 # To pin the image to the very bytes: docker build --build-arg PYTHON=python@sha256:… .
 ARG PYTHON=python:3.11-slim-bookworm
 

@@ -206,8 +206,9 @@ async def _edited(
     index: EmbeddedIndex, texts: Texts, number: int, vectors: Floats, pairs: Sequence[tuple[int, int]]
 ) -> None:
     async with index.writer(BOOK) as writer:
-        stored = await writer.stored()
+        await writer.files()
         ids = [chunk(number * PER_PAGE + n).id for n in range(PER_PAGE)]
+        stored = await writer.stored(files=[chunk(number * PER_PAGE).source_file], ids=ids)
         kept = await writer.vectors([stored[id].embed_hash for id in ids[1:]])
         first = IndexedChunk(
             replace(chunk(number * PER_PAGE), title="Edited"),
@@ -228,9 +229,9 @@ async def _edited(
 async def times(index: EmbeddedIndex, questions: Sequence[Question], filters: Filters) -> dict[str, float]:
     spent, worked = [], time.process_time()
     for question in questions:
-        query = IndexQuery(BOOK, question.dense, question.sparse, filters, DEPTH)
+        query = IndexQuery(question.dense, question.sparse, filters, DEPTH)
         begun = time.perf_counter()
-        await index.search(query)
+        await index.view(BOOK).search(query)
         spent.append((time.perf_counter() - begun) * 1e3)
     worked = (time.process_time() - worked) * 1e3 / len(questions)
     return {
@@ -247,7 +248,7 @@ async def at_once(index: EmbeddedIndex, asked: Sequence[Question], tasks: int, m
     async def ask() -> None:
         for question in waiting:
             dense = await model.embed_query(question.text) if model else question.dense
-            await index.search(IndexQuery(BOOK, dense, question.sparse, Filters(), DEPTH))
+            await index.view(BOOK).search(IndexQuery(dense, question.sparse, Filters(), DEPTH))
 
     begun = time.perf_counter()
     await asyncio.gather(*(ask() for _ in range(tasks)))
@@ -280,7 +281,7 @@ async def recall(index: EmbeddedIndex, questions: Sequence[Question], vectors: F
     found = {10: 0.0, 50: 0.0}
     for question in questions:
         exact = np.argsort(-(vectors @ np.array(question.dense, dtype=np.float32)))[:50].tolist()
-        hits = await index.search(IndexQuery(BOOK, question.dense, TermWeights((), ()), limit=50))
+        hits = await index.view(BOOK).search(IndexQuery(question.dense, TermWeights((), ()), limit=50))
         for depth in found:
             best = {numbers[hit.chunk_id] for hit in hits.dense[:depth]}
             found[depth] += len(best & set(exact[:depth])) / depth / len(questions)

@@ -66,8 +66,8 @@ class Ours:
         assert job.status == "completed", job
         assert not job.files_failed, job
         dense = await self._quoth.embedder.embed_query(QUESTION)
-        query = IndexQuery(book_id=name, dense=dense, sparse=query_weights(QUESTION), limit=5)
-        assert (await self._quoth.index.search(query)).dense
+        query = IndexQuery(dense=dense, sparse=query_weights(QUESTION), limit=5)
+        assert (await self._quoth.index.view(name).search(query)).dense
 
     def texts(self, name: str) -> list[str]:
         return self._loop.run_until_complete(self._texts(name))

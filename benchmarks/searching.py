@@ -18,7 +18,7 @@ import Stemmer
 
 from corpora import Corpus, Floats
 from quoth.ask.find import Retriever
-from quoth.domain import Chunk, Evidence, Filters, IndexHit, IndexHits, IndexQuery, Vector
+from quoth.domain import Chunk, Evidence, IndexHit, IndexHits, IndexQuery, Vector
 from quoth.models.minilm import DIMENSIONS, NAME, MiniLMEmbedder
 from quoth.ports import ChunkIndex, Embedder, Reader, TokenCounter
 
@@ -26,11 +26,15 @@ Mask = npt.NDArray[np.bool_]
 
 
 class CorpusIndex:
-    """As much of the port as a search needs. `keep` takes passages out, as if they had never been ingested."""
+    """As much of the port as a search needs, and the view of its only book. `keep` takes passages out, as if they had
+    never been ingested."""
 
     def __init__(self, corpus: Corpus, keep: Mask | None = None) -> None:
         self._corpus = corpus
         self._keep = keep
+
+    def view(self, book_id: str) -> CorpusIndex:
+        return self
 
     async def search(self, query: IndexQuery) -> IndexHits:
         dense = self._corpus.vectors @ np.array(query.dense, dtype=np.float32)
@@ -40,19 +44,21 @@ class CorpusIndex:
         return IndexHits(
             dense=self._hits(dense, query.limit, -2.0),
             sparse=self._hits(sparse, query.limit, 0.0),
-            total_found=await self.count(query.book_id),
+            size=self._size,
+            total_found=self._size,
         )
 
-    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
+    async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
         return self._corpus.idf(term_ids, self._keep)
 
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
+    @property
+    def _size(self) -> int:
         return len(self._corpus.chunks) if self._keep is None else int(self._keep.sum())
 
-    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
         return [self._corpus.chunks[self._corpus.at[one]] for one in ids]
 
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
+    async def dense_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         return {one: tuple(self._corpus.vectors[self._corpus.at[one]].tolist()) for one in ids}
 
     def _hits(self, scores: Floats, limit: int, above: float) -> tuple[IndexHit, ...]:

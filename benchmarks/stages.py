@@ -18,7 +18,7 @@ import yaml
 
 from quoth.ask.find import Retriever, prepare
 from quoth.bootstrap import bootstrap
-from quoth.domain import Chunk, Filters, IndexHits, IndexQuery, TermWeights, Vector
+from quoth.domain import Chunk, IndexHits, IndexQuery, TermWeights, Vector
 from quoth.ports import ChunkIndex, Embedder
 from quoth.settings import load_settings
 from quoth.sources import open_source
@@ -44,20 +44,20 @@ class Answered:
     async def embed_query(self, text: str) -> Vector:
         return await self._once("embed", lambda: self._embedder.embed_query(text))
 
+    def view(self, book_id: str) -> Answered:
+        return self
+
     async def search(self, query: IndexQuery) -> IndexHits:
-        return await self._once("search", lambda: self._index.search(query))
+        return await self._once("search", lambda: self._index.view(BOOK).search(query))
 
-    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
-        return await self._once("idf", lambda: self._index.idf(book_id, term_ids))
+    async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
+        return await self._once("idf", lambda: self._index.view(BOOK).idf(term_ids))
 
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
-        return await self._once("count", lambda: self._index.count(book_id, filters))
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        return await self._once(f"chunks {ids}", lambda: self._index.view(BOOK).chunks(ids))
 
-    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
-        return await self._once(f"chunks {ids}", lambda: self._index.chunks(book_id, ids))
-
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
-        return await self._once("vectors", lambda: self._index.dense_vectors(book_id, ids))
+    async def dense_vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
+        return await self._once("vectors", lambda: self._index.view(BOOK).dense_vectors(ids))
 
 
 async def stage_times() -> dict[str, dict[str, float]]:
@@ -95,15 +95,15 @@ async def one_search(
 ) -> None:
     asked = prepare(query, embedder.tokens)
     vector = cast(Vector, await timed("embed", lambda: embedder.embed_query(asked.readable)))
-    await timed("dense", lambda: index.search(IndexQuery(BOOK, vector, TermWeights((), ()))))
+    await timed("dense", lambda: index.view(BOOK).search(IndexQuery(vector, TermWeights((), ()))))
     hits = cast(
-        IndexHits, await timed("dense_and_sparse", lambda: index.search(IndexQuery(BOOK, vector, asked.sparse)))
+        IndexHits, await timed("dense_and_sparse", lambda: index.view(BOOK).search(IndexQuery(vector, asked.sparse)))
     )
-    await timed("rarity", lambda: index.idf(BOOK, asked.term_ids))
+    await timed("rarity", lambda: index.view(BOOK).idf(asked.term_ids))
     evidence = await Retriever(index, embedder).find(query, book_id=BOOK, limit=20)
     found: list[Chunk] = [passage.chunk for passage in evidence.passages]
-    await timed("read", lambda: index.chunks(BOOK, [hit.chunk_id for hit in hits.dense[:40]]))
-    await timed("fetch", lambda: index.dense_vectors(BOOK, [chunk.id for chunk in found]))
+    await timed("read", lambda: index.view(BOOK).chunks([hit.chunk_id for hit in hits.dense[:40]]))
+    await timed("fetch", lambda: index.view(BOOK).dense_vectors([chunk.id for chunk in found]))
     memory = Answered(index, embedder)
     from_memory = Retriever(cast(ChunkIndex, memory), cast(Embedder, memory))
     await from_memory.find(query, book_id=BOOK)

@@ -17,7 +17,7 @@ LOCKS = {
     "cluster.lock": [
         "--group",
         "weights",
-        *(f"--extra={name}" for name in ("cluster", "postgres", "redis", "telemetry")),
+        *(f"--extra={name}" for name in ("postgres", "redis", "telemetry")),
     ],
     "dev.lock": ["--group", "weights", "--group", "dev"],
 }

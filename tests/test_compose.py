@@ -13,7 +13,6 @@ import yaml
 from quoth.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]
-WORKERS = ("api-1", "api-2")
 
 
 @pytest.fixture(scope="module")
@@ -26,33 +25,42 @@ def filled(environment: dict[str, str]) -> dict[str, str]:
     return {name: re.sub(r"\$\{\w+:\?[^}]*\}", "from-dot-env", value) for name, value in environment.items()}
 
 
-def test_it_starts_the_four_parts_and_two_workers_and_looks_after_each(compose: dict[str, Any]) -> None:
-    assert set(compose["services"]) == {*WORKERS, "qdrant", "postgres", "redis"}
+def test_it_starts_the_five_parts_and_looks_after_each(compose: dict[str, Any]) -> None:
+    assert set(compose["services"]) == {"entrance", "api", "qdrant", "postgres", "redis"}
     for name, service in compose["services"].items():
         assert service["healthcheck"]["test"][0] == "CMD", name
         assert service["restart"] == "unless-stopped", name
 
 
-def test_the_workers_differ_in_nothing_but_their_port(compose: dict[str, Any]) -> None:
-    one, other = (dict(compose["services"][name]) for name in WORKERS)
-    assert one.pop("ports") != other.pop("ports")
-    assert one == other
+def test_one_port_leads_to_any_number_of_workers(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert {name for name, service in services.items() if "ports" in service} == {"entrance"}
+    assert services["api"]["deploy"]["replicas"] > 1
+    assert "container_name" not in services["api"]
+    [mounted] = services["entrance"]["volumes"]
+    configuration = (ROOT / mounted.split(":")[0]).read_text()
+    assert "http://api:8000;" in configuration
+    assert f"listen {services['entrance']['ports'][0].split(':')[-1]};" in configuration
 
 
-@pytest.mark.parametrize("worker", WORKERS)
-def test_every_variable_of_a_worker_is_a_setting(compose: dict[str, Any], worker: str, tmp_path: Path) -> None:
-    environment = filled(compose["services"][worker]["environment"])
+def test_the_workers_believe_the_entrance_about_addresses_and_nobody_outside(compose: dict[str, Any]) -> None:
+    [network] = compose["networks"]["default"]["ipam"]["config"]
+    assert compose["services"]["api"]["environment"]["QUOTH_TRUSTED_PROXIES"] == network["subnet"]
+
+
+def test_every_variable_of_a_worker_is_a_setting(compose: dict[str, Any], tmp_path: Path) -> None:
+    environment = filled(compose["services"]["api"]["environment"])
     settings = load_settings(environ=environment, directory=tmp_path)
     came_from = {row.source for row in settings.describe()} - {"default"}
     assert came_from == {f"environment ({name})" for name in environment}
-    assert (settings.qdrant_url, str(settings.data_dir)) == ("http://qdrant:6333", "/data")
+    assert (settings.qdrant_url, str(settings.data_dir)) == (("http://qdrant:6333",), "/data")
 
 
 def test_the_workers_share_their_store_and_their_counters(compose: dict[str, Any]) -> None:
-    environment = filled(compose["services"]["api-1"]["environment"])
+    environment = filled(compose["services"]["api"]["environment"])
     assert environment["DATABASE_URL"] == "postgresql+asyncpg://quoth:from-dot-env@postgres:5432/quoth"
     assert environment["REDIS_URL"] == "redis://redis:6379/0"
-    assert set(compose["services"]["api-1"]["depends_on"]) == {"qdrant", "postgres", "redis"}
+    assert set(compose["services"]["api"]["depends_on"]) == {"qdrant", "postgres", "redis"}
 
 
 def test_nothing_is_open_beyond_this_machine_and_no_secret_is_written_down(compose: dict[str, Any]) -> None:
@@ -63,7 +71,7 @@ def test_nothing_is_open_beyond_this_machine_and_no_secret_is_written_down(compo
 
 
 def test_a_worker_can_write_nowhere_but_into_its_volume(compose: dict[str, Any]) -> None:
-    worker = compose["services"]["api-1"]
+    worker = compose["services"]["api"]
     assert worker["read_only"] is True
     assert worker["cap_drop"] == ["ALL"]
     assert [volume for volume in worker["volumes"] if not volume.endswith(":ro")] == ["library:/data"]
@@ -90,13 +98,12 @@ def last_stage() -> list[tuple[str, str]]:
     return told[start:]
 
 
-def test_the_image_installs_the_lock_with_the_client_and_nothing_else() -> None:
+def test_the_image_installs_the_lock_and_nothing_else() -> None:
     installs = [rest for name, rest in instructions() if name == "RUN" and "install" in rest and "pip" in rest]
     assert len(installs) == 2
     assert all("--no-cache-dir" in rest and "--no-deps" in rest for rest in installs)
     assert installs[0].endswith("--require-hashes -r requirements/cluster.lock")
     lock = (ROOT / "requirements" / "cluster.lock").read_text()
-    assert re.search(r"^qdrant-client==", lock, re.MULTILINE)
     for name in ("asyncpg", "greenlet", "redis"):
         assert re.search(rf"^{name}==", lock, re.MULTILINE), name
     assert not re.search(r"^(torch|sentence-transformers|nvidia-\S+)==", lock, re.MULTILINE)
@@ -121,7 +128,7 @@ def test_the_image_looks_after_itself_without_a_shell(compose: dict[str, Any]) -
     for name in ("ENTRYPOINT", "CMD"):
         assert json.loads(told[name])
     _, _, check = told["HEALTHCHECK"].partition("CMD ")
-    assert json.loads(check) == compose["services"]["api-1"]["healthcheck"]["test"][1:]
+    assert json.loads(check) == compose["services"]["api"]["healthcheck"]["test"][1:]
 
 
 def test_the_image_holds_no_secret_and_takes_only_what_it_needs() -> None:

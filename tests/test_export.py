@@ -162,7 +162,7 @@ async def test_an_index_with_another_fingerprint_is_built_again(folder: Path, da
         embedder = CountingEmbedder(name=name)
         index = EmbeddedIndex(data_dir, fingerprint_of(embedder))
         done = await Importer(index, here.library, embedder, TickingClock()).run(io.BytesIO(text.encode()))
-        assert (await index.count("robots"), done.embedded) == (done.chunks, done.chunks)
+        assert (await index.view("robots").count(), done.embedded) == (done.chunks, done.chunks)
         assert (await index.status("robots")).fingerprint.embedder == name
         await index.close()
 

@@ -17,7 +17,7 @@ from quoth.domain import IndexedChunk
 from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, UnknownBook
 from quoth.index.embedded import EmbeddedIndex
 from quoth.index.qdrant import QdrantIndex
-from quoth.index.qdrant_client import QdrantOptions
+from quoth.index.qdrant_server import QdrantOptions
 from quoth.ingest import Ingest
 from quoth.migrate import BATCH, Moved, move_book
 from quoth.ports import ChunkIndex, IndexWriter
@@ -45,7 +45,7 @@ async def make(data_dir: Path) -> AsyncIterator[MakeIndex]:
                 from qdrant_wire import qdrant_wire  # seconds, which only the slow tests spend
 
                 wire = stack.enter_context(qdrant_wire())
-                made.append(QdrantIndex(QdrantOptions(url=wire.url, backoff=0.0), FINGERPRINT))
+                made.append(QdrantIndex(QdrantOptions(urls=(wire.url,), backoff=0.0), FINGERPRINT))
             return made[-1]
 
         yield make_

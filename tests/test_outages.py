@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,7 +38,7 @@ from quoth.errors import (
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
-from quoth.testing.index import MemoryIndex, MemoryStorage
+from quoth.testing.index import MemoryIndex, MemoryStorage, MemoryView
 from quoth.testing.library import MemoryLibrary
 from quoth.testing.model import Line, ScriptedModel
 from samples import TickingClock, question
@@ -198,8 +198,13 @@ class Elusive(MemoryIndex):
 
     gone = False
 
-    async def chunks(self, book_id: str, ids: Any) -> list[Chunk]:
-        return [] if self.gone else await super().chunks(book_id, ids)
+    def view(self, book_id: str) -> MemoryView:
+        return Emptied(self, book_id) if self.gone else super().view(book_id)
+
+
+class Emptied(MemoryView):
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        return []
 
 
 class Deleted(MemoryIndex):
@@ -209,11 +214,13 @@ class Deleted(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()), storage)
         self.gone = False
 
-    async def search(self, query: Any) -> Any:
-        hits = await super().search(query)
-        if self.gone:
-            self._kept = self._storage.books.pop(query.book_id)
-        return hits
+    def view(self, book_id: str) -> MemoryView:
+        return Emptied(self, book_id) if self.gone else super().view(book_id)
+
+    async def asked(self, call: str, book_id: str) -> None:
+        if self.gone and call == "idf":  # after the search
+            self._kept = self._storage.books.pop(book_id)
+        await super().asked(call, book_id)
 
     def restore(self) -> None:
         self.gone = False

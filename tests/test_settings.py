@@ -76,6 +76,7 @@ def test_every_name_of_the_specifications_is_read(tmp_path: Path, name: str) -> 
     value = {"QDRANT_COLLECTION_NAME": "books"}.get(name, "1" if name.startswith("AGENT_") else "https://example.org/x")
     for settings in (load(tmp_path, **{name: value}), load_from_dotenv(tmp_path, f"{name}={value}")):
         stored = getattr(settings, field)
+        stored = ",".join(stored) if isinstance(stored, tuple) else stored
         assert stored.get_secret_value() == value if isinstance(stored, SecretStr) else str(stored) in (value, "1.0")
         assert source_of(settings, field).endswith(f"({name})")
 
@@ -276,3 +277,30 @@ def test_the_document_lists_exactly_the_settings_there_are(tmp_path: Path) -> No
         for row in load(tmp_path).describe()
     ]
     assert [tuple(cell.strip() for cell in line) for line in listed] == expected
+
+
+def test_a_cluster_is_named_by_several_addresses(tmp_path: Path) -> None:
+    settings = load(tmp_path, QDRANT_URL="http://a:6333, http://B:6333/ http://[::1]:6333")
+    assert settings.qdrant_url == ("http://a:6333", "http://b:6333", "http://[::1]:6333")
+    [row] = [row for row in settings.describe() if row.name == "qdrant_url"]
+    assert row.value == "http://a:6333, http://b:6333, http://[::1]:6333"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "hint"),
+    [
+        ("http://a:6333,a:6334", "Write http://host:port"),
+        ("http://a:6333,http://a:6333/", "twice"),
+        ("http://a:6333,https://b:6333", "all nodes of a cluster are reached in one way"),
+        ("http://a:99999", "port"),
+    ],
+)
+def test_addresses_that_cannot_be_one_cluster_are_refused(tmp_path: Path, addresses: str, hint: str) -> None:
+    with pytest.raises(BadConfiguration) as caught:
+        load(tmp_path, QDRANT_URL=addresses)
+    assert hint in caught.value.hint
+
+
+def test_settings_of_an_earlier_quoth_without_effect_do_not_stop_it(tmp_path: Path) -> None:
+    (tmp_path / "quoth.toml").write_text("qdrant_grpc_port = 6334\n")
+    assert load(tmp_path, QUOTH_QDRANT_PREFER_GRPC="true").top_k == 5

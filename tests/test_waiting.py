@@ -6,14 +6,12 @@ import asyncio
 import sqlite3
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from contracts.library_contract import SESSION, a_turn
 from doors import ASKED, REFUSAL, Doors, check_problem, opened
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable, LibraryUnavailable
 from quoth.ports import within
 from quoth.store.database import TimedDatabase
@@ -122,21 +120,10 @@ class Hanging(MemoryIndex):
         self._call = call
         self.hangs = False
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        await self._hang("search")
-        return await super().search(query)
-
-    async def chunks(self, book_id: str, ids: Any) -> Any:
-        await self._hang("chunks")
-        return await super().chunks(book_id, ids)
-
-    async def idf(self, book_id: str, term_ids: Any) -> Any:
-        await self._hang("idf")
-        return await super().idf(book_id, term_ids)
-
-    async def _hang(self, call: str) -> None:
+    async def asked(self, call: str, book_id: str) -> None:
         if self.hangs and call == self._call:
             await asyncio.Event().wait()
+        await super().asked(call, book_id)
 
 
 @pytest.mark.parametrize("call", ["search", "chunks", "idf"])

@@ -25,6 +25,7 @@ from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.request import ChatRequest
 from quoth.ask.spans import SILENT, Spans
+from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
@@ -56,6 +57,7 @@ class Quoth:
     clock: Clock
     library: Library
     index: ChunkIndex
+    shelf: Bookshelf  # the books of both
     embedder: Embedder
     conversations: Conversations
     calibrations: CalibrationFiles
@@ -94,7 +96,12 @@ class Quoth:
 
     async def books(self) -> list[Book]:
         """Those that the caller may see."""
-        return [book for book in await self.library.books() if self.only_book in ("", book.book_id)]
+        return [book for book in await self.shelf.books() if self.only_book in ("", book.book_id)]
+
+    async def book(self, book_id: str) -> Book:
+        """`UnknownBook` also for one that the caller may not see."""
+        self.check_book(book_id)
+        return await self.shelf.book(book_id)
 
     def question(self, request: ChatRequest, book: Book, *, request_id: str, owner: str = "") -> Question:
         """A request as a question to this book, with the operator's limits where it has none of its own."""
@@ -110,8 +117,7 @@ class Quoth:
         """The named book, the configured one, or the only one."""
         wanted = book_id or self.only_book or self.settings.book
         if wanted:
-            self.check_book(wanted)
-            return await self.library.book(wanted)
+            return await self.book(wanted)
         books = await self.books()
         if not books:
             raise UnknownBook("There is no book yet.", hint="Add one: `quoth ingest PATH`.")
@@ -156,10 +162,12 @@ async def bootstrap(
         if model is not None:
             closing.push_async_callback(model.close)
             model = spans.model(model)
-        # When a question is about to come, the model is read while index and database are opened.
-        loading = asyncio.create_task(_load(embedder, reader)) if warm else None
-        index = index or await _index(settings, fingerprint_of(embedder))
+        # Either index imports numpy, in this thread and before the model's thread starts: numpy cannot be imported in
+        # two threads at once.
+        index = index or _index(settings, fingerprint_of(embedder))
         closing.push_async_callback(index.close)
+        # When a question is about to come, the model is read while the database is opened.
+        loading = asyncio.create_task(_load(embedder, reader)) if warm else None
         store = library or await _library(settings, clock)
         closing.push_async_callback(store.close)
         if loading is not None:
@@ -180,6 +188,7 @@ async def bootstrap(
             clock=clock,
             library=store,
             index=index,
+            shelf=Bookshelf(index, store, clock),
             embedder=embedder,
             conversations=conversations,
             calibrations=calibrations,
@@ -291,37 +300,30 @@ def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    """The one on a Qdrant server. Its client takes a second to import."""
+    """The one on a Qdrant server or cluster."""
     if not settings.qdrant_url:
         raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    if find_spec("qdrant_client") is None:
-        raise BadConfiguration(
-            "QDRANT_URL is set, but the client for Qdrant is not installed.",
-            hint="Install it: pip install 'quoth[cluster]'. Without QDRANT_URL the index is in files.",
-        )
     from quoth.index.qdrant import QdrantIndex
-    from quoth.index.qdrant_client import QdrantOptions
+    from quoth.index.qdrant_server import QdrantOptions
 
     key = settings.qdrant_api_key
     options = QdrantOptions(
-        url=settings.qdrant_url,
+        urls=settings.qdrant_url,
         api_key=key.get_secret_value() if key else None,
         collection=settings.qdrant_collection_name,
         replicas=settings.qdrant_replication_factor,
         shards=settings.qdrant_shard_number,
         write_consistency=settings.qdrant_write_consistency,
-        prefer_grpc=settings.qdrant_prefer_grpc,
-        grpc_port=settings.qdrant_grpc_port,
+        int8=settings.qdrant_int8,
+        on_disk=settings.qdrant_on_disk,
         batch=settings.qdrant_batch_size,
         timeout=settings.qdrant_timeout,
     )
     return QdrantIndex(options, fingerprint)
 
 
-async def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    if settings.qdrant_url:
-        return await asyncio.to_thread(cluster_index, settings, fingerprint)
-    return embedded_index(settings, fingerprint)
+def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
+    return (cluster_index if settings.qdrant_url else embedded_index)(settings, fingerprint)
 
 
 def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:

@@ -44,7 +44,7 @@ from quoth.domain import (
     Verdict,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Clock, Library, within
+from quoth.ports import BookView, ChunkIndex, Clock, Library, within
 
 _MOST_SUGGESTIONS = 3
 
@@ -131,6 +131,7 @@ class Conversations:
             filters=search.filters,
             limit=search.limit,
             threshold=search.similarity_threshold,
+            count=True,
         )
         return evidence, judging.judge(evidence, self._confidence(search.book_id))
 
@@ -198,13 +199,15 @@ class Conversations:
     async def _find(self, question: Question, history: Sequence[PastTurn]) -> Evidence:
         if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        query = await self._query(question, history)
-        found = await self._pointed_at(question, query) or await self._retriever.find(
+        view = self._index.view(question.book_id)  # the whole question is asked of one publication
+        query = await self._query(question, history, view)
+        found = await self._pointed_at(question, query, view) or await self._retriever.find(
             query.text,
             book_id=question.book_id,
             filters=question.filters,
             limit=question.top_k,
             threshold=question.similarity_threshold,
+            view=view,
             phrase=query.phrase,
             pages=query.pages,
         )
@@ -217,20 +220,20 @@ class Conversations:
             phrase=query.phrase,
         )
 
-    async def _query(self, question: Question, history: Sequence[PastTurn]) -> SearchQuery:
+    async def _query(self, question: Question, history: Sequence[PastTurn], view: BookView) -> SearchQuery:
         """What to search: a follow-up is joined with the words of the conversation that it means."""
         ids = follow_up.terms_for(question.query, history)
         async with self._in_time():
-            rarity = await self._index.idf(question.book_id, ids) if ids else {}
+            rarity = await view.idf(ids) if ids else {}
         return follow_up.rewrite(question.query, history, rarity)
 
-    async def _pointed_at(self, question: Question, query: SearchQuery) -> Evidence | None:
+    async def _pointed_at(self, question: Question, query: SearchQuery, view: BookView) -> Evidence | None:
         """The source that the question points at and what is around it. The index is asked for them with all filters,
         so a source that they leave out, or that is gone, is not used."""
         if query.pinned is None:
             return None
         async with self._in_time():
-            pinned = await self._index.chunks(question.book_id, [query.pinned.chunk_id])
+            pinned = await view.chunks([query.pinned.chunk_id])
         for chunk in pinned:
             if question.filters.parent_doc_id in (None, chunk.parent_doc_id):
                 page = replace(question.filters, parent_doc_id=chunk.parent_doc_id)
@@ -240,6 +243,7 @@ class Conversations:
                     filters=page,
                     limit=MAX_TOP_K,
                     threshold=question.similarity_threshold,
+                    view=view,
                     phrase=query.phrase,
                 )
                 return follow_up.pinned_first(found, chunk, question.top_k)

@@ -28,8 +28,10 @@ QuothError
 └── InternalError              a fault of ours                                    500, exit 1
 
 Each error says what happened (`message`) and what to do next (`hint`), and knows its code, HTTP status, exit code and
-whether trying again can help. Foreign exceptions become one of these in the adapter that met them. Saying "not in the
-book" is a Verdict, never one of these. This module imports nothing of ours.
+whether trying again can help. What only the operator may read (hosts, ports, a foreign server's own words) is in
+`inside`: it goes to the terminal, to the log and to admins, never to a reader. Foreign exceptions become one of these
+in the adapter that met them. Saying "not in the book" is a Verdict, never one of these. This module imports nothing of
+ours.
 """
 
 from __future__ import annotations
@@ -45,14 +47,21 @@ class QuothError(Exception):
     retryable: ClassVar[bool] = False
     default_hint: ClassVar[str] = ""
 
-    def __init__(self, message: str, *, hint: str = "", details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", details: Mapping[str, Any] | None = None, inside: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint or self.default_hint
         self.details = dict(details or {})
+        self.inside = inside
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
+
+    def in_full(self) -> str:
+        """For the operator."""
+        return f"{self} [{self.inside}]" if self.inside else str(self)
 
 
 class WrongUsage(QuothError):

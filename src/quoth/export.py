@@ -244,8 +244,7 @@ class Importer:
                 tell(done, len(contents.ids))
             gone = sorted(stored.keys() - contents.ids)
             await writer.drop(gone)
-            if written or gone or rebuilt:
-                await writer.publish()
+            await writer.publish(book)
             await self._tell_library(contents)
         return Imported(
             book_id=book.book_id,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from quoth.chunks.payload import payload_hash
 from quoth.chunks.plan import FilePlan, WantedChunk, plan_files, plan_page
 from quoth.chunks.split import ChunkOptions, embedding_text, split, term_text
 from quoth.domain import (
+    Book,
     Chunk,
     IndexedChunk,
     IngestJob,
@@ -74,43 +75,63 @@ class PreparedPage:
 
 
 @dataclass(slots=True)
-class Run:
-    """The mutable state of one run: what the index holds now, and what was counted."""
+class HeldChunks:
+    """What the index holds of the pages being written and of the chunks that they want. A dry run writes nothing, so it
+    remembers what it would have written, for the pages after it."""
 
-    job: IngestJob
-    writer: IndexWriter
-    tell: TellProgress
-    pages_total: int = 0
     stored: dict[str, StoredChunk] = field(default_factory=dict)
-    notices: list[Notice] = field(default_factory=list)
-    pages_done: int = 0
-    batch: list[PreparedPage] = field(default_factory=list)
-    unrecorded: list[PageRecord] = field(default_factory=list)
     by_file: dict[str, set[str]] = field(default_factory=dict)
-    embed_hashes: set[str] = field(default_factory=set)
-    dropped: dict[str, array[float]] = field(default_factory=dict)
-    published_at: float = 0.0
-    saved_at: float = 0.0
+    imagined: dict[str, StoredChunk | None] = field(default_factory=dict)  # None: dropped
 
-    def hold(self, stored: dict[str, StoredChunk]) -> None:
-        """Take note of what the index holds at the beginning."""
-        self.stored = stored
-        for chunk in stored.values():
+    async def read(self, writer: IndexWriter, files: Collection[str], ids: Collection[str] = ()) -> None:
+        found = await writer.stored(files=files, ids=ids)
+        for id in self.imagined.keys() & {*found, *ids}:  # a page is read once, so no other can be among these files
+            chunk = self.imagined[id]
+            if chunk is not None:
+                found[id] = chunk
+            else:
+                found.pop(id, None)
+        self.stored, self.by_file = found, {}
+        for chunk in found.values():
             self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
-            self.embed_hashes.add(chunk.embed_hash)
 
-    def put(self, chunk: StoredChunk) -> None:
+    def put(self, chunk: StoredChunk, *, imagined: bool) -> None:
         before = self.stored.get(chunk.id)
         if before is not None:
             self.by_file[before.source_file].discard(chunk.id)
         self.stored[chunk.id] = chunk
         self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
-        self.embed_hashes.add(chunk.embed_hash)
+        if imagined:
+            self.imagined[chunk.id] = chunk
 
-    def drop(self, ids: Sequence[str]) -> None:
+    def drop(self, ids: Sequence[str], *, imagined: bool) -> None:
         for id in ids:
             gone = self.stored.pop(id)
             self.by_file[gone.source_file].discard(id)
+            if imagined:
+                self.imagined[id] = None
+
+    @property
+    def imagined_texts(self) -> set[str]:
+        return {chunk.embed_hash for chunk in self.imagined.values() if chunk is not None}
+
+
+@dataclass(slots=True)
+class Run:
+    """The mutable state of one run: what the index holds of the pages being written, and what has been counted."""
+
+    job: IngestJob
+    writer: IndexWriter
+    tell: TellProgress
+    pages_total: int = 0
+    held: HeldChunks = field(default_factory=HeldChunks)
+    notices: list[Notice] = field(default_factory=list)
+    pages_done: int = 0
+    batch: list[PreparedPage] = field(default_factory=list)
+    unrecorded: list[PageRecord] = field(default_factory=list)
+    dropped: dict[str, array[float]] = field(default_factory=dict)
+    published_at: float = 0.0
+    saved_at: float = 0.0
 
     def count(self, **more: int) -> None:
         self.job = replace(self.job, **{name: getattr(self.job, name) + value for name, value in more.items()})
@@ -184,8 +205,7 @@ class Ingest:
         job = run.job
         files = await asyncio.to_thread(source.files)
         records = {} if job.mode == "recreate" else await self._library.page_records(job.book_id)
-        run.hold(await run.writer.stored())
-        plan = plan_files(files, records, run.stored, force=job.mode != "incremental")
+        plan = plan_files(files, records, await run.writer.files(), force=job.mode != "incremental")
         planned(plan)
         run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
         run.pages_total, run.published_at = len(plan.to_read), self._clock.monotonic()
@@ -195,7 +215,7 @@ class Ingest:
         await self._read_all(source, plan, run)
         await self._apply(run)
         await self._delete(plan, run)
-        await self._publish(run)
+        await self._publish(run, source.book)
         if not job.dry_run:
             await self._library.drop_page_records(job.book_id, plan.deleted)
             await self._library.put_book(source.book)
@@ -228,7 +248,7 @@ class Ingest:
                 await self._apply(run)
                 waiting = 0
                 if self._clock.monotonic() - run.published_at > self._options.publish_seconds:
-                    await self._publish(run)
+                    await self._publish(run, source.book)
 
     def _prepare(self, source: BookSource, file: SourceFile) -> PreparedPage:
         page = source.read(file)
@@ -242,19 +262,22 @@ class Ingest:
             return
         batch, run.batch = run.batch, []
         vectors = await self._vectors(batch, run)
-        now = self._clock.now()
+        held, imagined, now = run.held, run.job.dry_run, self._clock.now()
+        ids = {item.chunk.id for prepared in batch for item in prepared.wanted}
+        await held.read(run.writer, {prepared.file.source_file for prepared in batch}, ids)
         for prepared in batch:
             file = prepared.file.source_file
-            plan = plan_page(prepared.wanted, run.stored, run.by_file.get(file, ()))
+            plan = plan_page(prepared.wanted, held.stored, held.by_file.get(file, ()))
             items = [item for item in prepared.wanted if item.chunk.id in plan.put]
-            created = [item for item in items if item.chunk.id not in run.stored]
-            puts = [indexed(item, vectors[item.embed_hash], run.stored.get(item.chunk.id), now) for item in items]
+            created = [item for item in items if item.chunk.id not in held.stored]
+            puts = [indexed(item, vectors[item.embed_hash], held.stored.get(item.chunk.id), now) for item in items]
             if not run.job.dry_run:
                 await run.writer.put(puts)
                 await self._drop(plan.drop, run)
             for item, put in zip(items, puts, strict=True):
-                run.put(StoredChunk(item.chunk.id, file, item.payload_hash, item.embed_hash, put.created_at))
-            run.drop(plan.drop)
+                chunk = StoredChunk(item.chunk.id, file, item.payload_hash, item.embed_hash, put.created_at)
+                held.put(chunk, imagined=imagined)
+            held.drop(plan.drop, imagined=imagined)
             run.count(
                 files_processed=1,
                 chunks_created=len(created),
@@ -267,7 +290,7 @@ class Ingest:
 
     async def _drop(self, ids: Sequence[str], run: Run) -> None:
         """A dropped text may come back on a page that is read later: its vector is kept until the run ends."""
-        hashes = {run.stored[id].embed_hash for id in ids}
+        hashes = {run.held.stored[id].embed_hash for id in ids}
         for hash, vector in (await run.writer.vectors(hashes)).items():
             run.dropped[hash] = array("f", vector)
         await run.writer.drop(ids)
@@ -275,10 +298,10 @@ class Ingest:
     async def _vectors(self, batch: Sequence[PreparedPage], run: Run) -> dict[str, Vector]:
         """A vector for every text of the batch, from the index if it has one, else from the embedder."""
         texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
+        vectors = await run.writer.vectors(texts)
         if run.job.dry_run:
-            run.count(chunks_embedded=len(texts.keys() - run.embed_hashes))
+            run.count(chunks_embedded=len(texts.keys() - vectors.keys() - run.held.imagined_texts))
             return dict.fromkeys(texts, ())
-        vectors = await run.writer.vectors(texts.keys() & run.embed_hashes)
         vectors |= {hash: tuple(run.dropped[hash]) for hash in texts.keys() - vectors.keys() if hash in run.dropped}
         missing = [hash for hash in texts if hash not in vectors]
         for start in range(0, len(missing), self._options.embed_slice):
@@ -291,18 +314,19 @@ class Ingest:
 
     async def _delete(self, plan: FilePlan, run: Run) -> None:
         """Drop the chunks of pages that are gone. Those of a renamed page are under its new name by now, and stay."""
+        await run.held.read(run.writer, plan.deleted)
         for source_file in plan.deleted:
-            ids = sorted(run.by_file.get(source_file, ()))
+            ids = sorted(run.held.by_file.get(source_file, ()))
             if not run.job.dry_run:
                 await run.writer.drop(ids)
-            run.drop(ids)
+            run.held.drop(ids, imagined=run.job.dry_run)
             run.count(files_deleted=1, chunks_deleted=len(ids))
 
-    async def _publish(self, run: Run) -> None:
+    async def _publish(self, run: Run, book: Book) -> None:
         """First the index, then the library: a crash in between only means that these pages are read again."""
         if run.job.dry_run:
             return
-        await run.writer.publish()
+        await run.writer.publish(book)
         await self._library.put_page_records(run.unrecorded)
         run.unrecorded = []
         run.published_at = self._clock.monotonic()

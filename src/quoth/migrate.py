@@ -2,8 +2,9 @@
 
 In: two `ChunkIndex`es with the same fingerprint, and a book of the first. Out: what was `Moved`. Points are streamed in
 batches, so memory does not grow with their vectors. Points that the target already has stay. The book is compared and
-then published once, as a whole; a move that is killed leaves the target as it was. The library is not involved: chunk
-ids stay the same, so its page records fit the copy, and an ingest has nothing to do.
+then published once, as a whole; a move that is killed leaves the target as it was. Its record goes with
+it. Chunk ids stay the same, so page records fit the copy, and an ingest has nothing to do; a library that does not know
+the book adopts it (`bookshelf`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quoth.chunks.payload import payload_hash
-from quoth.domain import IndexedChunk, IndexStatus
-from quoth.errors import Conflict, IndexUnavailable
+from quoth.domain import Book, IndexedChunk, IndexStatus
+from quoth.errors import Conflict, IndexMismatch, IndexUnavailable
 from quoth.index import status_of
 from quoth.ports import ChunkIndex, IndexWriter, TellSteps
 
@@ -39,14 +40,18 @@ async def move_book(
     force: bool = False,
     dry_run: bool = False,
     tell: TellSteps = lambda done, total: None,
+    book: Book | None = None,
 ) -> Moved:
-    """`Conflict` if the target has a newer book, unless `force`."""
-    before = await status_of(target, book_id)
-    replaced = before is not None and before.fingerprint != target.fingerprint
+    """`Conflict` if the target has a newer book, unless `force`. `book`: its record, where somebody knows a
+    newer one than the index does."""
+    before, now = await status_of(target, book_id), await source.status(book_id)
+    if now.outdated:
+        raise IndexMismatch(f"The index of {book_id!r} was built by another version of Quoth.")
+    replaced = before is not None and (before.outdated or before.fingerprint != target.fingerprint)
     if dry_run:
         wanted = await _scanned(source, book_id)
         moved = _plan(book_id, wanted, {} if before is None or replaced else await _scanned(target, book_id))
-        _refuse_older(moved, await source.status(book_id), before, force=force or replaced)
+        _refuse_older(moved, now, before, force=force or replaced)
         return moved
     # No other process changes the book while it is copied.
     async with source.writer(book_id) as reading, target.writer(book_id, recreate=replaced) as writing:
@@ -58,7 +63,7 @@ async def move_book(
             raise IndexUnavailable(
                 f"The copy of {book_id!r} differs from the original and was not published.", hint="Try again."
             )
-        await writing.publish()
+        await writing.publish(book or now.book)
     await _verify(target, moved)
     return moved
 
@@ -84,7 +89,7 @@ async def _write(
 
 async def _verify(target: ChunkIndex, moved: Moved) -> None:
     status = await target.status(moved.book_id)
-    held = await target.count(moved.book_id)
+    held = await target.view(moved.book_id).count()
     if (status.chunks, held, status.fingerprint) != (moved.chunks, moved.chunks, target.fingerprint):
         raise IndexUnavailable(
             f"After the move {moved.book_id!r} has {held} chunks instead of {moved.chunks}.", hint="Move it again."

@@ -21,6 +21,7 @@ from quoth.domain import (
     Fetched,
     Filters,
     Fingerprint,
+    IdSet,
     IndexedChunk,
     IndexHits,
     IndexQuery,
@@ -39,7 +40,7 @@ from quoth.domain import (
     Turn,
     Vector,
 )
-from quoth.errors import ModelUnavailable, Outage
+from quoth.errors import ModelUnavailable, Outage, QuothError
 
 # Told after every step of long work: steps done, steps in all.
 TellSteps = Callable[[int, int], None]
@@ -98,8 +99,14 @@ class Embedder(Protocol):
 class IndexWriter(Protocol):
     """The one writer of one book's index. Nothing it does is seen by readers before `publish`."""
 
-    async def stored(self) -> dict[str, StoredChunk]:
-        """Every chunk now in the index, by id."""
+    async def files(self) -> dict[str, IdSet]:
+        """Every source file that has chunks in the index now, and which ones."""
+
+    async def stored(
+        self, *, files: Collection[str] | None = None, ids: Collection[str] = ()
+    ) -> dict[str, StoredChunk]:
+        """By id, the chunks now in the index that are from one of the files or have one of the ids. Without `files`,
+        all."""
 
     async def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
         """Vectors already made for these texts, so that none is made twice. Unknown hashes are left out."""
@@ -110,8 +117,39 @@ class IndexWriter(Protocol):
     async def drop(self, ids: Sequence[str]) -> None:
         """Delete by id; unknown ids are no error."""
 
-    async def publish(self) -> None:
-        """Make everything so far durable and visible to all readers, at once. May be called many times."""
+    async def publish(self, book: Book | None = None) -> None:
+        """Make everything so far durable and visible to all readers, at once. May be called many times. The book's
+        record travels with it, so that a machine that finds the index knows the book; without one, that of the
+        publication before stays."""
+
+
+class BookView(Protocol):
+    """One publication of a book, for as long as a question takes: which one, the first call finds out. All that belongs
+    to one question is asked of one view.
+
+    `UnknownBook` when the book was never written, `IndexMismatch` when it was built with another fingerprint. A view
+    that is held over two further publications may have lost chunks: they are left out.
+    """
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        """The best `limit` chunks by each vector among those that pass the filters, best first; ties by id.
+        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone. Fetch the chunks
+        with `chunks`."""
+
+    async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
+        """ln(1 + (N - n + 0.5) / (n + 0.5)) over the chunks of the book; terms that no chunk holds are left out."""
+
+    async def count(self, filters: Filters = Filters()) -> int:
+        """How many chunks there really are. The hits of a search say how many there should be."""
+
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        """In the order of `ids`; unknown ids are left out."""
+
+    async def dense_vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
+        """The stored dense vectors of these chunks; unknown ids are left out."""
+
+    async def page(self, parent_doc_id: str) -> list[Chunk]:
+        """All chunks of one lesson, by position, however many."""
 
 
 class ChunkIndex(Protocol):
@@ -125,24 +163,8 @@ class ChunkIndex(Protocol):
     def fingerprint(self) -> Fingerprint:
         """How this process would build an index."""
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        """The best `limit` chunks by each vector among those that pass the filters, best first; ties by id.
-        Chunks without any term of the query are not in the sparse list. IDF is that of the book alone. Fetch the chunks
-        with `chunks`."""
-
-    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
-        """ln(1 + (N - n + 0.5) / (n + 0.5)) over the chunks of the book; terms that no chunk holds are left out."""
-
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int: ...
-
-    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
-        """In the order of `ids`; unknown ids are left out."""
-
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
-        """The stored dense vectors of these chunks; unknown ids are left out."""
-
-    async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
-        """All chunks of one lesson, by position, however many."""
+    def view(self, book_id: str) -> BookView:
+        """The newest publication. Nothing is asked before its first call."""
 
     def scan(self, book_id: str) -> AsyncIterator[Chunk]:
         """Every chunk of a book, ordered by source file and position."""
@@ -154,6 +176,9 @@ class ChunkIndex(Protocol):
 
     async def status(self, book_id: str) -> IndexStatus:
         """Also for an index of another fingerprint, so that it can be named and rebuilt."""
+
+    async def fault(self) -> QuothError | None:
+        """What is wrong with the index as a whole although it answers; None where nothing is. For /health."""
 
     def writer(self, book_id: str, *, recreate: bool = False) -> AbstractAsyncContextManager[IndexWriter]:
         """Open the book for writing; `Conflict` names the other writer. With `recreate` it starts empty and the old

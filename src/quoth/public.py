@@ -72,6 +72,7 @@ class Quoth:
         found, verdict = await self._parts.conversations.search(
             Search(checked.text, chosen.book_id, within, checked.limit, similarity_threshold=threshold)
         )
+        assert found.total_found is not None  # a search counts
         return SearchResult(found.query, found.passages, found.total_found, verdict)
 
     async def ingest(
@@ -106,7 +107,7 @@ class Quoth:
 
     async def delete_book(self, book: str) -> None:
         """Its index and all that is known of its pages. Conversations stay: they belong to their readers."""
-        await self._parts.library.book(book)
+        await self._parts.book(book)
         await self._parts.index.delete_book(book)
         await self._parts.library.delete_book(book)
 

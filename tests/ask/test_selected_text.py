@@ -71,7 +71,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
 
                 return call
 
-            for name in ("search", "idf", "count", "chunks", "dense_vectors", "page", "scan", "points", "status"):
+            for name in ("view", "scan", "points", "status"):
                 monkeypatch.setattr(index, name, fails(name))
             yield joined, calls
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -115,22 +116,79 @@ def test_moving_needs_a_server_to_move_to(shell: Shell) -> None:
     assert "cluster, embedded" in wrong.stderr
 
 
-def test_without_the_extra_the_missing_package_is_named(shell: Shell, tmp_path: Path) -> None:
-    """A folder that hides the client, as if it were not installed."""
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    (hidden / "sitecustomize.py").write_text(
-        "import importlib.util as util\n"
-        "found = util.find_spec\n"
-        "util.find_spec = lambda name, package=None: None if name == 'qdrant_client' else found(name, package)\n"
-    )
-    paths = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
-    run = subprocess.run(
-        [sys.executable, "-m", "quoth", "books", "--data-dir", str(shell.data)],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        env={**os.environ, "QDRANT_URL": "http://localhost:6333", "PYTHONPATH": paths},
-    )
-    assert run.returncode == 2
-    assert "pip install 'quoth[cluster]'" in run.stderr
+WATCH_NUMPY = """
+import sys, threading
+
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy" and threading.current_thread() is not threading.main_thread():
+            sys.stderr.write("numpy is imported beside the main thread\\n")
+
+
+sys.meta_path.insert(0, Watch())
+"""
+
+
+@pytest.mark.timeout(600)
+def test_forty_commands_all_start(shell: Shell, docs: Path, wire: Wire, tmp_path: Path) -> None:
+    """Numpy cannot be imported in two threads at once, which showed in one of six commands."""
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text(WATCH_NUMPY)
+    shell.json("ingest", docs, QDRANT_URL=wire.url)
+    paths = os.pathsep.join([str(hooks), os.environ.get("PYTHONPATH", "")])
+
+    def ask(number: int) -> subprocess.CompletedProcess[str]:
+        command = ("ask", "Which durability keeps the last message?") if number % 2 else ("search", "durability")
+        return subprocess.run(
+            [sys.executable, "-m", "quoth", *command, "--data-dir", str(shell.data)],
+            capture_output=True,
+            text=True,
+            timeout=200,
+            env={**os.environ, "QDRANT_URL": wire.url, "PYTHONPATH": paths},
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(ask, range(40)))
+    assert [(run.returncode, run.stderr) for run in runs] == [(0, "")] * 40
+    assert all("Transient local durability" in run.stdout for run in runs)
+
+
+@pytest.mark.timeout(300)
+def test_a_second_machine_answers_from_a_book_that_it_finds_in_the_index(
+    shell: Shell, docs: Path, wire: Wire, tmp_path: Path
+) -> None:
+    cluster = {"QDRANT_URL": wire.url}
+    shell.json("ingest", docs, "--base-url", "https://robots.example", **cluster)
+    second = Shell(tmp_path / "second")
+    answer = second.json("ask", "Which durability keeps the last message for late subscribers?", **cluster)
+    assert "Transient local durability" in answer["answer"]
+    assert answer["sources"][0]["source_url"].startswith("https://robots.example/")
+    assert named(second.json("books", **cluster)) == named(shell.json("books", **cluster)) != []
+    # What was adopted is as good as what was ingested there: nothing is embedded again.
+    again = second.json("ingest", docs, **cluster)
+    assert (again["chunks_embedded"], again["chunks_created"], again["chunks_deleted"]) == (0, 0, 0)
+
+
+@pytest.mark.timeout(300)
+def test_a_book_moves_from_the_server_into_an_empty_directory_and_every_command_works_there(
+    shell: Shell, docs: Path, wire: Wire, tmp_path: Path
+) -> None:
+    shell.json("ingest", docs, QDRANT_URL=wire.url)
+    empty = Shell(tmp_path / "empty")
+    moved = empty.run("migrate-index", "--to", "embedded", QDRANT_URL=wire.url)
+    assert (moved.returncode, moved.stderr) == (0, "")
+    answer = empty.json("ask", "Which durability keeps the last message for late subscribers?")
+    assert "Transient local durability" in answer["answer"]
+    assert named(empty.json("books")) == named(shell.json("books", QDRANT_URL=wire.url)) != []
+    assert chunks_in(empty.run("export").stdout) == chunks_in(shell.run("export", QDRANT_URL=wire.url).stdout) != []
+
+
+def named(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(book["book_id"], book["title"]) for book in found["books"]]
+
+
+def chunks_in(exported: str) -> list[dict[str, Any]]:
+    """Without the digest of the page's file, which only an ingest knows."""
+    return [{**json.loads(line), "digest": None} for line in exported.splitlines()]

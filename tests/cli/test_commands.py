@@ -204,7 +204,7 @@ def test_an_index_of_another_version_is_refused_and_recreate_repairs_it(tmp_path
     asked = "With which force does the gripper close?"
     generations = Generations(place / "index", "book")
     live = generations.pointer()
-    generations.publish_base(live.generation, replace(live.fingerprint, chunker="of-long-ago"), live.chunks)
+    generations.publish_base(live.generation, replace(live.fingerprint, chunker="of-long-ago"), live.chunks, live.book)
     for arguments in (["ask", asked], ["ingest", str(book)]):
         run = quoth(*arguments, "--data-dir", place)
         assert run.returncode == 2, run.stdout

@@ -45,7 +45,7 @@ async def seen(index: ChunkIndex) -> int:
     titles = [chunk.title async for chunk in index.scan(BOOK)]
     assert len(titles) == SHARED + 1, titles
     assert len(set(titles)) == 1, titles
-    hits = await index.search(a_query(limit=100))
+    hits = await index.view(BOOK).search(a_query(limit=100))
     assert {hit.chunk_id for hit in hits.dense} == {hit.chunk_id for hit in hits.sparse}
     assert len(hits.dense) == len(hits.sparse) == hits.total_found == SHARED + 1
     return int(titles[0])

@@ -82,10 +82,10 @@ async def check_against_an_exact_scan(index: EmbeddedIndex, monkeypatch: pytest.
             query = a_query(
                 vector(dice, around), {dice.randrange(210): dice.uniform(0.5, 2) for _ in range(5)}, filters, limit=20
             )
-            found = await index.search(query)
+            found = await index.view(BOOK).search(query)
             with monkeypatch.context() as patched:
                 patched.setattr(columns, "_SCORED", SIZE * 2)
-                exact = await index.search(query)
+                exact = await index.view(BOOK).search(query)
             assert (found.total_found, found.sparse) == (exact.total_found, exact.sparse)
             assert len(found.dense) == len(exact.dense)
             shared += len({hit.chunk_id for hit in found.dense[:10]} & {hit.chunk_id for hit in exact.dense[:10]})
@@ -120,10 +120,10 @@ async def test_searches_asked_at_once_find_what_each_finds_alone(
         a_query(vector(dice, points(numbers=[number])[0].dense), {number % 210: 1.0, 3: 0.5}, filters, limit=limit)
         for number, filters, limit in zip(range(0, 400, 10), FILTERS * 10, [1, 5, 2] * 20, strict=False)
     ]
-    alone = [await large.search(query) for query in queries]
+    alone = [await large.view(BOOK).search(query) for query in queries]
     assert large._books.book(BOOK).search(queries) == alone  # asked below, where nothing is asked again that fails
-    lost = replace(queries[0], book_id="no-such-book")
-    *at_once, failed = await asyncio.gather(*map(large.search, [*queries, lost]), return_exceptions=True)
+    asked = [*(large.view(BOOK).search(query) for query in queries), large.view("no-such-book").search(queries[0])]
+    *at_once, failed = await asyncio.gather(*asked, return_exceptions=True)
     assert at_once == alone
     assert isinstance(failed, UnknownBook)
 
@@ -148,7 +148,7 @@ async def test_edits_of_a_large_book_are_found_and_what_they_replace_is_not(
         id: point.chunk.title for id, point in left.items()
     }
     for point in added[:3]:
-        [hit] = (await large.search(a_query(point.dense, {}, limit=1))).dense
+        [hit] = (await large.view(BOOK).search(a_query(point.dense, {}, limit=1))).dense
         assert hit.chunk_id == point.chunk.id
         assert hit.score == pytest.approx(1, abs=1e-5)
     await check_against_an_exact_scan(large, monkeypatch)

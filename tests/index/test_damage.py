@@ -99,13 +99,13 @@ async def everything(data_dir: Path) -> dict[str, Any]:
     narrow = a_query(unit(4, 3, 2, 1), {1: 1.0, 2: 2.0}, Filters(chapter_min=2, module="a"))
     reads: dict[str, Callable[[], Awaitable[Any]]] = {
         "status": stated,
-        "search": lambda: index.search(query),
-        "filtered search": lambda: index.search(narrow),
-        "idf": lambda: index.idf(BOOK, range(40)),
-        "count": lambda: index.count(BOOK, Filters(chapter_max=1)),
-        "chunks": lambda: index.chunks(BOOK, ids),
-        "vectors": lambda: index.dense_vectors(BOOK, ids),
-        "page": lambda: index.page(BOOK, points()[20].chunk.parent_doc_id),
+        "search": lambda: index.view(BOOK).search(query),
+        "filtered search": lambda: index.view(BOOK).search(narrow),
+        "idf": lambda: index.view(BOOK).idf(range(40)),
+        "count": lambda: index.view(BOOK).count(Filters(chapter_max=1)),
+        "chunks": lambda: index.view(BOOK).chunks(ids),
+        "vectors": lambda: index.view(BOOK).dense_vectors(ids),
+        "page": lambda: index.view(BOOK).page(points()[20].chunk.parent_doc_id),
         "scan": lambda: listed(index.scan(BOOK)),
         "points": lambda: listed(index.points(BOOK)),
         "plan": planned,
@@ -203,7 +203,7 @@ async def test_scores_stay_what_they_were_when_the_signs_or_vectors_are_zeroed(b
         harm(file, content[:128] + bytes(len(content) - 128))
         index = EmbeddedIndex(data_dir, FINGERPRINT)
         with pytest.raises(IndexDamaged, match=rf"index/{BOOK}/gen-000001/{name} is not what was published.*recreate"):
-            await index.search(a_query())
+            await index.view(BOOK).search(a_query())
         await index.close()
         harm(file, content)
 
@@ -215,10 +215,10 @@ async def test_a_damaged_payload_is_told_when_its_chunk_is_read_and_the_others_c
     content = file.read_bytes()
     harm(file, content.replace(b"The text of c30.", b"The text of c3X."))
     index = EmbeddedIndex(data_dir, FINGERPRINT)
-    assert len((await index.search(a_query(limit=100))).dense) == CHUNKS - 3
-    assert await index.chunks(BOOK, [points()[31].chunk.id]) == [points()[31].chunk]
+    assert len((await index.view(BOOK).search(a_query(limit=100))).dense) == CHUNKS - 3
+    assert await index.view(BOOK).chunks([points()[31].chunk.id]) == [points()[31].chunk]
     with pytest.raises(IndexDamaged, match=r"payloads.jsonl is not what was published, from byte \d+ to \d+"):
-        await index.chunks(BOOK, [points()[30].chunk.id])
+        await index.view(BOOK).chunks([points()[30].chunk.id])
     await index.close()
 
 
@@ -253,7 +253,7 @@ async def test_a_damaged_pointer_is_told_and_the_book_can_be_built_again(
 ) -> None:
     (book / "CURRENT").write_text(content)
     index = EmbeddedIndex(data_dir, FINGERPRINT)
-    for read in (index.search(a_query()), index.status(BOOK), index.verify(BOOK), write(index, *points())):
+    for read in (index.view(BOOK).search(a_query()), index.status(BOOK), index.verify(BOOK), write(index, *points())):
         with pytest.raises(IndexDamaged, match=rf"index/{BOOK}/CURRENT cannot be read.*recreate"):
             await read
     await write(index, *points(version=3), recreate=True)
@@ -266,14 +266,14 @@ async def test_a_file_that_cannot_be_read_is_an_outage_that_names_it(
 ) -> None:
     """The disk itself fails, after the book was opened."""
     index = EmbeddedIndex(data_dir, FINGERPRINT)
-    await index.count(BOOK)
+    await index.view(BOOK).count()
 
     def fail(*_: int) -> bytes:
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "pread", fail)
     with pytest.raises(IndexUnavailable, match="Input/output error"):
-        await index.chunks(BOOK, [points()[30].chunk.id])
+        await index.view(BOOK).chunks([points()[30].chunk.id])
     await index.close()
 
 
@@ -297,7 +297,12 @@ def earlier(data_dir: Path) -> Path:
 async def test_an_index_of_an_earlier_quoth_is_refused_with_the_way_out(earlier: Path, data_dir: Path) -> None:
     index = EmbeddedIndex(data_dir, FINGERPRINT)
     way_out = rf"'{BOOK}' was built by an earlier Quoth .*Build it again: `quoth ingest PATH --mode recreate`"
-    for read in (index.search(a_query()), index.count(BOOK), index.chunks(BOOK, ["x"]), index.verify(BOOK)):
+    for read in (
+        index.view(BOOK).search(a_query()),
+        index.view(BOOK).count(),
+        index.view(BOOK).chunks(["x"]),
+        index.verify(BOOK),
+    ):
         with pytest.raises(IndexMismatch, match=way_out):
             await read
     status = await index.status(BOOK)
@@ -313,10 +318,10 @@ async def test_any_ingest_builds_an_index_of_an_earlier_quoth_again(
     async with index.writer(BOOK, recreate=recreate) as writer:
         assert await writer.stored() == {}
         with pytest.raises(IndexMismatch):
-            await index.count(BOOK)
+            await index.view(BOOK).count()
         await writer.put(points())
         await writer.publish()
-    assert await index.count(BOOK) == CHUNKS
+    assert await index.view(BOOK).count() == CHUNKS
     status = await index.status(BOOK)
     assert (status.outdated, status.generation) == (False, 6)
     assert (sum("earlier Quoth" in line for line in caplog.messages), recreate) in [(1, False), (0, True)]

@@ -135,7 +135,7 @@ async def test_of_many_that_score_the_same_the_first_ids_come_first(open_index: 
     async with index.writer(BOOK) as writer:
         await writer.drop([chunk.id for chunk in chunks[:gone]])
         await writer.publish()
-    hits = await index.search(a_query(limit=12))
+    hits = await index.view(BOOK).search(a_query(limit=12))
     ranked = sorted(chunks[gone:], key=lambda chunk: (int(chunk.source_file[1:-3]) // 8, chunk.id))
     assert [hit.chunk_id for hit in hits.dense] == [chunk.id for chunk in ranked[:12]]
     best = sorted(chunks[gone:], key=lambda chunk: (-(int(chunk.source_file[1:-3]) // 8), chunk.id))
@@ -167,7 +167,7 @@ async def test_searches_under_way_finish_while_publications_go_on(open_index: Op
 async def test_the_event_loop_stays_free_while_a_book_is_opened_and_searched(open_index: OpenIndex) -> None:
     index = open_index()
     await write(index, *(indexed(a_chunk(f"c{n}")) for n in range(300)))
-    search = asyncio.create_task(open_index().search(a_query()))
+    search = asyncio.create_task(open_index().view(BOOK).search(a_query()))
     turns = 0
     while not search.done():
         await asyncio.sleep(0)
@@ -182,16 +182,16 @@ async def test_a_book_that_is_being_opened_keeps_no_other_waiting(
     for book_id in ("slow", "quick"):
         await write(open_index(), indexed(a_chunk("page", book_id=book_id)), book_id=book_id)
     index, load, may_open = open_index(), Base.open, threading.Event()
-    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+    assert (await index.view("quick").search(a_query())).total_found == 1
 
     def slowly(folder: Path) -> Base:
         assert may_open.wait(60)
         return load(folder)
 
     monkeypatch.setattr(Base, "open", slowly)
-    slow = asyncio.create_task(index.search(a_query(book_id="slow")))
+    slow = asyncio.create_task(index.view("slow").search(a_query()))
     await asyncio.sleep(0)
-    assert (await index.search(a_query(book_id="quick"))).total_found == 1
+    assert (await index.view("quick").search(a_query())).total_found == 1
     assert not slow.done()
     may_open.set()
     assert (await slow).total_found == 1
@@ -221,8 +221,8 @@ async def test_an_edit_opens_each_base_once_for_the_writer_and_all_readers_here(
         else:
             await writer.drop(list(stored)[:1])
         await writer.publish()
-    assert await index.count(BOOK) == len(stored) - (first_change == "drop")
-    assert (await index.search(a_query())).dense
+    assert await index.view(BOOK).count() == len(stored) - (first_change == "drop")
+    assert (await index.view(BOOK).search(a_query())).dense
     assert opened == opens
 
 
@@ -356,7 +356,9 @@ async def test_it_agrees_with_the_brute_force_index_after_many_changes(open_inde
                 await writer.drop(dropped)
                 await writer.publish()
         assert await all_ids(embedded) == await all_ids(memory)
-        assert await embedded.idf(BOOK, range(70)) == pytest.approx(await memory.idf(BOOK, range(70)), rel=1e-4)
+        assert await embedded.view(BOOK).idf(range(70)) == pytest.approx(
+            await memory.view(BOOK).idf(range(70)), rel=1e-4
+        )
         for _ in range(25):
             query = a_query(
                 unit(*(dice.gauss(0, 1) for _ in range(4))),
@@ -364,7 +366,7 @@ async def test_it_agrees_with_the_brute_force_index_after_many_changes(open_inde
                 dice.choice([Filters(), Filters(chapter_min=3, module="a")]),
                 limit=20,
             )
-            compare(await embedded.search(query), await memory.search(query))
+            compare(await embedded.view(BOOK).search(query), await memory.view(BOOK).search(query))
 
 
 def compare(found: IndexHits, expected: IndexHits) -> None:
@@ -394,7 +396,7 @@ async def test_a_second_writer_in_another_process_is_told_who_holds_the_lock(
         async with index.writer(BOOK):
             pass
     with pytest.raises(UnknownBook):
-        await index.count(BOOK)
+        await index.view(BOOK).count()
     holder.kill()
     holder.wait()
     await publish(index, 1, 1)

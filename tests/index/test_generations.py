@@ -24,7 +24,7 @@ def generations(tmp_path: Path) -> Generations:
 def publish(generations: Generations, number: int, text: str = "content") -> Pointer:
     building = generations.begin(number)
     (building / "file").write_text(text)
-    return generations.publish_base(number, FINGERPRINT, 3)
+    return generations.publish_base(number, FINGERPRINT, 3, None)
 
 
 def sum_of(text: str) -> FileSum:
@@ -50,7 +50,7 @@ def test_a_publication_moves_the_pointer_and_keeps_only_the_one_before(generatio
 def test_changes_are_published_over_their_base_and_the_one_before_is_kept(generations: Generations) -> None:
     live = publish(generations, 1)
     for number in (2, 3, 4):
-        live = generations.publish_changes(number, live, 3, f"changes {number}".encode())
+        live = generations.publish_changes(number, live, 3, f"changes {number}".encode(), None)
         assert generations.pointer() == live
         assert generations.read(live, generations.changes_file(number)) == f"changes {number}".encode()
         assert live.files == {
@@ -65,7 +65,7 @@ def test_changes_are_published_over_their_base_and_the_one_before_is_kept(genera
 
 
 def test_changes_that_were_never_published_are_swept(generations: Generations) -> None:
-    live = generations.publish_changes(2, publish(generations, 1), 3, b"changes")
+    live = generations.publish_changes(2, publish(generations, 1), 3, b"changes", None)
     (generations.root / "gen-000003.json").write_text("killed before the pointer was replaced")
     assert generations.sweep() == 2
     assert names(generations) == ["CURRENT", "gen-000001", "gen-000002.json"]
@@ -76,7 +76,7 @@ def test_changes_that_were_never_published_are_swept(generations: Generations) -
 def test_a_file_is_read_only_if_it_is_what_was_published(
     generations: Generations, content: str | None, problem: str
 ) -> None:
-    live = generations.publish_changes(2, publish(generations, 1), 3, b"changes")
+    live = generations.publish_changes(2, publish(generations, 1), 3, b"changes", None)
     file = generations.changes_file(2)
     if content is None:
         file.unlink()
@@ -147,7 +147,7 @@ def test_damaged_files_are_named_with_what_is_wrong(generations: Generations) ->
     building = generations.begin(1)
     for name in ("flipped", "short", "gone", "whole"):
         (building / name).write_text("content")
-    live = generations.publish_base(1, FINGERPRINT, 3)
+    live = generations.publish_base(1, FINGERPRINT, 3, None)
     generations.check(live)
     (building / "flipped").write_text("cOntent")
     generations.check(live, whole=lambda name: name != "flipped")
@@ -165,7 +165,7 @@ def test_damaged_files_are_named_with_what_is_wrong(generations: Generations) ->
 
 
 def test_every_other_character_of_the_pointer_is_noticed(generations: Generations) -> None:
-    generations.publish_changes(2, publish(generations, 1), 3, b"changes")
+    generations.publish_changes(2, publish(generations, 1), 3, b"changes", None)
     pointer = generations.root / "CURRENT"
     content = pointer.read_text()
     unnoticed = []

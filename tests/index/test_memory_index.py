@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.index_contract import FINGERPRINT, IndexContract, OpenIndex, a_chunk, a_query, indexed, write
+from contracts.index_contract import BOOK, FINGERPRINT, IndexContract, OpenIndex, a_chunk, a_query, indexed, write
 from quoth.domain import Fingerprint
 from quoth.errors import IndexUnavailable
 from quoth.ports import ChunkIndex
@@ -27,8 +27,8 @@ async def test_an_outage_can_be_played() -> None:
     await write(index, indexed(a_chunk("one")))
     index.outage = IndexUnavailable("The index is down.")
     with pytest.raises(IndexUnavailable):
-        await index.search(a_query())
+        await index.view(BOOK).search(a_query())
     with pytest.raises(IndexUnavailable):
         await index.books()
     index.outage = None
-    assert (await index.search(a_query())).total_found == 1
+    assert (await index.view(BOOK).search(a_query())).total_found == 1

@@ -1,5 +1,6 @@
-"""The index on a server keeps the contract: over the wire with qdrant-client's local engine behind it, and on a real
-server where QUOTH_TEST_QDRANT_URL names one."""
+"""The index on a server keeps the contract: over the wire with qdrant-client's local engine behind it, through three
+nodes of a cluster, and on a real server or cluster where QUOTH_TEST_QDRANT_URL names one (several addresses, separated
+by commas)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import os
 import random
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,16 @@ from quoth.bootstrap import fingerprint_of
 from quoth.domain import Fingerprint
 from quoth.errors import Conflict, IndexUnavailable
 from quoth.index.qdrant import QdrantIndex
-from quoth.index.qdrant_client import QdrantOptions
+from quoth.index.qdrant_server import CollectionMissing, QdrantOptions, Server
 from quoth.ports import ChunkIndex
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 
+LEASES = "/collections/quoth-books/points"
+
 pytestmark = pytest.mark.slow  # JSON there and back, and a local engine in pure Python
 
-SERVER = os.environ.get("QUOTH_TEST_QDRANT_URL")
+SERVER = tuple(filter(None, os.environ.get("QUOTH_TEST_QDRANT_URL", "").split(",")))
 
 
 @pytest.fixture
@@ -54,20 +57,49 @@ def wire() -> Iterator[Wire]:
 @pytest.fixture(params=["wire", *(["server"] if SERVER else [])])
 def place(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     if request.param == "wire":
-        yield {"url": request.getfixturevalue("wire").url}
+        yield {"urls": (request.getfixturevalue("wire").url,)}
         return
     name = f"quoth-test-{uuid.uuid4()}"
-    yield {"url": SERVER, "api_key": os.environ.get("QUOTH_TEST_QDRANT_API_KEY"), "collection": name}
-    remove(name)
+    place: dict[str, Any] = {"urls": SERVER, "api_key": os.environ.get("QUOTH_TEST_QDRANT_API_KEY"), "collection": name}
+    yield {**place, "replicas": len(SERVER)}
+    asyncio.run(remove(QdrantOptions(**place)))
 
 
-def remove(name: str) -> None:
-    from qdrant_client import QdrantClient
+async def remove(options: QdrantOptions) -> None:
+    server = Server(options)
+    for name in (options.collection, f"{options.collection}-books"):
+        with suppress(CollectionMissing):
+            await server.make(f"/collections/{name}", {}, method="DELETE")
+    await server.close()
 
-    client = QdrantClient(SERVER, api_key=os.environ.get("QUOTH_TEST_QDRANT_API_KEY"))
-    client.delete_collection(name)
-    client.delete_collection(f"{name}-books")
-    client.close()
+
+class Beside:
+    """Somebody else who talks to the same server."""
+
+    def __init__(self, options: QdrantOptions) -> None:
+        self._server = Server(options)
+        self._chunks = f"/collections/{options.collection}"
+
+    async def count(self, *, of_ledger: bool = False) -> int:
+        where = f"{self._chunks}{'-books' if of_ledger else ''}/points/count"
+        return int((await self._server.read(where, {"exact": True}))["count"])
+
+    async def delete_collection(self) -> None:
+        await self._server.make(self._chunks, {}, method="DELETE")
+
+    async def delete_one(self) -> None:
+        found = await self._server.read(f"{self._chunks}/points/scroll", {"limit": 1})
+        await self._server.write(f"{self._chunks}/points/delete", {"points": [found["points"][0]["id"]]})
+
+    async def close(self) -> None:
+        await self._server.close()
+
+
+@pytest.fixture
+async def beside(place: dict[str, Any]) -> AsyncIterator[Beside]:
+    beside = Beside(QdrantOptions(**place))
+    yield beside
+    await beside.close()
 
 
 @pytest.fixture
@@ -144,8 +176,8 @@ async def test_what_a_killed_writer_left_is_never_seen_and_the_next_one_removes_
     await write(index, *map(indexed, kept))
     await abandon(index, put=("two", "three"), drop=("one",), recreate=recreate)
     assert await all_ids(index) == {chunk.id for chunk in kept}
-    assert (await index.search(a_query())).total_found == 2
-    assert await index.idf(BOOK, [1]) == pytest.approx({1: hand_idf(2, 2)}, rel=1e-4)
+    assert (await index.view(BOOK).search(a_query())).total_found == 2
+    assert await index.view(BOOK).idf([1]) == pytest.approx({1: hand_idf(2, 2)}, rel=1e-4)
     wall.now += 100
     async with index.writer(BOOK) as writer:
         assert set(await writer.stored()) == {chunk.id for chunk in kept}
@@ -162,7 +194,7 @@ async def test_a_writer_whose_lease_another_has_taken_can_neither_write_nor_publ
         await late.put([indexed(a_chunk("late"))])
         wall.now += 100
         async with quick.writer(BOOK) as writer:
-            with pytest.raises(Conflict):
+            with pytest.raises(Conflict, match="has taken over"):
                 await late.put([indexed(a_chunk("later"))])
             with pytest.raises(Conflict):
                 await late.publish()
@@ -184,31 +216,42 @@ async def test_a_publication_over_another_ones_is_a_conflict(open_index: OpenInd
             await late.publish()
 
 
-async def test_a_lease_is_renewed_while_its_writer_works(wire: Wire) -> None:
+async def test_a_lease_is_renewed_while_its_writer_works_and_before_it_runs_out(wire: Wire) -> None:
     wall = Wall()
-    index = QdrantIndex(QdrantOptions(url=wire.url, lease=0.4), FINGERPRINT, wall=wall)
+    index = QdrantIndex(QdrantOptions(urls=(wire.url,), lease=60.0), FINGERPRINT, wall=wall)
     async with index.writer(BOOK) as writer:
-        renewals = len(wire.calls("PUT", "/collections/quoth-books/points"))
-        wall.now += 0.3
-        with pytest.raises(Conflict, match="did not answer"):
-            await writer.put([indexed(a_chunk("one"))])
-        # The first of them may have been under way before the clock was moved.
-        await asyncio.to_thread(wire.wait_for, renewals + 3, "PUT", "/collections/quoth-books/points")
+        renewals = len(wire.calls("PUT", LEASES))
+        wall.now += 39
         await writer.put([indexed(a_chunk("one"))])
+        assert len(wire.calls("PUT", LEASES)) == renewals
+        wall.now += 2
+        await writer.put([indexed(a_chunk("two"))])
+        assert len(wire.calls("PUT", LEASES)) == renewals + 1
         await writer.publish()
-    assert await index.count(BOOK) == 1
+    assert await index.view(BOOK).count() == 2
     await index.close()
 
 
-async def test_a_writer_that_cannot_renew_stops_before_another_may_come(wire: Wire) -> None:
+async def test_a_lease_is_renewed_in_the_background(wire: Wire) -> None:
+    index = QdrantIndex(QdrantOptions(urls=(wire.url,), lease=0.4), FINGERPRINT)
+    async with index.writer(BOOK):
+        renewals = len(wire.calls("PUT", LEASES))
+        await asyncio.to_thread(wire.wait_for, renewals + 3, "PUT", LEASES)
+    await index.close()
+
+
+async def test_a_writer_that_cannot_renew_writes_nothing_more(wire: Wire) -> None:
     wall = Wall()
-    index = QdrantIndex(QdrantOptions(url=wire.url, timeout=10.0, lease=60.0, backoff=0.0), FINGERPRINT, wall=wall)
+    options = QdrantOptions(urls=(wire.url,), timeout=0.2, lease=0.4, backoff=0.0)
+    index = QdrantIndex(options, FINGERPRINT, wall=wall)
     async with index.writer(BOOK) as writer:
-        wall.now += 39
-        await writer.put([indexed(a_chunk("one"))])
-        wall.now += 2
-        with pytest.raises(Conflict, match="did not answer"):
-            await writer.publish()
+        wall.now += 1
+        wire.strikes, wire.faults = f"PUT {LEASES}", [Fault(503)] * 10_000
+        wire.asked.clear()
+        with pytest.raises(Conflict, match="does not answer"):
+            await writer.put([indexed(a_chunk("one"))])
+        wire.faults = []
+        assert wire.calls("PUT", "/collections/quoth/points") == []
     await index.close()
 
 
@@ -235,49 +278,48 @@ async def test_it_keeps_what_the_fake_keeps_whatever_is_written(open_index: Open
                     await one.publish()
                     await other.publish()
                 assert [chunk async for chunk in ours.scan(BOOK)] == [chunk async for chunk in fake.scan(BOOK)]
-        assert await ours.count(BOOK) == await fake.count(BOOK)
+        assert await ours.view(BOOK).count() == await fake.view(BOOK).count()
         assert (await ours.status(BOOK)).generation == (await fake.status(BOOK)).generation
 
 
 # --- the server's side -----------------------------------------------------------------------------------------------
 
 
-async def test_only_this_generation_and_the_one_before_are_kept(wire: Wire, open_index: OpenIndex) -> None:
+async def test_only_this_generation_and_the_one_before_are_kept(beside: Beside, open_index: OpenIndex) -> None:
     index = open_index()
     for turn in range(5):
         await write(index, indexed(a_chunk("one", title=f"Turn {turn}")), indexed(a_chunk("two")))
-    assert wire.engine.count("quoth").count == 4
+    assert await beside.count() == 4
     await write(index, indexed(a_chunk("three")), recreate=True)
     await write(index, indexed(a_chunk("three")), recreate=True)
-    assert wire.engine.count("quoth").count == 2
+    assert await beside.count() == 2
 
 
-async def test_of_a_deleted_book_nothing_is_left(wire: Wire, open_index: OpenIndex) -> None:
+async def test_of_a_deleted_book_nothing_is_left(beside: Beside, open_index: OpenIndex) -> None:
     index = open_index()
     await write(index, indexed(a_chunk("one")))
     await index.delete_book(BOOK)
-    assert (wire.engine.count("quoth").count, wire.engine.count("quoth-books").count) == (0, 0)
+    assert (await beside.count(), await beside.count(of_ledger=True)) == (0, 0)
 
 
 async def test_a_collection_that_somebody_deleted_is_an_outage_and_the_next_writer_makes_it_anew(
-    wire: Wire, open_index: OpenIndex
+    beside: Beside, open_index: OpenIndex
 ) -> None:
     await write(open_index(), indexed(a_chunk("one")))
-    wire.engine.delete_collection("quoth")
-    with pytest.raises(IndexUnavailable, match="quoth") as caught:
-        await open_index().search(a_query())
+    await beside.delete_collection()
+    with pytest.raises(IndexUnavailable, match="does not have the index") as caught:
+        await open_index().view(BOOK).search(a_query())
     assert "quoth ingest" in caught.value.hint
     await write(open_index(), indexed(a_chunk("one")))
-    assert await open_index().count(BOOK) == 1
+    assert await open_index().view(BOOK).count() == 1
 
 
-async def test_lost_chunks_are_noticed(wire: Wire, open_index: OpenIndex) -> None:
+async def test_lost_chunks_are_noticed(beside: Beside, open_index: OpenIndex) -> None:
     index = open_index()
     await write(index, indexed(a_chunk("one")), indexed(a_chunk("two")))
-    records, _ = wire.engine.scroll("quoth", limit=1)
-    wire.engine.delete("quoth", [records[0].id])
+    await beside.delete_one()
     with pytest.raises(IndexUnavailable, match="1 chunks instead of 2"):
-        await index.count(BOOK)
+        await index.view(BOOK).count()
 
 
 async def test_a_scan_never_leaves_out_what_vanishes_under_it(open_index: OpenIndex) -> None:
@@ -293,7 +335,7 @@ async def test_a_scan_never_leaves_out_what_vanishes_under_it(open_index: OpenIn
 
 
 async def test_health_tells_the_truth_about_the_server(wire: Wire, tmp_path: Path) -> None:
-    index = QdrantIndex(QdrantOptions(url=wire.url, backoff=0.0), fingerprint_of(FakeEmbedder()))
+    index = QdrantIndex(QdrantOptions(urls=(wire.url,), backoff=0.0), fingerprint_of(FakeEmbedder()))
     async with opened(tmp_path, index=index) as doors:
 
         async def part() -> tuple[str, str | None]:
@@ -303,12 +345,12 @@ async def test_health_tells_the_truth_about_the_server(wire: Wire, tmp_path: Pat
         assert await part() == ("healthy", None)
         wire.faults = [Fault(503)] * 3
         status, error = await part()
-        assert (status, "503" in str(error)) == ("unavailable", True)
+        assert (status, "Qdrant does not answer" in str(error)) == ("unavailable", True)
         assert (await part())[0] == "healthy"
         wire.faults = [Fault(503)] * 100
         asked = await doors.client.post("/chat", json={"query": "Which durability keeps the last message?"})
         assert (asked.status_code, asked.json()["error_code"]) == (503, "QDRANT_UNAVAILABLE")
         wire.faults = []
-        wire.engine.delete_collection("quoth")
+        wire.copy.answer("DELETE", "quoth", "", {})
         assert (await part())[0] == "unavailable"
     await index.close()

@@ -17,7 +17,7 @@ import pytest
 from doors import ASKED, PAGE
 from quoth.ask.spans import SILENT
 from quoth.bootstrap import Quoth, bootstrap, fingerprint_of
-from quoth.domain import AnswerEvent, Delta, IndexHits, IndexQuery, Status, Trace
+from quoth.domain import AnswerEvent, Delta, Status, Trace
 from quoth.errors import DiskFull, IndexUnavailable, LibraryUnavailable, NotFound, QuothError
 from quoth.insight.observers import Observation, Observers, Traces, log_answer
 from quoth.logs import set_up_logging
@@ -207,7 +207,7 @@ async def test_more_traces_than_can_wait_are_left_out_and_said_so(
 
 
 class DeafIndex(MemoryIndex):
-    async def search(self, query: IndexQuery) -> IndexHits:
+    async def asked(self, call: str, book_id: str) -> None:
         raise IndexUnavailable("The index cannot be read.")
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from doors import Doors, opened
 from quoth.ask.calibration import shipped
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import Filters, Vector
+from quoth.domain import Vector
 from quoth.errors import (
     IndexMismatch,
     IndexUnavailable,
@@ -73,6 +74,38 @@ async def test_health_follows_a_part_that_fails_and_recovers(tmp_path: Path) -> 
         assert (await doors.client.get("/readyz")).status_code == 200
 
 
+class PoorerIndex(MemoryIndex):
+    """It answers, but a part of it is lost."""
+
+    async def fault(self) -> IndexUnavailable:
+        return IndexUnavailable("A copy is missing.", hint="Bring it back.", inside="10.1.2.3:6333 refuses")
+
+
+async def test_a_cluster_that_has_lost_a_part_is_degraded_and_only_the_log_names_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, index=PoorerIndex(fingerprint_of(FakeEmbedder()))) as doors:
+        body = (await doors.client.get("/health")).json()
+        assert (await doors.client.get("/readyz")).status_code == 200
+    told = body["services"]["index"]
+    assert (body["status"], told["status"], told["error"]) == (
+        "degraded",
+        "degraded",
+        "A copy is missing. Bring it back.",
+    )
+    assert "10.1.2.3:6333" in caplog.text
+
+
+async def test_health_mentions_redis_and_says_when_each_process_counts_alone(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"redis://127.0.0.1:{closed.getsockname()[1]}/0"
+        async with opened(tmp_path, settings={"redis_url": url, "rate_limit": 100}) as doors:
+            state = await health_of(doors)
+            assert (state["redis"], state[""]) == ("degraded", "degraded")
+            assert (await doors.client.get("/readyz")).status_code == 200
+
+
 class SickLibrary(MemoryLibrary):
     async def ping(self) -> None:
         raise LibraryUnavailable("The database does not answer.")
@@ -97,10 +130,10 @@ class OddIndex(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()))
         self._odd = odd
 
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
-        if book_id in self._odd:
+    async def asked(self, call: str, book_id: str) -> None:
+        if call == "count" and book_id in self._odd:
             raise IndexMismatch(f"The index of {book_id} was built otherwise.")
-        return await super().count(book_id, filters)
+        await super().asked(call, book_id)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +178,10 @@ class FrailIndex(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()))
         self.frail = frail
 
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
-        await self.frail.used(IndexUnavailable("broken"))
-        return await super().count(book_id, filters)
+    async def asked(self, call: str, book_id: str) -> None:
+        if call == "count":
+            await self.frail.used(IndexUnavailable("broken"))
+        await super().asked(call, book_id)
 
 
 class FrailLibrary(MemoryLibrary):

@@ -23,7 +23,7 @@ from mcp_types import CallToolResult, TextContent
 from commands import quoth
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_shape, closed, opened, served
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery, PageRecord
+from quoth.domain import PageRecord
 from quoth.errors import IndexUnavailable, QuothError, WrongUsage
 from quoth.serve.mcp_tools import PAGE_SIZE, address, place_of
 from quoth.serve.problems import Problem
@@ -192,7 +192,7 @@ class FailingIndex(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()))
         self._error = error
 
-    async def search(self, query: IndexQuery) -> IndexHits:
+    async def asked(self, call: str, book_id: str) -> None:
         raise self._error
 
 
@@ -317,13 +317,12 @@ class SlowIndex(MemoryIndex):
         self.begun = asyncio.Event()
         self.given_up = asyncio.Event()
 
-    async def search(self, query: IndexQuery) -> IndexHits:
+    async def asked(self, call: str, book_id: str) -> None:
         self.begun.set()
         try:
             await asyncio.Event().wait()
         finally:
             self.given_up.set()
-        return IndexHits((), (), 0)
 
 
 async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from doors import ASKED, SESSION, UNKNOWN, Doors, a_key, closed, opened
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery, ToolCall
+from quoth.domain import ToolCall
 from quoth.errors import IndexUnavailable, ModelUnavailable
 from quoth.serve.metrics import CACHES
 from quoth.testing.embedder import FakeEmbedder
@@ -156,10 +156,10 @@ async def test_a_model_is_counted_with_its_tokens_refusals_and_failures(tmp_path
 class DeafIndex(MemoryIndex):
     deaf = False
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        if self.deaf:
+    async def asked(self, call: str, book_id: str) -> None:
+        if self.deaf and call == "search":
             raise IndexUnavailable("The index cannot be read.")
-        return await super().search(query)
+        await super().asked(call, book_id)
 
 
 async def test_outages_are_counted_by_the_part_that_failed(tmp_path: Path) -> None:

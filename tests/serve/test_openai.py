@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletionChunk
 
 from doors import ASKED, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_shape, closed, opened, served
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery, Message, ModelEvent, ModelText, ModelTurn, Tool, Turn
+from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool, Turn
 from quoth.errors import Forbidden, IndexUnavailable, LibraryUnavailable, ModelUnavailable, QuothError, Unauthorized
 from quoth.serve.problems import OpenAIProblem
 from quoth.testing.embedder import FakeEmbedder
@@ -419,7 +419,7 @@ async def test_too_many_requests_are_the_clients_rate_limit_error(tmp_path: Path
 
 
 class FailingIndex(MemoryIndex):
-    async def search(self, query: IndexQuery) -> IndexHits:
+    async def asked(self, call: str, book_id: str) -> None:
         raise IndexUnavailable("The index cannot be read.")
 
 

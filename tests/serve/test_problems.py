@@ -9,7 +9,7 @@ import pytest
 
 from doors import ASKED, SESSION, Doors, a_key, check_problem, check_shape, closed, frames, opened
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import Conversation, IndexHits, IndexQuery, Turn
+from quoth.domain import Conversation, Turn
 from quoth.errors import IndexMismatch, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.serve.bodies import MAX_BODY
 from quoth.serve.problems import Problem
@@ -123,7 +123,7 @@ class FailingIndex(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()))
         self._error = error
 
-    async def search(self, query: IndexQuery) -> IndexHits:
+    async def asked(self, call: str, book_id: str) -> None:
         raise self._error
 
 

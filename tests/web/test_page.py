@@ -13,7 +13,6 @@ from browsing import LOOP, MARKS, new_page
 from doors import ASKED, REFUSAL, UNKNOWN, invents, opened, served
 from quoth.ask import extract
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import IndexHits, IndexQuery
 from quoth.errors import IndexUnavailable
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -36,10 +35,10 @@ class Switch(MemoryIndex):
         super().__init__(fingerprint_of(FakeEmbedder()))
         self.down = False
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        if self.down:
+    async def asked(self, call: str, book_id: str) -> None:
+        if self.down and call == "search":
             raise IndexUnavailable("The index cannot be read.", hint="Look at the disk.")
-        return await super().search(query)
+        await super().asked(call, book_id)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import IndexUnavailable
-from quoth.ports import ChunkIndex, Embedder, Reader, TokenCounter, within
+from quoth.ports import BookView, ChunkIndex, Embedder, Reader, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 INDEX_SECONDS = 10.0  # how long the index is waited for
@@ -79,6 +79,17 @@ def prepare(query: str, tokens: TokenCounter) -> PreparedQuery:
     return PreparedQuery(readable, query_weights(query), query_terms(query), query_pairs(readable))
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a caller asks for."""
+
+    query: str
+    filters: Filters
+    limit: int
+    threshold: float
+    count: bool
+
+
 class _Vanished(Exception):
     """A chunk that was found is not there any more."""
 
@@ -109,67 +120,54 @@ class Retriever:
         threshold: float = 0.0,
         phrase: str = "",
         pages: Collection[str] = (),
+        view: BookView | None = None,
+        count: bool = False,
     ) -> Evidence:
         """Passages with a similarity below `threshold` are dropped; all may be. `phrase` says what is meant where
         `query` has words that only help to find it: a reader reads with the phrase in mind. `pages` are the source
-        files that the conversation is about."""
+        files that the conversation is about. `view`: what the question has looked at before; `count`: whether somebody
+        is shown how many chunks pass the filters."""
+        wanted = _Wanted(query, filters, limit, threshold, count)
         with self._spans.retrieval(book_id, limit):
             asked = replace(await self._prepare(query), phrase=phrase, pages=frozenset(pages))
-            return await self._find(query, asked, book_id=book_id, filters=filters, limit=limit, threshold=threshold)
+            return await self._find(wanted, asked, book_id, view or self._index.view(book_id))
 
-    async def _find(
-        self, query: str, asked: PreparedQuery, *, book_id: str, filters: Filters, limit: int, threshold: float
-    ) -> Evidence:
+    async def _find(self, wanted: _Wanted, asked: PreparedQuery, book_id: str, view: BookView) -> Evidence:
         with self._spans.embedding(self._embedder.name, self._embedder.dimensions):
             vector = await self._embedder.embed_query(asked.readable)
         slow = IndexUnavailable("The index does not answer.", hint="Ask again.")
         for _ in range(_ATTEMPTS):
             try:
                 async with within(self._seconds, slow):
-                    return await self._look(
-                        query, asked, vector, book_id=book_id, filters=filters, limit=limit, threshold=threshold
-                    )
+                    return await self._look(wanted, asked, vector, view)
             except _Vanished:
-                continue  # what was found belonged to the publication before
+                view = self._index.view(book_id)  # what was found belonged to a publication that is gone
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
 
-    async def _look(
-        self,
-        query: str,
-        asked: PreparedQuery,
-        vector: Vector,
-        *,
-        book_id: str,
-        filters: Filters,
-        limit: int,
-        threshold: float,
-    ) -> Evidence:
-        depth, wanted = max(_DEPTH, limit), max(COMPARED, limit)
-        hits, rarity = await asyncio.gather(
-            self._index.search(IndexQuery(book_id, vector, asked.sparse, filters, depth)),
-            self._index.idf(book_id, asked.term_ids),
-        )
-        size = hits.total_found if filters == Filters() else await self._index.count(book_id)
-        full = idf_of_all(asked.words, rarity, size)
+    async def _look(self, wanted: _Wanted, asked: PreparedQuery, vector: Vector, view: BookView) -> Evidence:
+        depth, compared = max(_DEPTH, wanted.limit), max(COMPARED, wanted.limit)
+        hits = await view.search(IndexQuery(vector, asked.sparse, wanted.filters, depth, wanted.count))
+        rarity = await view.idf(asked.term_ids)
+        full = idf_of_all(asked.words, rarity, hits.size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
         calibration = calibration_for(self._embedder.name, self._reader.name if self._reader else "")
         scale = scale_of(dense, absolute=calibration is not None)
 
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
-        chunks = await self._read(book_id, scored, wanted)
-        pairs = pair_weights(asked.pairs, full, size)
-        near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:wanted]
-        vectors = await self._index.dense_vectors(book_id, [one.key for one in near])
+        chunks = await _read(view, scored, compared)
+        pairs = pair_weights(asked.pairs, full, hits.size)
+        near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:compared]
+        vectors = await view.dense_vectors([one.key for one in near])
         ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks)
         readings: dict[str, Reading] = {}
         if self._reader is not None:
             readings = await read_best(self._reader, asked.phrase or asked.readable, ranked, chunks)
             if calibration is not None and calibration.order is not None and asks(asked.readable):
                 ranked = in_order(ranked, readings, calibration.order)
-        found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[:limit])
-        passages = tuple(passage for passage in found if passage.similarity >= threshold)
+        found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[: wanted.limit])
+        passages = tuple(passage for passage in found if passage.similarity >= wanted.threshold)
         return Evidence(
-            query=query,
+            query=wanted.query,
             passages=passages,
             total_found=hits.total_found,
             terms=tuple(_query_term(word, rarity, full) for word in asked.words),
@@ -177,22 +175,23 @@ class Retriever:
             candidates=_candidates(ranked, scored, chunks),
         )
 
-    async def _read(self, book_id: str, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
-        """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
-        found: dict[str, Chunk] = {}
-        for start in range(0, len(scored), READ_FOR_PAIRS):
-            ids = [one.key for one in scored[start : start + READ_FOR_PAIRS]]
-            chunks = await self._index.chunks(book_id, ids)
-            if len(chunks) < len(ids):
-                raise _Vanished
-            found.update((chunk.id, chunk) for chunk in chunks)
-            if len({chunk.content_hash for chunk in found.values()}) >= wanted:
-                break
-        return found
-
     async def _prepare(self, query: str) -> PreparedQuery:
         tokens = self._embedder.tokens
         return await asyncio.to_thread(prepare, query, tokens) if len(query) > _LONG_QUERY else prepare(query, tokens)
+
+
+async def _read(view: BookView, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
+    """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
+    found: dict[str, Chunk] = {}
+    for start in range(0, len(scored), READ_FOR_PAIRS):
+        ids = [one.key for one in scored[start : start + READ_FOR_PAIRS]]
+        chunks = await view.chunks(ids)
+        if len(chunks) < len(ids):
+            raise _Vanished
+        found.update((chunk.id, chunk) for chunk in chunks)
+        if len({chunk.content_hash for chunk in found.values()}) >= wanted:
+            break
+    return found
 
 
 # --- pure --------------------------------------------------------------------------------------------------------

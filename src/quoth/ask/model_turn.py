@@ -135,11 +135,12 @@ class ModelWriter:
     async def _around(self, near: Passage, question: Question) -> list[Passage]:
         """What comes before and after it, as far as the reader's filters let it."""
         found: list[Chunk] = []
+        view = self._index.view(question.book_id)
         for direction in ("prev_chunk_id", "next_chunk_id"):
             at = near.chunk
             for _ in range(_NEIGHBOURS):
                 wanted = getattr(at, direction)
-                chunks = await self._index.chunks(question.book_id, [wanted]) if wanted else []
+                chunks = await view.chunks([wanted]) if wanted else []
                 if not chunks or not passes(chunks[0], question.filters):
                     break
                 at = chunks[0]

@@ -13,11 +13,11 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
-from quoth.domain import Chunk, Fingerprint, IndexedChunk, Insert, Labels, StoredChunk, TermWeights, Vector
+from quoth.domain import Book, Chunk, Fingerprint, IndexedChunk, Insert, Labels, StoredChunk, TermWeights, Vector
 from quoth.errors import IndexMismatch, IndexUnavailable, InternalError, WrongUsage
 from quoth.text.offsets import end_in_file, start_in_file
 
@@ -163,6 +163,17 @@ def to_indexed(chunk_id: str, payload: Mapping[str, Any], dense: Vector, sparse:
         )
     except KeyError as missing:
         raise _incomplete(chunk_id, missing) from missing
+
+
+def to_book_record(book: Book | None) -> dict[str, str] | None:
+    """What travels with a publication. Where the book came from stays on the machine that read it."""
+    return None if book is None else {name: value for name, value in asdict(book).items() if name != "source"}
+
+
+def of_book_record(record: Mapping[str, str] | None) -> Book | None:
+    """Fields of another version of Quoth are left out."""
+    known = {field.name for field in fields(Book)}
+    return None if record is None else Book(**{name: value for name, value in record.items() if name in known})
 
 
 # --- the one map of a chunk's fields ----------------------------------------------------------------------------------

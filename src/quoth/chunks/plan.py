@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from quoth.domain import Chunk, IndexPlan, PageRecord, SourceFile, StoredChunk
+from quoth.domain import Chunk, IdSet, IndexPlan, PageRecord, SourceFile, StoredChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,10 @@ class FilePlan:
 
 
 def plan_files(
-    files: Sequence[SourceFile], records: Mapping[str, PageRecord], stored: Mapping[str, StoredChunk], *, force: bool
+    files: Sequence[SourceFile], records: Mapping[str, PageRecord], indexed: Mapping[str, IdSet], *, force: bool
 ) -> FilePlan:
     """A file is unchanged only when its digest is the recorded one AND the index still holds exactly its chunks: the
     record may be newer or older than the index when a run was killed between the two."""
-    indexed: dict[str, set[str]] = {}
-    for chunk in stored.values():
-        indexed.setdefault(chunk.source_file, set()).add(chunk.id)
-
     new, changed, unchanged = [], [], []
     for file in files:
         record = records.get(file.source_file)
@@ -53,7 +49,7 @@ def plan_files(
             force
             or record is None
             or record.digest != file.digest
-            or set(record.chunk_ids) != indexed.get(file.source_file, set())
+            or IdSet.of(record.chunk_ids) != indexed.get(file.source_file, IdSet())
         ):
             changed.append(file)
         else:
@@ -78,7 +74,7 @@ def changed_files(files: Sequence[SourceFile], records: Mapping[str, PageRecord]
 
 
 def plan_page(wanted: Sequence[WantedChunk], stored: Mapping[str, StoredChunk], filed: Collection[str]) -> IndexPlan:
-    """`stored` is the whole book's index; `filed` are the ids that stand under this page in it."""
+    """`stored` is what the index holds of these chunks, under whatever page; `filed` are the ids under this one."""
     put: list[str] = []
     keep: list[str] = []
     for item in wanted:

@@ -98,7 +98,7 @@ def report(error: QuothError, *, as_json: bool) -> None:
     if as_json:
         print_json(error_view(error))
     else:
-        line = " ".join(str(error).split())
+        line = " ".join(error.in_full().split())
         sys.stderr.write(f"quoth: {line}\n")
 
 

@@ -24,7 +24,7 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
     """List the books."""
 
     async def work(quoth: Quoth) -> list[BookFields]:
-        return [book_view(book, await status_of(quoth.index, book.book_id)) for book in await quoth.library.books()]
+        return [book_view(book, await status_of(quoth.index, book.book_id)) for book in await quoth.books()]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)
     if json:
@@ -43,7 +43,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> dict[str, Any]:
-        wanted = [await quoth.library.book(book)] if book else await quoth.library.books()
+        wanted = [await quoth.book(book)] if book else await quoth.books()
         return {
             "data_dir": str(settings.data_dir),
             "fingerprint": quoth.index.fingerprint.as_dict(),
@@ -85,7 +85,7 @@ def verify(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> list[dict[str, Any]]:
-        wanted = [await quoth.library.book(book)] if book else await quoth.library.books()
+        wanted = [await quoth.book(book)] if book else await quoth.books()
         return [await _verified(quoth, one) for one in wanted]
 
     rows = run(settings, work)
@@ -136,7 +136,7 @@ def delete_book(
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> None:
-        book = await quoth.library.book(book_id)
+        book = await quoth.book(book_id)
         if not yes:
             typer.confirm(f"Delete {book.title} ({book_id})?", abort=True, err=True)
         if book_id in await quoth.index.books():

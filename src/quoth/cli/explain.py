@@ -126,7 +126,8 @@ def _question(console: Console, trace: Trace) -> None:
 def _ranks(console: Console, record: Any) -> None:
     for side, what in (("dense", "By meaning (cosine)"), ("sparse", "By words (BM25)")):
         if rows := record[side]:
-            _head(console, f"{what}: the first {len(rows)} of {record['query']['chunks']} chunks")
+            total = record["query"]["chunks"]  # nobody counts those that pass a filter on a server
+            _head(console, f"{what}: the first {len(rows)}{'' if total is None else f' of {total}'} chunks")
             table = _table("#", "score", "section", "chunk", right=("#", "score"))
             for row in rows:
                 table.add_row(str(row["rank"]), f"{row['score']:.3f}", _cell(_tail(row["place"])), row["chunk_id"][:8])

@@ -62,7 +62,7 @@ def create(
 
     async def work(quoth: Quoth) -> tuple[Key, str]:
         if book is not None:
-            await quoth.library.book(book)
+            await quoth.book(book)
         now = quoth.clock.now()
         key, words = keys.make(
             name,

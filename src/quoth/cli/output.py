@@ -96,7 +96,7 @@ def print_unsupported(grounding: Grounding) -> None:
             typer.echo("\n" + styled(warning, fg="yellow"))
 
 
-def print_passages(passages: Sequence[Passage], total: int, *, explain: bool) -> None:
+def print_passages(passages: Sequence[Passage], total: int | None, *, explain: bool) -> None:
     for rank, passage in enumerate(passages, 1):
         chunk = passage.chunk
         typer.echo(f"{rank}. {styled(' › '.join(chunk.breadcrumb), bold=True)} (score: {passage.similarity:.2f})")

@@ -33,7 +33,7 @@ def questions(
     async def work(quoth: Quoth) -> dict[str, Any]:
         since = quoth.clock.now() - timedelta(days=settings.record_days)
         if book is not None:
-            await quoth.library.book(book)
+            await quoth.book(book)
         # The retention period holds even after recording was switched off.
         gone = await quoth.library.forget_questions(before=quoth.clock.now() if forget else since)
         found = together(await quoth.library.recorded_questions(book, since=since))

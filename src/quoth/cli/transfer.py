@@ -20,8 +20,9 @@ from quoth.bootstrap import Quoth, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted
 from quoth.cli.progress import progress_bar
-from quoth.domain import Chunk, Vector
+from quoth.domain import Book, Chunk, Vector
 from quoth.errors import UnknownBook, Unreadable
+from quoth.ports import Library
 
 if TYPE_CHECKING:
     from quoth.export import Imported
@@ -63,7 +64,10 @@ def migrate_index(
             moved = []
             for book_id in books:
                 with progress_bar(f"Moving {book_id}", quiet=json) as tell:
-                    moved.append(await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell))
+                    known = await _known(quoth.library, book_id)
+                    moved.append(
+                        await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell, book=known)
+                    )
             return moved
 
     moved = run(settings, work)
@@ -77,6 +81,13 @@ def migrate_index(
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
         typer.echo(f"{wanted}, and every command uses it.")
+
+
+async def _known(library: Library, book_id: str) -> Book | None:
+    try:
+        return await library.book(book_id)
+    except UnknownBook:
+        return None
 
 
 # --- export and import -----------------------------------------------------------------------------------------------

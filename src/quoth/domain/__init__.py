@@ -50,6 +50,7 @@ from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Tr
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
     Fingerprint,
+    IdSet,
     IndexedChunk,
     IndexPlan,
     IndexStatus,
@@ -105,6 +106,7 @@ __all__ = [
     "Fingerprint",
     "Grounded",
     "Grounding",
+    "IdSet",
     "IndexHit",
     "IndexHits",
     "IndexPlan",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from hashlib import blake2b
+from operator import xor
 from typing import Literal
 
-from quoth.domain.books import Chunk, Notice
+from quoth.domain.books import Book, Chunk, Notice
 
 IngestMode = Literal["incremental", "full", "recreate"]
 JobStatus = Literal["queued", "running", "completed", "failed"]
@@ -46,6 +50,30 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class IdSet:
+    """Which chunks a file has, in a few bytes: how many, and the sum of their hashes without carry. Equal means that
+    they are the same. Some can be added and taken away without knowing the others, in any order."""
+
+    count: int = 0
+    mark: int = 0
+
+    @classmethod
+    def of(cls, ids: Iterable[str]) -> IdSet:
+        marks = [_mark(chunk_id) for chunk_id in ids]
+        return cls(len(marks), reduce(xor, marks, 0))
+
+    def __add__(self, other: IdSet) -> IdSet:
+        return IdSet(self.count + other.count, self.mark ^ other.mark)
+
+    def __sub__(self, other: IdSet) -> IdSet:
+        return IdSet(self.count - other.count, self.mark ^ other.mark)
+
+
+def _mark(chunk_id: str) -> int:
+    return int.from_bytes(blake2b(chunk_id.encode(), digest_size=16).digest(), "big")
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """How an index was built. A search with another embedder or another chunker would be silently wrong."""
 
@@ -71,6 +99,7 @@ class IndexStatus:
     fingerprint: Fingerprint
     bytes_on_disk: int  # 0 where the index does not know
     published_at: datetime
+    book: Book | None = None  # its record as of the publication, without the place it came from
     outdated: bool = False  # written by another version of Quoth, in a format that this one does not read
 
 

@@ -12,11 +12,11 @@ from quoth.domain.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
-    book_id: str
     dense: Vector
     sparse: TermWeights
     filters: Filters = Filters()
     limit: int = 50  # of each list
+    count: bool = True  # whether somebody wants to know how many chunks pass the filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class IndexHits:
 
     dense: tuple[IndexHit, ...]
     sparse: tuple[IndexHit, ...]
-    total_found: int  # chunks of the book that pass the filters
+    size: int  # chunks of the book
+    total_found: int | None  # of them, those that pass the filters; None where nobody asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Evidence:
 
     query: str  # the query really searched
     passages: tuple[Passage, ...]
-    total_found: int
+    total_found: int | None  # chunks that pass the filters; None where nobody asked
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
     exclude_quotes: tuple[str, ...] = ()  # what the reader was quoted already, where they ask for more

@@ -70,7 +70,7 @@ class Runner:
         self._options = options
 
     async def run(self, cases: Sequence[Case], tell: TellSteps = lambda done, total: None) -> Run:
-        if not await self._index.count(self._book_id):
+        if not await self._index.view(self._book_id).count():
             raise Unreadable(f"The book {self._book_id!r} has no text.", hint="Ingest it: `quoth ingest PATH`.")
         places, stale = await place_labels(cases, self._index, self._book_id)
         lost = {label.id for label in stale}

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from quoth.chunks.payload import check_fingerprint, check_put, to_payload, to_stored
-from quoth.domain import Fingerprint, IndexedChunk, StoredChunk, Vector
+from quoth.domain import Book, Fingerprint, IdSet, IndexedChunk, StoredChunk, Vector
 from quoth.index.generations import FORMAT, Generations, Pointer, disk_errors
 from quoth.index.inventory import INVENTORY, Inventory
 
@@ -64,14 +65,18 @@ class Draft:
         self._gone: set[str] = set()  # ids of the base
         self._points: dict[str, Point] = {}  # new, while there are few
         self._spool: Spool | None = None  # for the new ones, once there are many
+        self._book: Book | None = None  # its record as of the live generation
         self._changed = False
 
     @in_thread
     def open(self, *, recreate: bool) -> None:
         self._number = self._generations.sweep()
-        if recreate or self._number == 0:
+        if self._number == 0:
             return
         pointer = self._generations.pointer()
+        self._book = pointer.book
+        if recreate:
+            return
         check_fingerprint(self._generations.book_id, pointer.fingerprint, self._fingerprint)
         if pointer.format < FORMAT:
             log.warning("The index of %r was built by an earlier Quoth; it is built again", self._generations.book_id)
@@ -84,8 +89,19 @@ class Draft:
         self._gone, self._points, self._live = set(changes.gone), dict(changes.points), pointer
 
     @in_thread
-    def stored(self) -> dict[str, StoredChunk]:
-        return dict(self._inventory().chunks)
+    def files(self) -> dict[str, IdSet]:
+        held: dict[str, list[str]] = {}
+        for chunk in self._inventory().chunks.values():
+            held.setdefault(chunk.source_file, []).append(chunk.id)
+        return {file: IdSet.of(ids) for file, ids in held.items()}
+
+    @in_thread
+    def stored(self, *, files: Collection[str] | None = None, ids: Collection[str] = ()) -> dict[str, StoredChunk]:
+        chunks = self._inventory().chunks
+        if files is None:
+            return dict(chunks)
+        of_files, wanted = set(files), set(ids)
+        return {id: chunk for id, chunk in chunks.items() if id in wanted or chunk.source_file in of_files}
 
     @in_thread
     def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
@@ -125,23 +141,24 @@ class Draft:
         self._changed = True
 
     @in_thread
-    def publish(self) -> None:
-        if not self._changed and self._live is not None:
+    def publish(self, book: Book | None = None) -> None:
+        book = self._book if book is None else replace(book, source="")
+        if not self._changed and self._live is not None and book == self._book:
             return
         if self._live is None and self._spool is None:
             self._begin()
         number, chunks = self._number + 1, len(self._inventory().chunks)
         if self._spool is not None:
             self._write_base(self._spool, number)
-            self._live = self._generations.publish_base(number, self._fingerprint, chunks)
+            self._live = self._generations.publish_base(number, self._fingerprint, chunks, book)
             self._spool, self._gone = None, set()
         else:
             from quoth.index.changes import Changes
 
             assert self._live is not None
             changes = Changes(self._gone, self._points).encode()
-            self._live = self._generations.publish_changes(number, self._live, chunks, changes)
-        self._number, self._changed = number, False
+            self._live = self._generations.publish_changes(number, self._live, chunks, changes, book)
+        self._number, self._book, self._changed = number, book, False
 
     def discard(self) -> None:
         spool, self._spool = self._spool, None

@@ -8,6 +8,7 @@ publication by any process; calls under way finish on what they began with.
 from __future__ import annotations
 
 import asyncio
+import threading
 from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from typing import TypeVar
 from quoth.batching import Batcher
 from quoth.chunks.payload import check_book_id, check_dimensions
 from quoth.domain import Chunk, Filters, Fingerprint, IndexedChunk, IndexHits, IndexQuery, IndexStatus
+from quoth.errors import QuothError
 from quoth.index.draft import Draft
 from quoth.index.generations import FORMAT, Generations, Pointer, published_books
 from quoth.index.open_books import Book, OpenBooks
@@ -56,27 +58,8 @@ class EmbeddedIndex:
     def fingerprint(self) -> Fingerprint:
         return self._fingerprint
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        check_dimensions(self._fingerprint, [query.dense])
-        if not self._books.has(query.book_id):  # opened here, so that searches of other books need not wait for it
-            await self._read(query.book_id, lambda book: None)
-        return await self._searches.ask(query)
-
-    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
-        return await self._read(book_id, lambda book: book.idf(term_ids))
-
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
-        return await self._read(book_id, lambda book: book.count(filters))
-
-    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
-        found = await self._read(book_id, lambda book: book.chunks(ids))
-        return [found[chunk_id] for chunk_id in ids if chunk_id in found]
-
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, array[float]]:
-        return await self._read(book_id, lambda book: book.dense_vectors(ids))
-
-    async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
-        return await self._read(book_id, lambda book: book.page(parent_doc_id))
+    def view(self, book_id: str) -> EmbeddedView:
+        return EmbeddedView(self, book_id)
 
     def scan(self, book_id: str) -> AsyncIterator[Chunk]:
         return self._in_order(book_id, lambda book, ids: book.chunks(ids))
@@ -85,14 +68,17 @@ class EmbeddedIndex:
         return self._in_order(book_id, lambda book, ids: book.points(ids))
 
     async def books(self) -> list[str]:
-        return await self._run(lambda: published_books(self._index_dir))
+        return await self.read(lambda: published_books(self._index_dir))
 
     async def status(self, book_id: str) -> IndexStatus:
-        return await self._run(lambda: _status(Generations(self._index_dir, book_id)))
+        return await self.read(lambda: _status(Generations(self._index_dir, book_id)))
+
+    async def fault(self) -> QuothError | None:
+        return None  # files are there or not, and reading them says so
 
     async def verify(self, book_id: str) -> Verified:
         """Read every file of the book. `IndexDamaged` names those that are not what was published."""
-        return await self._run(lambda: _verified(Generations(self._index_dir, book_id)))
+        return await self.read(lambda: _verified(Generations(self._index_dir, book_id)))
 
     @asynccontextmanager
     async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[Draft]:
@@ -111,34 +97,40 @@ class EmbeddedIndex:
                 await asyncio.shield(loop.run_in_executor(thread, lambda: _leave(draft, lock)))
 
     async def delete_book(self, book_id: str) -> None:
-        await self._run(lambda: self._delete(book_id))
+        await self.read(lambda: self._delete(book_id))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._searches.close)
         await asyncio.to_thread(self._threads.shutdown)
         self._books.clear()
 
-    def _search(self, queries: Sequence[IndexQuery]) -> list[IndexHits]:
-        of_book: dict[str, list[int]] = {}
-        for place, query in enumerate(queries):
-            of_book.setdefault(query.book_id, []).append(place)
-        found: dict[int, IndexHits] = {}
-        for book_id, places in of_book.items():
-            hits = self._books.book(book_id).search([queries[place] for place in places])
-            found.update(zip(places, hits, strict=True))
-        return [found[place] for place in range(len(queries))]
+    def open_book(self, book_id: str) -> Book:
+        return self._books.book(book_id)
 
-    async def _run(self, call: Callable[[], T]) -> T:
+    async def search(self, view: EmbeddedView, query: IndexQuery) -> IndexHits:
+        check_dimensions(self._fingerprint, [query.dense])
+        if not self._books.has(view.book_id):  # opened here, so that searches of other books need not wait for it
+            await self.read(view.book)
+        return await self._searches.ask((view, query))
+
+    async def read(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    async def _read(self, book_id: str, call: Callable[[Book], T]) -> T:
-        return await self._run(lambda: call(self._books.book(book_id)))
+    def _search(self, asked: Sequence[tuple[EmbeddedView, IndexQuery]]) -> list[IndexHits]:
+        of_book: dict[Book, list[int]] = {}
+        for place, (view, _) in enumerate(asked):
+            of_book.setdefault(view.book(), []).append(place)
+        found: dict[int, IndexHits] = {}
+        for book, places in of_book.items():
+            found.update(zip(places, book.search([asked[place][1] for place in places]), strict=True))
+        return [found[place] for place in range(len(asked))]
 
     async def _in_order(self, book_id: str, read: Callable[[Book, list[str]], dict[str, T]]) -> AsyncIterator[T]:
-        book, ids = await self._read(book_id, lambda book: (book, book.ids_in_order()))
+        book = await self.read(lambda: self._books.book(book_id))
+        ids = await self.read(book.ids_in_order)
         for start in range(0, len(ids), _SCAN):
             page = ids[start : start + _SCAN]
-            found = await self._run(lambda page=page: read(book, page))  # type: ignore[misc]
+            found = await self.read(lambda page=page: read(book, page))  # type: ignore[misc]
             for chunk_id in page:
                 yield found[chunk_id]
 
@@ -150,6 +142,42 @@ class EmbeddedIndex:
         self._books.forget(book_id)
 
 
+class EmbeddedView:
+    """A book as it was when it was first asked."""
+
+    def __init__(self, index: EmbeddedIndex, book_id: str) -> None:
+        self.book_id = book_id
+        self._index = index
+        self._book: Book | None = None
+        self._opening = threading.Lock()
+
+    def book(self) -> Book:
+        """In a thread: it may have to be opened."""
+        with self._opening:
+            if self._book is None:
+                self._book = self._index.open_book(self.book_id)
+            return self._book
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        return await self._index.search(self, query)
+
+    async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
+        return await self._index.read(lambda: self.book().idf(term_ids))
+
+    async def count(self, filters: Filters = Filters()) -> int:
+        return await self._index.read(lambda: self.book().count(filters))
+
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        found = await self._index.read(lambda: self.book().chunks(ids))
+        return [found[chunk_id] for chunk_id in ids if chunk_id in found]
+
+    async def dense_vectors(self, ids: Sequence[str]) -> dict[str, array[float]]:
+        return await self._index.read(lambda: self.book().dense_vectors(ids))
+
+    async def page(self, parent_doc_id: str) -> list[Chunk]:
+        return await self._index.read(lambda: self.book().page(parent_doc_id))
+
+
 def _status(generations: Generations) -> IndexStatus:
     pointer = generations.pointer()
     return IndexStatus(
@@ -159,6 +187,7 @@ def _status(generations: Generations) -> IndexStatus:
         fingerprint=pointer.fingerprint,
         bytes_on_disk=sum(file.bytes for file in pointer.files.values()),
         published_at=generations.published_at(),
+        book=pointer.book,
         outdated=pointer.format != FORMAT,
     )
 

@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from quoth.chunks.payload import is_book_id
-from quoth.domain import Fingerprint
+from quoth.chunks.payload import is_book_id, of_book_record, to_book_record
+from quoth.domain import Book, Fingerprint
 from quoth.errors import DiskFull, IndexDamaged, IndexMismatch, IndexUnavailable, UnknownBook
 
 FORMAT = 3
@@ -53,6 +53,7 @@ class Pointer:
     chunks: int
     files: Mapping[str, FileSum]
     format: int = FORMAT
+    book: Book | None = None  # its record, without the place it came from
 
     @property
     def changed(self) -> bool:
@@ -169,20 +170,22 @@ class Generations:
             folder.mkdir(parents=True)
         return folder
 
-    def publish_base(self, generation: int, fingerprint: Fingerprint, chunks: int) -> Pointer:
+    def publish_base(self, generation: int, fingerprint: Fingerprint, chunks: int, book: Book | None) -> Pointer:
         folder = self.folder(generation)
         with disk_errors(self.root):
             files = sorted(folder.iterdir())
             sums = dict(zip((f"{folder.name}/{file.name}" for file in files), _all(_sealed, files), strict=True))
             _sync(folder)
-        return self._publish(Pointer(generation, generation, fingerprint, chunks, sums))
+        return self._publish(Pointer(generation, generation, fingerprint, chunks, sums, book=book))
 
-    def publish_changes(self, generation: int, live: Pointer, chunks: int, changes: bytes) -> Pointer:
+    def publish_changes(
+        self, generation: int, live: Pointer, chunks: int, changes: bytes, book: Book | None
+    ) -> Pointer:
         file = self.changes_file(generation)
         with disk_errors(self.root):
             file.write_bytes(changes)
             sums = {**live.base_files, file.name: _sealed(file)}
-        return self._publish(Pointer(generation, live.base, live.fingerprint, chunks, sums))
+        return self._publish(Pointer(generation, live.base, live.fingerprint, chunks, sums, book=book))
 
     def _publish(self, pointer: Pointer) -> Pointer:
         """All of it is on disk; make it live, at once. What was live before is kept for readers that are opening it."""
@@ -196,6 +199,7 @@ class Generations:
             "base": pointer.base,
             "chunks": pointer.chunks,
             "fingerprint": pointer.fingerprint.as_dict(),
+            "book": to_book_record(pointer.book),
             "files": {name: {"bytes": sum.bytes, "sha256": sum.sha256} for name, sum in pointer.files.items()},
         }
         new = self.root / f"{_POINTER}.new"
@@ -293,7 +297,8 @@ def _pointer_of(found: dict[str, Any]) -> Pointer:
         raise ValueError("its checksum does not fit")
     files = {name: FileSum(**sum) for name, sum in found.get("files", {}).items()}
     fingerprint = Fingerprint(**found["fingerprint"])
-    return Pointer(found["generation"], found["base"], fingerprint, found["chunks"], files, found["format"])
+    book = of_book_record(found.get("book"))
+    return Pointer(found["generation"], found["base"], fingerprint, found["chunks"], files, found["format"], book)
 
 
 def checksum(content: Mapping[str, Any]) -> str:

@@ -70,6 +70,7 @@ class Book:
             IndexHits(
                 dense=_best([near for near, _ in lists], one.limit),
                 sparse=_best([worded for _, worded in lists], one.limit),
+                size=self._size,
                 total_found=self.count(one.filters),
             )
             for one, lists in zip(queries, found, strict=True)

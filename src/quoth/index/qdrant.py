@@ -1,37 +1,44 @@
 """The index on a Qdrant server or cluster: the ChunkIndex port over one collection for all books.
 
-Between the port and two parts: `qdrant_ledger` (which generation is live, who may write) and `qdrant_points` (the
-chunks, seen in a View). A reader asks the ledger for the live generation and reads in its view; a writer puts points
-that are in nobody's view yet, and publishes them all by replacing one entry of the ledger. What the generation before
-held stays until the next publication, so that reads under way finish on what they began with. A writer that is killed
-leaves points that nobody sees; the next one removes them. docs/decisions/0013 gives the reasons.
+Between the port and its parts: `qdrant_ledger` (which generation is live, and what is known of it as a whole),
+`qdrant_points` (the chunks, seen in a View) and `qdrant_writer`. A question sees one publication from its first call to
+its last. It is searched in the one that this process saw last while the ledger is asked whether that is still live, and
+once more where it is not. What the generation before held stays until the next publication, so that questions under way
+finish on what they began with. docs/decisions/0013 gives the reasons.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, is_book_id
+from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, is_book_id
 from quoth.domain import (
     Chunk,
     Filters,
     Fingerprint,
     IndexedChunk,
+    IndexHit,
     IndexHits,
     IndexQuery,
     IndexStatus,
-    StoredChunk,
-    Vector,
+    TermWeights,
 )
-from quoth.errors import IndexUnavailable, UnknownBook
-from quoth.index.qdrant_client import REBUILD, CollectionMissing, QdrantOptions, Server
-from quoth.index.qdrant_filters import View
-from quoth.index.qdrant_ledger import Entry, Lease, Ledger
-from quoth.index.qdrant_points import Points, chunk_of
+from quoth.errors import IndexUnavailable, QuothError, UnknownBook
+from quoth.index.qdrant_collection import Collection
+from quoth.index.qdrant_health import cluster_fault
+from quoth.index.qdrant_lease import Lease
+from quoth.index.qdrant_ledger import Entry, Ledger, check_format
+from quoth.index.qdrant_points import Held, Hit, Points, chunk_of
+from quoth.index.qdrant_records import TermCounts
+from quoth.index.qdrant_server import REBUILD, CollectionMissing, QdrantOptions, Server
+from quoth.index.qdrant_writer import Draft, QdrantWriter, view_of
+
+_BOOKS = 64  # whose words are kept counted in memory
 
 
 class QdrantIndex:
@@ -42,51 +49,30 @@ class QdrantIndex:
         self._options = options
         self._wall = wall
         self._server = Server(options)
-        self._ledger = Ledger(self._server, wall)
-        self._points = Points(self._server, fingerprint.dimensions)
+        self._collection = Collection(self._server, fingerprint.dimensions)
+        self.ledger = Ledger(self._server)
+        self.stored_points = Points(self._server, fingerprint.dimensions)
+        self.counts = WordCounts(self.ledger)
 
     @property
     def fingerprint(self) -> Fingerprint:
         return self._fingerprint
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        entry = await self._current(query.book_id)
-        check_dimensions(self._fingerprint, [query.dense])
-        return await self._points.search(view_of(entry), query, entry.chunks)
-
-    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
-        return await self._points.idf(await self._view(book_id), term_ids)
-
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
-        entry = await self._current(book_id)
-        found = await self._points.count(view_of(entry), filters)
-        if filters == Filters() and found != entry.chunks:
-            raise IndexUnavailable(
-                f"The index of {book_id!r} is damaged: it holds {found} chunks instead of {entry.chunks}.",
-                hint=REBUILD,
-            )
-        return found
-
-    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
-        found = await self._points.chunks(await self._view(book_id), ids)
-        return [found[chunk_id] for chunk_id in ids if chunk_id in found]
-
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
-        return await self._points.dense_vectors(await self._view(book_id), ids)
-
-    async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
-        return await self._points.page(await self._view(book_id), parent_doc_id)
+    def view(self, book_id: str) -> QdrantView:
+        return QdrantView(self, book_id)
 
     async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
-        async for record in self._points.in_order(await self._view(book_id), vectors=False):
+        view = view_of(await self.current(book_id))
+        async for record in self.stored_points.in_order(view, vectors=False):
             yield chunk_of(record)
 
     async def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
-        async for record in self._points.in_order(await self._view(book_id), vectors=True):
-            yield self._points.indexed(record)
+        view = view_of(await self.current(book_id))
+        async for record in self.stored_points.in_order(view, vectors=True):
+            yield self.stored_points.indexed(record)
 
     async def books(self) -> list[str]:
-        return await self._ledger.books()
+        return await self.ledger.books()
 
     async def status(self, book_id: str) -> IndexStatus:
         entry = await self._published(book_id)
@@ -97,126 +83,196 @@ class QdrantIndex:
             fingerprint=entry.fingerprint,
             bytes_on_disk=0,
             published_at=entry.published_at,
+            book=entry.book,
+            outdated=not entry.readable,
         )
+
+    async def fault(self) -> QuothError | None:
+        return await cluster_fault(self._server)
 
     @asynccontextmanager
     async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[QdrantWriter]:
         check_book_id(book_id)
         async with self._lease(book_id) as lease:
-            entry = await self._ledger.entry(book_id)
+            entry = await self.ledger.sure_entry(book_id)
             if entry is not None and not recreate:
                 check_fingerprint(book_id, entry.fingerprint, self._fingerprint)
-            await self._points.prepare()
-            writer = QdrantWriter(self._points, self._ledger, lease, Draft(book_id, self._fingerprint, entry, recreate))
-            await writer.undo()
+                recreate = not entry.readable  # of an earlier Quoth: every ingest builds it again
+            await self._collection.prepare()
+            draft = Draft(book_id, self._fingerprint, entry, recreate)
+            writer = QdrantWriter(self.stored_points, self.ledger, lease, draft, batch=self._options.batch)
+            await writer.prepare()
             yield writer
 
     async def delete_book(self, book_id: str) -> None:
         await self._published(book_id)
         async with self._lease(book_id):
-            # The entry first, so that no reader finds half a book.
-            await self._ledger.delete(book_id)
+            await self.ledger.delete(book_id)
             with suppress(CollectionMissing):
-                await self._points.delete_book(book_id)
+                await self.stored_points.delete_book(book_id)
 
     async def close(self) -> None:
         await self._server.close()
 
+    async def current(self, book_id: str) -> Entry:
+        """The publication that is live, if this process can read it."""
+        entry = await self._published(book_id)
+        check_fingerprint(book_id, entry.fingerprint, self._fingerprint)
+        check_format(entry)
+        return entry
+
     @asynccontextmanager
     async def _lease(self, book_id: str) -> AsyncIterator[Lease]:
-        await self._ledger.prepare()
-        async with Lease(self._ledger, book_id, self._options.lease, self._options.timeout) as lease:
+        await self.ledger.prepare()
+        async with Lease(self.ledger, book_id, self._wall) as lease:
             yield lease
 
     async def _published(self, book_id: str) -> Entry:
-        entry = await self._ledger.entry(book_id) if is_book_id(book_id) else None
+        entry = await self.ledger.entry(book_id) if is_book_id(book_id) else None
         if entry is None:
-            raise UnknownBook(f"There is no book {book_id!r} on {self._server.name}.")
+            raise UnknownBook(f"There is no book {book_id!r} in the index.")
         return entry
 
-    async def _current(self, book_id: str) -> Entry:
-        entry = await self._published(book_id)
-        check_fingerprint(book_id, entry.fingerprint, self._fingerprint)
-        return entry
 
-    async def _view(self, book_id: str) -> View:
-        return view_of(await self._current(book_id))
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search brings back from one publication, which may turn out not to be the live one."""
 
-
-@dataclass(slots=True)
-class Draft:
-    """The next generation of a book while it is written: what is live, and what will be."""
-
-    book_id: str
-    fingerprint: Fingerprint
-    live: Entry | None
-    recreate: bool
-    changed: bool = False
-
-    def __post_init__(self) -> None:
-        self.changed = self.recreate or self.live is None
-
-    @property
-    def generation(self) -> int:
-        return self.live.generation if self.live else 0
-
-    @property
-    def view(self) -> View:
-        """What the writer sees: the live generation with its own changes, or its own points alone."""
-        last = self.generation + 1
-        return View(self.book_id, last if self.recreate or self.live is None else self.live.first, last)
+    dense: list[Hit]
+    sparse: list[Hit]
+    size: int
+    total: int | None
 
 
-class QdrantWriter:
-    def __init__(self, points: Points, ledger: Ledger, lease: Lease, draft: Draft) -> None:
-        self._points = points
+class QdrantView:
+    """One publication of a book; which one, the first call finds out."""
+
+    def __init__(self, index: QdrantIndex, book_id: str) -> None:
+        self._index = index
+        self._book_id = book_id
+        self._entry: Entry | None = None
+        self._binding = asyncio.Lock()
+        self._points: dict[str, str] = {}  # of the chunks that were found here
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        check_dimensions(self._index.fingerprint, [query.dense])
+        guess = self._entry or self._index.ledger.seen(self._book_id)
+        if self._entry is not None or guess is None or not self._index.counts.has(guess):
+            return self._kept(await self._search(await self.entry(), query))
+        searching = asyncio.ensure_future(self._search(guess, query))
+        try:
+            entry = await self.entry()
+            if entry == guess:
+                return self._kept(await searching)
+        finally:
+            searching.cancel()
+            await asyncio.wait([searching])
+        return self._kept(await self._search(entry, query))
+
+    async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
+        entry = await self.entry()
+        return (await self._index.counts.of(entry)).idf(list(dict.fromkeys(term_ids)), entry.chunks)
+
+    async def count(self, filters: Filters = Filters()) -> int:
+        """Really counted: chunks that are lost are noticed here."""
+        entry = await self.entry()
+        found = await self._index.stored_points.count(view_of(entry), filters)
+        if filters == Filters() and found != entry.chunks:
+            raise IndexUnavailable(
+                f"The index of {self._book_id!r} is damaged: it holds {found} chunks instead of {entry.chunks}.",
+                hint=REBUILD,
+            )
+        return found
+
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        found = {chunk_id: held.chunk for chunk_id, held in (await self._found_here(ids)).items()}
+        if unknown := [chunk_id for chunk_id in ids if chunk_id not in self._points]:
+            found |= await self._index.stored_points.chunks(view_of(await self.entry()), unknown)
+        return [found[chunk_id] for chunk_id in ids if chunk_id in found]
+
+    async def dense_vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
+        found: dict[str, Sequence[float]] = {
+            chunk_id: held.dense for chunk_id, held in (await self._found_here(ids)).items()
+        }
+        if unknown := [chunk_id for chunk_id in ids if chunk_id not in self._points]:
+            found |= await self._index.stored_points.dense_vectors(view_of(await self.entry()), unknown)
+        return found
+
+    async def page(self, parent_doc_id: str) -> list[Chunk]:
+        return await self._index.stored_points.page(view_of(await self.entry()), parent_doc_id)
+
+    async def entry(self) -> Entry:
+        async with self._binding:
+            if self._entry is None:
+                self._entry = await self._index.current(self._book_id)
+            return self._entry
+
+    async def _search(self, entry: Entry, query: IndexQuery) -> Found:
+        counts = await self._index.counts.of(entry)
+        rarity = counts.idf(query.sparse.ids, entry.chunks)
+        pairs = [(id, weight * rarity[id]) for id, weight in _pairs(query.sparse) if id in rarity]
+        terms = TermWeights(tuple(id for id, _ in pairs), tuple(weight for _, weight in pairs))
+        points, view = self._index.stored_points, view_of(entry)
+        searching = points.search(view, query.dense, terms, query.filters, query.limit, size=entry.chunks)
+        total: int | None = None
+        if query.filters == Filters():
+            (dense, sparse), total = await searching, entry.chunks
+        elif query.count:
+            (dense, sparse), total = await asyncio.gather(searching, points.count(view, query.filters))
+        else:
+            dense, sparse = await searching
+        return Found(dense, sparse, entry.chunks, total)
+
+    def _kept(self, found: Found) -> IndexHits:
+        """Where the chunks are is remembered for `chunks`."""
+        lists = found.dense, found.sparse
+        self._points.update((hit.chunk_id, hit.point_id) for hits in lists for hit in hits)
+        dense, sparse = (tuple(IndexHit(hit.chunk_id, hit.score) for hit in hits) for hits in lists)
+        return IndexHits(dense=dense, sparse=sparse, size=found.size, total_found=found.total)
+
+    async def _found_here(self, ids: Sequence[str]) -> dict[str, Held]:
+        """What a search of this view has found, by point: with its text and its vector, in one request."""
+        known = {self._points[chunk_id]: chunk_id for chunk_id in ids if chunk_id in self._points}
+        if not known:
+            return {}
+        held = await self._index.stored_points.held(list(known))
+        return {known[point]: one for point, one in held.items()}
+
+
+class WordCounts:
+    """How many chunks of a book hold each word, as of a publication: read once, and then only what is new."""
+
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lease = lease
-        self._draft = draft
+        self._known: OrderedDict[str, tuple[Entry, TermCounts]] = OrderedDict()
+        self._reading = asyncio.Lock()
 
-    async def undo(self) -> None:
-        """Remove what a writer has left that was killed or never published."""
-        self._lease.check()
-        await self._points.undo(self._draft.view)
+    def has(self, entry: Entry) -> bool:
+        known = self._known.get(entry.book_id)
+        return known is not None and known[0].records == entry.records
 
-    async def stored(self) -> dict[str, StoredChunk]:
-        return await self._points.stored(self._draft.view)
-
-    async def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
-        return await self._points.vectors(self._draft.view, embed_hashes)
-
-    async def put(self, chunks: Sequence[IndexedChunk]) -> None:
-        check_put(self._draft.book_id, self._draft.fingerprint, chunks)
-        self._draft.changed = self._draft.changed or bool(chunks)
-        await self._points.put(self._draft.view, chunks, before_each=self._lease.check)
-
-    async def drop(self, ids: Sequence[str]) -> None:
-        known = await self._points.known(self._draft.view, ids)
-        self._draft.changed = self._draft.changed or bool(known)
-        self._lease.check()
-        await self._points.drop(self._draft.view, known)
-
-    async def publish(self) -> None:
-        draft = self._draft
-        if not draft.changed:
-            return
-        view, before = draft.view, draft.live
-        entry = Entry(
-            book_id=draft.book_id,
-            generation=view.last,
-            first=view.first,
-            fingerprint=draft.fingerprint,
-            chunks=await self._points.count(view),
-            published_at=datetime.now(UTC),
-            writer=self._lease.holder,
-        )
-        self._lease.check()
-        await self._ledger.publish(entry, instead_of=draft.generation)
-        draft.live, draft.recreate, draft.changed = entry, False, False
-        if before is not None:
-            # Readers of the generation before may still be at work; of those before it, none.
-            await self._points.forget(view_of(before))
+    async def of(self, entry: Entry) -> TermCounts:
+        if (known := self._known.get(entry.book_id)) and known[0].records == entry.records:
+            self._known.move_to_end(entry.book_id)
+            return known[1]
+        async with self._reading:
+            known = self._known.get(entry.book_id)
+            before = known[0].records if known else ()
+            goes_on = known is not None and entry.records[: len(before)] == before
+            new = entry.records[len(before) :] if goes_on else entry.records
+            texts = await self._ledger.records(new, "terms")
+            counts = await asyncio.to_thread(_summed, [known[1]] if known and goes_on else [], texts)
+            if known is None or known[0].lineage != entry.lineage or known[0].generation <= entry.generation:
+                self._known[entry.book_id] = entry, counts
+                self._known.move_to_end(entry.book_id)
+            while len(self._known) > _BOOKS:
+                self._known.popitem(last=False)
+            return counts
 
 
-def view_of(entry: Entry) -> View:
-    return View(entry.book_id, entry.first, entry.generation)
+def _summed(known: list[TermCounts], texts: Sequence[str]) -> TermCounts:
+    return TermCounts.sum([*known, *map(TermCounts.decode, texts)])
+
+
+def _pairs(terms: TermWeights) -> Sequence[tuple[int, float]]:
+    return list(zip(terms.ids, terms.weights, strict=True))

@@ -1,7 +1,7 @@
-"""What Quoth asks of chunks, in the words of qdrant-client: a View of a book, conditions on payloads, payload indexes.
+"""What Quoth asks of chunks, in the JSON of Qdrant: a View of a book, conditions on payloads, payload indexes.
 
-Under `adapters/qdrant_points.py`; pure. The embedded engine has the same words in other classes
-(`adapters/edge_shard.py`); what is asked stands once, in `payload.py`.
+Under `qdrant_points`; pure. The embedded index asks the same of its columns (`fields`); what can be asked is defined
+once, in `domain/filters.py` and `chunks/payload.py`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from qdrant_client import models
-
 from quoth.chunks.payload import PAYLOAD_INDEXES, PayloadIndex
 from quoth.domain import Condition
+from quoth.index.qdrant_server import Json
 
 CHUNK_ID, BORN, GONE = "chunk_id", "born", "gone"
 INDEXES = (
     *PAYLOAD_INDEXES,
+    PayloadIndex("source_file", "keyword"),
     PayloadIndex(CHUNK_ID, "keyword"),
     PayloadIndex(BORN, "integer"),
     PayloadIndex(GONE, "integer"),
@@ -32,44 +32,41 @@ class View:
     first: int
     last: int
 
-    def filter(self, *more: models.Condition) -> models.Filter:
-        return models.Filter(
-            must=[book(self.book_id), between(BORN, self.first, self.last), *more],
-            must_not=[between(GONE, None, self.last)],
-        )
+    def filter(self, *more: Json) -> Json:
+        return {
+            "must": [is_(("book_id"), self.book_id), between(BORN, self.first, self.last), *more],
+            "must_not": [between(GONE, None, self.last)],
+        }
 
 
-def each(view: View, field: str, values: Iterable[str]) -> Iterator[models.Filter]:
+def each(view: View, field: str, values: Iterable[str]) -> Iterator[Json]:
     """The view's points whose field is one of many values, in as many filters as it takes."""
     every = list(values)
     for start in range(0, len(every), PAGE):
         yield view.filter(condition(Condition(field, any_of=tuple(every[start : start + PAGE]))))
 
 
-def condition(wanted: Condition) -> models.FieldCondition:
-    match: models.Match
+def condition(wanted: Condition) -> Json:
     if wanted.prefix is not None:
-        match = models.MatchPrefix(prefix=wanted.prefix)
-    elif wanted.any_of:
-        match = models.MatchAny(any=list(wanted.any_of))
-    elif wanted.equals is not None:
-        match = models.MatchValue(value=wanted.equals)
-    else:
-        return between(wanted.field, wanted.least, wanted.most)
-    return models.FieldCondition(key=wanted.field, match=match)
+        return {"key": wanted.field, "match": {"prefix": wanted.prefix}}
+    if wanted.any_of:
+        return {"key": wanted.field, "match": {"any": list(wanted.any_of)}}
+    if wanted.equals is not None:
+        return is_(wanted.field, wanted.equals)
+    return between(wanted.field, wanted.least, wanted.most)
 
 
-def between(field: str, least: int | None, most: int | None) -> models.FieldCondition:
-    return models.FieldCondition(key=field, range=models.Range(gte=least, lte=most))
+def is_(field: str, value: str | int) -> Json:
+    return {"key": field, "match": {"value": value}}
 
 
-def book(book_id: str) -> models.FieldCondition:
-    return models.FieldCondition(key="book_id", match=models.MatchValue(value=book_id))
+def between(field: str, least: int | None, most: int | None) -> Json:
+    limits = {"gte": least, "lte": most}
+    return {"key": field, "range": {name: limit for name, limit in limits.items() if limit is not None}}
 
 
-def index_params(index: PayloadIndex) -> models.KeywordIndexParams | models.IntegerIndexParams:
+def index_params(index: PayloadIndex) -> Json:
     if index.kind == "integer":
-        return models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=True)
-    return models.KeywordIndexParams(
-        type=models.KeywordIndexType.KEYWORD, is_tenant=index.tenant or None, prefix=index.prefix or None
-    )
+        return {"type": "integer", "lookup": True, "range": True}
+    wanted = {"is_tenant": index.tenant, "prefix": index.prefix}
+    return {"type": "keyword", **{name: True for name, asked in wanted.items() if asked}}

@@ -1,35 +1,36 @@
-"""Which generation of a book is live on a Qdrant server, and who may write the next one.
+"""What is published of each book on a Qdrant server: which generation is live, and what is known of it as a whole.
 
-Under `adapters/qdrant.py`. A second, tiny collection without vectors, `<name>-books`, holds two points for each book:
-its entry, replaced with one write that only succeeds when nobody else has replaced it, and the lease of its writer,
-which expires when the writer is silent. It must not know what a generation holds.
+Under `qdrant` and `qdrant_writer`. A second, tiny collection without vectors, `<name>-books`, holds for each book its
+entry, replaced with one write that only succeeds when nobody else has replaced it; the records that the entry names
+(`qdrant_records`); and the lease of its writer (`qdrant_lease`). A reader asks one copy and never goes back behind what
+this process has seen; a writer asks a majority. It must not know what a generation holds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import socket
-import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
-from qdrant_client import models
+from quoth.chunks.payload import of_book_record, to_book_record
+from quoth.domain import Book, Fingerprint
+from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, Outage
+from quoth.index.qdrant_collection import make_collection
+from quoth.index.qdrant_filters import between, is_
+from quoth.index.qdrant_server import REBUILD, CollectionMissing, Json, Server
 
-from quoth.domain import Fingerprint
-from quoth.errors import Conflict, IndexUnavailable, Outage
-from quoth.index.qdrant_client import REBUILD, AlreadyThere, CollectionMissing, Server
-
-FORMAT = 1
+FORMAT = 2
 _NAMESPACE = uuid.UUID("5f6f7d0e-6a0c-5c53-9f0e-2f1d3f9a7b11")
 _MANY = 1000
+_PIECE = 4_000_000  # characters of a record in one point: a server takes 32 MB in one request
+# Seconds between two looks at copies that disagree: a write is on its way.
+_PAUSES = (0.05, 0.2, 0.8)
 
-log = logging.getLogger(__name__)
+RecordPart = Literal["terms", "files"]
+Points = tuple[str, ...]  # ids of the points that hold one record
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,177 +44,209 @@ class Entry:
     chunks: int
     published_at: datetime
     writer: str
+    lineage: str  # the same from the first publication until the book is deleted
+    records: tuple[Points, ...] = ()  # whose sum holds for this publication
+    book: Book | None = None
+    format: int = FORMAT
+
+    @property
+    def readable(self) -> bool:
+        return self.format == FORMAT
 
 
 class Ledger:
-    def __init__(self, server: Server, wall: Callable[[], float] = time.time) -> None:
-        self._server = server
-        self._name = f"{server.options.collection}-books"
-        self.wall = wall
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._path = f"/collections/{server.options.collection}-books"
         self._ready = False
+        self._seen: dict[str, Entry] = {}
 
     async def prepare(self) -> None:
         if self._ready:
             return
-        options = self._server.options
         try:
-            await self._server.ask(lambda client: client.get_collection(self._name))
+            await self.server.read(self._path)
         except CollectionMissing:
-            with suppress(AlreadyThere):
-                await self._server.ask(
-                    lambda client: client.create_collection(
-                        self._name,
-                        vectors_config={},
-                        shard_number=1,
-                        replication_factor=options.replicas,
-                        write_consistency_factor=options.write_consistency or options.replicas,
-                    )
-                )
+            wanted = {"vectors": {}, "shard_number": 1, **self.server.options.copies}
+            await make_collection(self.server, self._path, wanted)
         self._ready = True
 
+    # --- entries --------------------------------------------------------------------------------------------------
+
+    def seen(self, book_id: str) -> Entry | None:
+        """The newest publication that this process knows of."""
+        return self._seen.get(book_id)
+
     async def entry(self, book_id: str) -> Entry | None:
-        payload = await self._read(_point("book", book_id))
-        return None if payload is None else _entry(book_id, payload)
+        """What the nearest copy says. Where it is behind, what was seen before holds. A book that was seen has gone
+        when no node shows it, and is another one when a majority says so."""
+        point = _point("book", book_id)
+        found, seen = _entry_of(book_id, await self.read(point)), self._seen.get(book_id)
+        if seen is None or (found is not None and found.lineage == seen.lineage):
+            return seen if seen and found and found.generation < seen.generation else self._remember(book_id, found)
+        if found is None:
+            shown = [_entry_of(book_id, payload) for payload in await self._at_each_node(point)]
+            return seen if any(one and one.lineage == seen.lineage for one in shown) else self._remember(book_id, None)
+        try:
+            return await self.sure_entry(book_id) or seen
+        except Outage:
+            return seen
+
+    async def sure_entry(self, book_id: str) -> Entry | None:
+        """What a majority of the copies says."""
+        return self._remember(book_id, _entry_of(book_id, await self.sure(_point("book", book_id))))
 
     async def books(self) -> list[str]:
         found: list[str] = []
-        offset: models.ExtendedPointId | None = None
+        body: Json = {"filter": {"must": [is_("kind", "book")]}, "limit": _MANY, "with_payload": ["book_id"]}
         while True:
             try:
-                records, offset = await self._server.ask(
-                    lambda client, offset=offset: client.scroll(  # type: ignore[misc]
-                        self._name, models.Filter(must=[_is("kind", "book")]), limit=_MANY, offset=offset
-                    )
-                )
+                page = await self.server.read(f"{self._path}/points/scroll", body)
             except CollectionMissing:
                 return []
-            found.extend((record.payload or {})["book_id"] for record in records)
-            if offset is None:
+            found.extend(record["payload"]["book_id"] for record in page["points"])
+            if (offset := page.get("next_page_offset")) is None:
                 return sorted(found)
+            body = {**body, "offset": offset}
 
     async def publish(self, entry: Entry, *, instead_of: int) -> None:
         """`Conflict` when the live generation is not the one that this one was made from."""
-        payload = {
-            "kind": "book",
-            "book_id": entry.book_id,
-            "format": FORMAT,
-            "generation": entry.generation,
-            "first": entry.first,
-            "fingerprint": entry.fingerprint.as_dict(),
-            "chunks": entry.chunks,
-            "published_at": entry.published_at.isoformat(),
-            "writer": entry.writer,
-        }
-        await self._put(_point("book", entry.book_id), payload, only_if=[_is("generation", instead_of)])
-        if await self.entry(entry.book_id) != entry:
-            raise Conflict(f"Another writer has published the book {entry.book_id!r}.")
+        point = _point("book", entry.book_id)
+        try:
+            await self.put(point, _payload(entry), only_if=[is_("generation", instead_of)])
+        except Outage:
+            # It may be in, although nobody said so in time.
+            if await self.sure_entry(entry.book_id) != entry:
+                raise
+        else:
+            if await self.sure_entry(entry.book_id) != entry:
+                raise Conflict(f"Another writer has published the book {entry.book_id!r}.")
 
     async def delete(self, book_id: str) -> None:
-        await self._delete(models.PointIdsList(points=[_point("book", book_id)]))
+        """The entry first, so that no reader finds half a book."""
+        await self.remove({"points": [_point("book", book_id)]})
+        await self.remove({"filter": {"must": [is_("kind", "record"), is_("book_id", book_id)]}})
+        self._seen.pop(book_id, None)
 
-    # --- leases ---------------------------------------------------------------------------------------------------
+    # --- records --------------------------------------------------------------------------------------------------
 
-    async def acquire(self, book_id: str, holder: str) -> float:
-        """Take the lease, or keep it, and say when it ends; `Conflict` names who has it."""
-        point, now = _point("lease", book_id), self.wall()
-        expires = now + self._server.options.lease
-        payload = {
-            "kind": "lease",
-            "book_id": book_id,
-            "holder": holder,
-            "who": f"pid {os.getpid()} on {socket.gethostname()}",
-            "expires": expires,
-        }
-        expired = models.FieldCondition(key="expires", range=models.Range(lt=now))
-        await self._put(point, payload, only_if=[_is("holder", holder), expired])
-        found = await self._read(point)
-        if found is None or found["holder"] != holder:
-            raise Conflict(_held(book_id, found or {}, now))
-        return expires
+    async def put_record(self, book_id: str, generation: int, writer: str, terms: str, files: str) -> Points:
+        ids = []
+        for start in range(0, max(1, len(terms), len(files)), _PIECE):
+            part = slice(start, start + _PIECE)
+            ids.append(_point("record", f"{book_id}:{writer}:{generation}:{start}"))
+            payload = {
+                "kind": "record",
+                "book_id": book_id,
+                "generation": generation,
+                "terms": terms[part],
+                "files": files[part],
+            }
+            await self.put(ids[-1], payload)
+        return tuple(ids)
 
-    async def release(self, book_id: str, holder: str) -> None:
-        mine = models.Filter(must=[_is("kind", "lease"), _is("book_id", book_id), _is("holder", holder)])
-        await self._delete(models.FilterSelector(filter=mine))
+    async def records(self, records: Sequence[Points], part: RecordPart) -> list[str]:
+        """The named part of each record. One that is missing is asked for again, of a majority."""
+        ids = [point for record in records for point in record]
+        if not ids:
+            return []
+        body = {"ids": ids, "with_payload": [part]}
+        for query in (None, {"consistency": "quorum"}):
+            found = await self.server.read(f"{self._path}/points", body, query=query)
+            texts = {record["id"]: record["payload"][part] for record in found}
+            if len(texts) == len(ids):
+                return ["".join(texts[point] for point in record) for record in records]
+        raise IndexUnavailable("What was published of a book as a whole is not there.", hint=REBUILD)
 
-    async def _read(self, point: str) -> dict[str, Any] | None:
+    async def forget_records(self, book_id: str, *, before: int | None = None, since: int | None = None) -> None:
+        """Those that no publication in use needs: all before a generation, or what a killed writer left since."""
+        limits = between("generation", since, None if before is None else before - 1)
+        await self.remove({"filter": {"must": [is_("kind", "record"), is_("book_id", book_id), limits]}})
+
+    # --- points of the collection ---------------------------------------------------------------------------------
+
+    async def read(self, point: str, *, quorum: bool = False) -> Json | None:
+        query = {"consistency": "quorum"} if quorum else None
         try:
-            records = await self._server.ask(
-                lambda client: client.retrieve(
-                    self._name, [point], with_payload=True, consistency=models.ReadConsistencyType.MAJORITY
-                )
+            found = await self.server.question(
+                f"{self._path}/points", {"ids": [point], "with_payload": True}, query=query
             )
         except CollectionMissing:
             return None
-        return records[0].payload if records else None
+        return found[0]["payload"] if found else None
 
-    async def _put(self, point: str, payload: dict[str, Any], *, only_if: list[models.Condition]) -> None:
-        """Insert; or replace, but only what fulfils one of the conditions."""
-        await self._server.write(
-            lambda client: client.upsert(
-                self._name,
-                [models.PointStruct(id=point, vector={}, payload=payload)],
-                ordering=models.WriteOrdering.STRONG,
-                update_filter=models.Filter(should=only_if),
-            )
+    async def sure(self, point: str) -> Json | None:
+        """What a majority of the copies holds. Copies that disagree seem to hold nothing, so nothing is asked twice."""
+        for pause in (*_PAUSES, None):
+            found = await self.read(point, quorum=True)
+            if found is not None or pause is None or not any(await self._at_each_node(point)):
+                return found
+            await asyncio.sleep(pause)
+        return None
+
+    async def _at_each_node(self, point: str) -> list[Json]:
+        """What the copy at each node that answers holds, where it holds something."""
+        body = {"ids": [point], "with_payload": True}
+        return [found[0]["payload"] for found in await self.server.of_each(f"{self._path}/points", body) if found]
+
+    async def put(self, point: str, payload: Json, *, only_if: Sequence[Json] = (), update_only: bool = False) -> None:
+        """Insert; or replace, but only what fulfils one of the conditions. All writers go through one node: by the
+        order in which it hears of two, one of them is first on every copy."""
+        body: Json = {"points": [{"id": point, "vector": {}, "payload": payload}]}
+        if only_if:
+            body["update_filter"] = {"should": list(only_if)}
+        if update_only:
+            body["update_mode"] = "update_only"
+        await self.server.write(f"{self._path}/points", body, method="PUT", ordering="medium")
+
+    async def remove(self, selector: Json) -> None:
+        await self.server.write(f"{self._path}/points/delete", selector, ordering="medium")
+
+    def _remember(self, book_id: str, entry: Entry | None) -> Entry | None:
+        if entry is None:
+            self._seen.pop(book_id, None)
+        else:
+            self._seen[book_id] = entry
+        return entry
+
+
+def check_format(entry: Entry) -> None:
+    if not entry.readable:
+        when = "an earlier" if entry.format < FORMAT else "a later"
+        raise IndexMismatch(
+            f"The index of {entry.book_id!r} was built by {when} Quoth (format {entry.format}, not {FORMAT})."
         )
 
-    async def _delete(self, selector: models.PointIdsList | models.FilterSelector) -> None:
-        await self._server.write(
-            lambda client: client.delete(self._name, selector, ordering=models.WriteOrdering.STRONG)
-        )
+
+def lease_point(book_id: str) -> str:
+    return _point("lease", book_id)
 
 
-class Lease:
-    """The right to write one book, kept alive in the background for as long as the block lasts."""
-
-    def __init__(self, ledger: Ledger, book_id: str, seconds: float, attempt: float) -> None:
-        self._ledger = ledger
-        self._book_id = book_id
-        self.holder = str(uuid.uuid4())
-        self._renew_after = seconds / 4
-        # Another writer may come when the lease is over; by then the last write of ours has to be over too.
-        self._margin = min(2 * attempt, seconds / 2)
-        self._expires = 0.0
-        self._lost: Conflict | None = None
-        self._renewing: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Lease:
-        self._expires = await self._ledger.acquire(self._book_id, self.holder)
-        self._renewing = asyncio.create_task(self._keep())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._renewing is not None:
-            self._renewing.cancel()
-            await asyncio.wait([self._renewing])
-        if self._lost is None:
-            await self._ledger.release(self._book_id, self.holder)
-
-    def check(self) -> None:
-        """Before every write."""
-        if self._lost is not None:
-            raise self._lost
-        if self._ledger.wall() > self._expires - self._margin:
-            raise Conflict(f"The right to write the book {self._book_id!r} has run out: Qdrant did not answer.")
-
-    async def _keep(self) -> None:
-        while self._lost is None:
-            await asyncio.sleep(self._renew_after)
-            try:
-                self._expires = await self._ledger.acquire(self._book_id, self.holder)
-            except Conflict as lost:
-                self._lost = lost
-            except Outage as outage:
-                # `check` stops the writer when this has lasted too long.
-                log.warning("the lease of a book cannot be renewed", extra={"book_id": self._book_id, "fault": outage})
+def _point(kind: str, name: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, f"{kind}:{name}"))
 
 
-def _entry(book_id: str, payload: dict[str, Any]) -> Entry:
+def _payload(entry: Entry) -> Json:
+    return {
+        "kind": "book",
+        "book_id": entry.book_id,
+        "format": entry.format,
+        "generation": entry.generation,
+        "first": entry.first,
+        "fingerprint": entry.fingerprint.as_dict(),
+        "chunks": entry.chunks,
+        "published_at": entry.published_at.isoformat(),
+        "writer": entry.writer,
+        "lineage": entry.lineage,
+        "records": [list(points) for points in entry.records],
+        "book": to_book_record(entry.book),
+    }
+
+
+def _entry_of(book_id: str, payload: dict[str, Any] | None) -> Entry | None:
+    if payload is None:
+        return None
     try:
-        if payload["format"] != FORMAT:
-            raise IndexUnavailable(
-                f"The entry of {book_id!r} has format {payload['format']}; this Quoth reads {FORMAT}.", hint=REBUILD
-            )
         return Entry(
             book_id=book_id,
             generation=payload["generation"],
@@ -222,20 +255,12 @@ def _entry(book_id: str, payload: dict[str, Any]) -> Entry:
             chunks=payload["chunks"],
             published_at=datetime.fromisoformat(payload["published_at"]).astimezone(UTC),
             writer=payload["writer"],
+            lineage=payload.get("lineage", ""),
+            records=tuple(map(tuple, payload.get("records", ()))),
+            book=of_book_record(payload.get("book")),
+            format=payload["format"],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise IndexUnavailable(f"The entry of {book_id!r} on the server is damaged: {error}.", hint=REBUILD) from error
-
-
-def _held(book_id: str, lease: dict[str, Any], now: float) -> str:
-    left = max(0.0, lease.get("expires", now) - now)
-    who = lease.get("who", "another process")
-    return f"Another process ({who}) is writing the book {book_id!r}; if it has died, its lease ends in {left:.0f} s."
-
-
-def _point(kind: str, book_id: str) -> str:
-    return str(uuid.uuid5(_NAMESPACE, f"{kind}:{book_id}"))
-
-
-def _is(field: str, value: str | int) -> models.FieldCondition:
-    return models.FieldCondition(key=field, match=models.MatchValue(value=value))
+        raise IndexUnavailable(
+            f"What is published of {book_id!r} is damaged.", hint=REBUILD, inside=f"the entry: {error!r}"
+        ) from error

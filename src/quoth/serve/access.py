@@ -95,7 +95,7 @@ class Guard:
 
     def __init__(self, quoth: Quoth, limiter: RateLimiter | None, tokens: Tokens | None) -> None:
         self._quoth = quoth
-        self._limiter = limiter
+        self.limiter = limiter
         self._tokens = tokens
         self._proxies: Networks = tuple(map(ip_network, quoth.settings.trusted_proxies))
         self._looked: float | None = None
@@ -164,12 +164,12 @@ class Guard:
     async def count(self, request: Request, key: Key | None) -> domain.Allowance | None:
         """One more request; None where nothing is limited."""
         path = path_of(request)
-        if self._limiter is None or path in _UNCOUNTED or _is_page(path):
+        if self.limiter is None or path in _UNCOUNTED or _is_page(path):
             return None
         local = self._quoth.settings.is_local and self._quoth.settings.rate_limit is None
         if local and key is None and not await self.needs_key():
             return None
-        return await self._limiter.hit(self.caller_of(request, key))
+        return await self.limiter.hit(self.caller_of(request, key))
 
     def reset_headers(self, allowance: domain.Allowance) -> dict[str, str]:
         return limits.headers(allowance, self._quoth.clock.now().timestamp())

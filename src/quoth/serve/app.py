@@ -51,7 +51,7 @@ def create_app(
         joined: AbstractAsyncContextManager[Quoth] = nullcontext(quoth) if quoth else bootstrap(settings, **fakes)
         async with joined as app.state.quoth, open_guard(app.state.quoth) as app.state.guard:
             app.state.jobs = Jobs(app.state.quoth, launch)
-            app.state.checks = health.Checks(app.state.quoth)
+            app.state.checks = health.Checks(app.state.quoth, app.state.guard.limiter)
             app.state.quoth.observers.watchers.append(app.state.metrics.count_answer)
             app.state.agents = mcp.AgentSessions()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
@@ -104,7 +104,7 @@ async def _warm(quoth: Quoth, checks: health.Checks) -> None:
     try:
         await quoth.embedder.embed_query("Are you there?")
         for book_id in (await quoth.index.books())[:1]:
-            await quoth.index.count(book_id)
+            await quoth.index.view(book_id).idf([0])  # opens it
     except QuothError as error:
         logger.warning("not ready to answer: %s", error)
     finally:

@@ -43,7 +43,7 @@ def _place(record: PageRecord) -> tuple[int, int, list[tuple[int, str]]]:
 
 
 async def text_of(index: ChunkIndex, record: PageRecord) -> str:
-    return whole(await index.chunks(record.book_id, record.chunk_ids))
+    return whole(await index.view(record.book_id).chunks(record.chunk_ids))
 
 
 def whole(chunks: Sequence[Chunk]) -> str:
@@ -61,7 +61,7 @@ async def contents(index: ChunkIndex, records: Sequence[PageRecord]) -> list[Pag
     links: list[PageLink] = []
     for start in range(0, len(records), _BATCH):
         batch = records[start : start + _BATCH]
-        first = await index.chunks(batch[0].book_id, [record.chunk_ids[0] for record in batch])
+        first = await index.view(batch[0].book_id).chunks([record.chunk_ids[0] for record in batch])
         trails = {chunk.id: trail_of(chunk) for chunk in first}
         for record in batch:
             section = " › ".join(trails.get(record.chunk_ids[0], ())) or record.module or "Pages"

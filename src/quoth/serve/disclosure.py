@@ -49,6 +49,8 @@ def public(error: QuothError, request_id: str = "") -> QuothError:
         return InternalError("Something went wrong inside Quoth.", hint=f"Report it with the request id {request_id}.")
     if not isinstance(error, Outage) or type(error) is Outage:
         return error
+    if error.inside:
+        return type(error)(error.message, hint=error.hint)  # hosts and reasons are in its inside
     part = part_of(error)
     next_step = "Try again in a moment" if error.retryable else "The operator has to repair it first"
     under = f" under the request id {request_id}" if request_id else ""

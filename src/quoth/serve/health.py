@@ -25,8 +25,10 @@ from pydantic import Field
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
 from quoth.errors import DiskFull, Outage, QuothError
+from quoth.ports import RateLimiter
 from quoth.serve.deps import quoth_of
 from quoth.serve.disclosure import public
+from quoth.serve.limits import FallbackLimiter
 from quoth.serve.shapes import Moment, Shape, answers, timestamp
 from quoth.settings import Settings
 from quoth.versions import __version__
@@ -92,12 +94,12 @@ async def _check_index(quoth: Quoth) -> QuothError | None:
     faults = [fault for fault in await asyncio.gather(*(_fault_of(quoth, book_id) for book_id in books)) if fault]
     if faults and len(faults) == len(books):
         raise faults[0]
-    return faults[0] if faults else None
+    return faults[0] if faults else await quoth.index.fault()
 
 
 async def _fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
     try:
-        await quoth.index.count(book_id)  # opens it, and compares how it was built
+        await quoth.index.view(book_id).count()  # opens it, and compares how it was built
     except QuothError as fault:
         return fault
     return None
@@ -153,8 +155,12 @@ _CHECKS: dict[str, Check] = {
 class Checks:
     """How the parts are. However many callers ask at once, each part is checked once."""
 
-    def __init__(self, quoth: Quoth) -> None:
+    def __init__(self, quoth: Quoth, limiter: RateLimiter | None = None) -> None:
         self._quoth = quoth
+        there = {"reader": quoth.reader, "model": quoth.model}
+        self._checks = {name: check for name, check in _CHECKS.items() if there.get(name, quoth) is not None}
+        if isinstance(limiter, FallbackLimiter):
+            self._checks["redis"] = lambda _: limiter.fault()  # without it each process counts alone
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
@@ -170,9 +176,7 @@ class Checks:
 
     async def _look(self) -> States:
         began = self._now()  # an outcome is as old as the moment at which it was asked for
-        there = {"reader": self._quoth.reader, "model": self._quoth.model}
-        checks = {name: check for name, check in _CHECKS.items() if there.get(name, self._quoth) is not None}
-        states = await asyncio.gather(*(self._service(name, check) for name, check in checks.items()))
+        states = await asyncio.gather(*(self._service(name, check) for name, check in self._checks.items()))
         self._found, self._found_at = {state["name"]: state for state in states}, began
         return self._found
 
@@ -198,7 +202,7 @@ class Checks:
         """The reason, once; those who may ask for health need not know it."""
         before = self._found[name]["status"] if name in self._found else "healthy"
         if status != before:
-            logger.warning("the %s is %s%s", name, status, f": {fault}" if fault else "")
+            logger.warning("the %s is %s%s", name, status, f": {fault.in_full()}" if fault else "")
 
 
 def checks_of(request: Request) -> Checks:

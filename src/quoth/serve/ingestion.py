@@ -257,6 +257,6 @@ def _reopen(book: Book, roots: Sequence[FilePath]) -> BookSource:
 
 async def _find_book(quoth: Quoth, book_id: str) -> Book | None:
     try:
-        return await quoth.library.book(book_id)
+        return await quoth.shelf.book(book_id)
     except UnknownBook:
         return None

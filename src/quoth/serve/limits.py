@@ -86,6 +86,14 @@ class FallbackLimiter:
             self._down_until = None
         return allowance
 
+    async def fault(self) -> LimiterUnavailable | None:
+        """Why each process counts alone now; None where they count together. For /health."""
+        try:
+            await self._shared.hit("health")
+        except LimiterUnavailable as error:
+            return error
+        return None
+
     async def close(self) -> None:
         await self._shared.close()
 

@@ -199,11 +199,12 @@ class Agents:
             book, chunks = await _page_at(quoth, wanted)
         else:
             book_id, _, chunk_id = wanted.partition("/")
-            book = await _book(quoth, book_id)
-            near = await quoth.index.chunks(book_id, [chunk_id])
+            book = await quoth.book(book_id)
+            view = quoth.index.view(book_id)
+            near = await view.chunks([chunk_id])
             if not near:
                 raise UnknownChunk(f"The book {book_id} has no passage {chunk_id}.", hint="Ids come from `search`.")
-            chunks = await quoth.index.page(book_id, near[0].parent_doc_id)
+            chunks = await view.page(near[0].parent_doc_id)
             metadata = {"passage": chunk_view(near[0])}
         structured = _page(wanted, book, chunks, metadata)
         return json.dumps(structured, ensure_ascii=False), structured
@@ -267,11 +268,6 @@ class Agents:
         return types.ReadResourceResult(contents=[text])
 
 
-async def _book(quoth: Quoth, book_id: str) -> Book:
-    quoth.check_book(book_id)
-    return await quoth.library.book(book_id)
-
-
 async def _books(quoth: Quoth, book_id: str | None) -> list[Book]:
     """Engines search one book at a time, so on a server with hundreds the caller must name one."""
     books = [] if book_id or quoth.settings.book else await quoth.books()
@@ -280,11 +276,11 @@ async def _books(quoth: Quoth, book_id: str | None) -> list[Book]:
 
 async def _page_at(quoth: Quoth, uri: str) -> tuple[Book, list[Chunk]]:
     book_id, source_file = place_of(uri)
-    book = await _book(quoth, book_id)
+    book = await quoth.book(book_id)
     record = (await quoth.library.page_records(book_id)).get(source_file)
     if record is None:
         raise NotFound(f"The book {book_id} has no page {source_file}.", hint="`resources/list` names the pages.")
-    return book, await quoth.index.chunks(book_id, record.chunk_ids)
+    return book, await quoth.index.view(book_id).chunks(record.chunk_ids)
 
 
 async def _translate_errors(ctx: Context, call_next: CallNext) -> HandlerResult:

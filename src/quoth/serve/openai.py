@@ -71,8 +71,7 @@ async def _book_of(quoth: Quoth, model: str) -> Book:
     if model == PREFIX:
         return await quoth.choose_book(None)
     book_id = model.removeprefix(f"{PREFIX}/")
-    quoth.check_book(book_id)
-    return await quoth.library.book(book_id)
+    return await quoth.book(book_id)
 
 
 @router.post("/chat/completions", openapi_extra=body_schema(CompletionRequest), responses=_COMPLETION)

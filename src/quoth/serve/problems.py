@@ -76,7 +76,10 @@ def problem_of(error: QuothError, request: Request) -> Problem | OpenAIProblem:
     """Operators see an outage whole; the inside of a fault of ours is in the log alone."""
     request_id = request_id_of(request)
     whole = is_admin(request) and error.status != 500
-    return problem(error if whole else public(error, request_id), request_id=request_id, instance=path_of(request))
+    told = problem(error if whole else public(error, request_id), request_id=request_id, instance=path_of(request))
+    if whole and error.inside:
+        told["details"] = {**told["details"], "inside": error.inside}
+    return told
 
 
 def problem(told: QuothError, *, request_id: str, instance: str) -> Problem | OpenAIProblem:
@@ -149,7 +152,7 @@ def log_fault(error: QuothError) -> None:
     if error.status == 500:
         logger.error("%s: %s", error.code, error.message, exc_info=error)
     elif error.status > 500:
-        logger.warning("%s: %s", error.code, error)
+        logger.warning("%s: %s", error.code, error.in_full())
 
 
 async def _on_quoth_error(request: Request, error: Exception) -> JSONResponse:

@@ -59,10 +59,11 @@ async def context(
     """A chunk and its neighbours on the page, in reading order."""
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
-    found = await quoth.index.chunks(book.book_id, [chunk_id])
+    view = quoth.index.view(book.book_id)
+    found = await view.chunks([chunk_id])
     if not found:
         raise UnknownChunk(f"The book {book.book_id} has no chunk {chunk_id}.", hint="Ids come from POST /search.")
-    page = await quoth.index.page(book.book_id, found[0].parent_doc_id)
+    page = await view.page(found[0].parent_doc_id)
     at = found[0].chunk_index
     near = [chunk for chunk in page if at - prev <= chunk.chunk_index <= at + next]
     body: ContextResponse = {
@@ -78,7 +79,7 @@ async def lesson(request: Request, parent_doc_id: str, book_id: BookId = None) -
     """All chunks of one page, in reading order."""
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
-    page = await quoth.index.page(book.book_id, parent_doc_id)
+    page = await quoth.index.view(book.book_id).page(parent_doc_id)
     if not page:
         raise NotFound(f"The book {book.book_id} has no lesson {parent_doc_id}.", hint="Ids come from POST /search.")
     body: LessonResponse = {

@@ -135,7 +135,7 @@ def search_view(
     return {
         "query": query,
         "results": [passage_view(passage, explain=explain) for passage in evidence.passages],
-        "total_found": evidence.total_found,
+        "total_found": evidence.total_found or 0,
         "hardware_tier_filter": filters.hardware_tier,
         "module_filter": filters.module,
         "book_id": book_id,

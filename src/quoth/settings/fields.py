@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SecretStr, model_validator
 
 from quoth.domain import REFUSAL_SENTENCE
-from quoth.settings.types import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrl, RedisUrl, lower
+from quoth.settings.types import Algorithms, Folder, Folders, Names, Networks, Origins, QdrantUrls, RedisUrl, lower
 
 PREFIX = "QUOTH_"
 # Variables with a second name, which a `.env` may already have: of the specifications (docs/contract.md), of
@@ -32,6 +32,8 @@ SPECIFICATION_NAMES = {
     "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
     "redis_url": "REDIS_URL",
 }
+# Settings of an earlier Quoth that have no effect any more. Programs that still set them start.
+RETIRED = frozenset({"qdrant_prefer_grpc", "qdrant_grpc_port"})
 _LOG_LEVELS = Literal["debug", "info", "warning", "error"]
 
 
@@ -184,10 +186,10 @@ class Settings(BaseModel):
     gemini_api_key: SecretStr | None = Field(
         default=None, description="API key for Gemini, used if none for OpenAI is set."
     )
-    qdrant_url: QdrantUrl | None = Field(
-        default=None,
+    qdrant_url: QdrantUrls = Field(
+        default=(),
         repr=False,
-        description="A Qdrant server or cluster for the index; default: files in data_dir.",
+        description="The Qdrant server for the index, or several nodes of its cluster; default: files in data_dir.",
     )
     qdrant_api_key: SecretStr | None = Field(default=None, description="API key for Qdrant.")
     qdrant_collection_name: str = Field(
@@ -202,10 +204,14 @@ class Settings(BaseModel):
         default=1, ge=1, le=1024, description="Parts of a new collection in a Qdrant cluster."
     )
     qdrant_write_consistency: int | None = Field(
-        default=None, ge=1, le=64, description="Copies that must confirm a write; default: all."
+        default=None, ge=1, le=64, description="Copies that must confirm a write; default: a majority."
     )
-    qdrant_prefer_grpc: bool = Field(default=False, description="Use gRPC instead of REST for Qdrant?")
-    qdrant_grpc_port: int = Field(default=6334, ge=1, le=65535, description="Qdrant's port for gRPC.")
+    qdrant_int8: bool = Field(
+        default=False, description="Keep the vectors of a new collection also as bytes, which are compared first?"
+    )
+    qdrant_on_disk: bool = Field(
+        default=False, description="Keep the vectors of a new collection on disk instead of in memory?"
+    )
     qdrant_batch_size: int = Field(default=128, ge=1, le=10_000, description="Chunks in one write to Qdrant.")
     qdrant_timeout: float = Field(default=10.0, ge=0.1, le=600, description="Seconds for one call to Qdrant.")
 

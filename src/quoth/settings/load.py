@@ -19,7 +19,7 @@ from annotated_types import Ge, Le
 from pydantic import ValidationError
 
 from quoth.errors import BadConfiguration
-from quoth.settings.fields import PREFIX, SPECIFICATION_NAMES, Settings, is_secret
+from quoth.settings.fields import PREFIX, RETIRED, SPECIFICATION_NAMES, Settings, is_secret
 
 CONFIG_VARIABLE = "QUOTH_CONFIG"
 # Variables of our own test suite; no setting may start like this.
@@ -79,6 +79,8 @@ def _from_toml(directory: Path, layers: list[tuple[str, dict[str, str]]]) -> Ite
     chosen = next((variables[CONFIG_VARIABLE] for _, variables in layers if variables.get(CONFIG_VARIABLE)), None)
     path = directory / Path(chosen).expanduser() if chosen else directory / "quoth.toml"
     for name, value in _toml(path, required=chosen is not None).items():
+        if name in RETIRED:
+            continue
         if name not in Settings.model_fields:
             raise BadConfiguration(
                 f"{path} sets {name!r}, which is not a setting.", hint=_did_you_mean(name, Settings.model_fields)
@@ -93,7 +95,7 @@ def _named(variables: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _refuse_unknown_variables(origin: str, variables: Mapping[str, str]) -> None:
-    known = {PREFIX + field.upper() for field in Settings.model_fields} | {CONFIG_VARIABLE}
+    known = {PREFIX + field.upper() for field in (*Settings.model_fields, *RETIRED)} | {CONFIG_VARIABLE}
     for name in sorted(variables):
         if name.startswith(PREFIX) and not name.startswith(TEST_PREFIX) and name not in known:
             where = "in the environment" if origin == "environment" else f"in {origin}"

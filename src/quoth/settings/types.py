@@ -10,6 +10,7 @@ import re
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -53,9 +54,28 @@ def _redis(value: str) -> str:
 
 
 def _server(value: str) -> str:
-    if not re.fullmatch(r"https?://[^/@\s]+(/\S*)?", value):
+    if not re.fullmatch(r"https?://[^/@?#\s]+(/[^?#\s]*)?", value, re.I):
         raise ValueError("Write http://host:port or https://host:port; a key goes into QDRANT_API_KEY")
-    return value
+    place = urlsplit(value)
+    try:
+        port = place.port
+    except ValueError:
+        raise ValueError(f"{place.netloc} has a port that is not a number from 0 to 65535") from None
+    if not place.hostname:
+        raise ValueError(f"{value} names no host")
+    host = f"[{place.hostname}]" if ":" in place.hostname else place.hostname
+    shown = f":{port}" if port is not None else ""
+    return f"{place.scheme}://{host}{shown}{place.path.rstrip('/')}"
+
+
+def _one_cluster(values: tuple[str, ...]) -> tuple[str, ...]:
+    """An address that is written twice would be asked twice, and one without TLS would show the key of the others."""
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice:
+        raise ValueError(f"{twice[0]} is there twice; name each node once")
+    if len({urlsplit(value).scheme for value in values}) > 1:
+        raise ValueError("Some addresses are http:// and some https://; all nodes of a cluster are reached in one way")
+    return values
 
 
 Folder = Annotated[Path, BeforeValidator(_absolute)]
@@ -67,4 +87,6 @@ Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], Befor
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 Algorithms = Annotated[tuple[Algorithm, ...], BeforeValidator(_listed), Field(min_length=1)]
 RedisUrl = Annotated[str, AfterValidator(_redis)]
-QdrantUrl = Annotated[str, AfterValidator(_server)]
+QdrantUrls = Annotated[
+    tuple[Annotated[str, AfterValidator(_server)], ...], BeforeValidator(_listed), AfterValidator(_one_cluster)
+]

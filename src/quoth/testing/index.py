@@ -8,16 +8,18 @@ Set `outage` to an error and every call raises it.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from quoth.chunks.payload import check_book_id, check_dimensions, check_fingerprint, check_put, payload_hash
 from quoth.domain import (
+    Book,
     Chunk,
     Filters,
     Fingerprint,
+    IdSet,
     IndexedChunk,
     IndexHit,
     IndexHits,
@@ -41,6 +43,11 @@ class _Generation:
     fingerprint: Fingerprint
     published_at: datetime
     points: Mapping[str, IndexedChunk]
+    book: Book | None = None
+
+    def in_order(self) -> list[IndexedChunk]:
+        points = self.points.values()
+        return sorted(points, key=lambda point: (point.chunk.source_file, point.chunk.chunk_index, point.chunk.id))
 
 
 @dataclass(slots=True)
@@ -61,42 +68,19 @@ class MemoryIndex:
     def fingerprint(self) -> Fingerprint:
         return self._fingerprint
 
-    async def search(self, query: IndexQuery) -> IndexHits:
-        points = self._current(query.book_id).points
-        check_dimensions(self._fingerprint, [query.dense])
-        found = [point for point in points.values() if passes(point.chunk, query.filters)]
-        rarity = _idf(points.values(), query.sparse.ids)
-        dense = [(_cosine(query.dense, point.dense), point.chunk) for point in found]
-        sparse = [
-            (_bm25(query.sparse, point.sparse, rarity), point.chunk)
-            for point in found
-            if not set(query.sparse.ids).isdisjoint(point.sparse.ids)
-        ]
-        return IndexHits(dense=_best(dense, query.limit), sparse=_best(sparse, query.limit), total_found=len(found))
+    def view(self, book_id: str) -> MemoryView:
+        return MemoryView(self, book_id)
 
-    async def idf(self, book_id: str, term_ids: Sequence[int]) -> dict[int, float]:
-        return _idf(self._current(book_id).points.values(), term_ids)
-
-    async def count(self, book_id: str, filters: Filters = Filters()) -> int:
-        return sum(passes(point.chunk, filters) for point in self._current(book_id).points.values())
-
-    async def chunks(self, book_id: str, ids: Sequence[str]) -> list[Chunk]:
-        points = self._current(book_id).points
-        return [points[chunk_id].chunk for chunk_id in ids if chunk_id in points]
-
-    async def dense_vectors(self, book_id: str, ids: Sequence[str]) -> dict[str, Vector]:
-        points = self._current(book_id).points
-        return {chunk_id: points[chunk_id].dense for chunk_id in ids if chunk_id in points}
-
-    async def page(self, book_id: str, parent_doc_id: str) -> list[Chunk]:
-        return [point.chunk for point in self._in_order(book_id) if point.chunk.parent_doc_id == parent_doc_id]
+    async def asked(self, call: str, book_id: str) -> None:
+        """Before every call of a view. A test may overrule it: to fail, to wait, to change something meanwhile."""
+        self._check_outage()
 
     async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
-        for point in self._in_order(book_id):
+        for point in self.current(book_id).in_order():
             yield point.chunk
 
     async def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
-        for point in self._in_order(book_id):
+        for point in self.current(book_id).in_order():
             yield point
 
     async def books(self) -> list[str]:
@@ -112,7 +96,12 @@ class MemoryIndex:
             fingerprint=generation.fingerprint,
             bytes_on_disk=0,
             published_at=generation.published_at,
+            book=generation.book,
         )
+
+    async def fault(self) -> QuothError | None:
+        self._check_outage()
+        return None
 
     @asynccontextmanager
     async def writer(self, book_id: str, *, recreate: bool = False) -> AsyncIterator[_MemoryWriter]:
@@ -123,7 +112,7 @@ class MemoryIndex:
         self._storage.writing = book_id
         try:
             known = book_id in self._storage.books
-            points = {} if recreate or not known else dict(self._current(book_id).points)
+            points = {} if recreate or not known else dict(self.current(book_id).points)
             yield _MemoryWriter(book_id, self._fingerprint, self._storage, points, recreate=recreate)
         finally:
             self._storage.writing = None
@@ -148,14 +137,55 @@ class MemoryIndex:
         except KeyError:
             raise UnknownBook(f"There is no book {book_id!r} in the index.") from None
 
-    def _current(self, book_id: str) -> _Generation:
+    def current(self, book_id: str) -> _Generation:
         generation = self._published(book_id)
         check_fingerprint(book_id, generation.fingerprint, self._fingerprint)
         return generation
 
-    def _in_order(self, book_id: str) -> list[IndexedChunk]:
-        points = self._current(book_id).points.values()
-        return sorted(points, key=lambda point: (point.chunk.source_file, point.chunk.chunk_index, point.chunk.id))
+
+class MemoryView:
+    def __init__(self, index: MemoryIndex, book_id: str) -> None:
+        self._index = index
+        self._book_id = book_id
+        self._held: _Generation | None = None
+
+    async def _asked(self, call: str) -> _Generation:
+        await self._index.asked(call, self._book_id)
+        if self._held is None:
+            self._held = self._index.current(self._book_id)
+        return self._held
+
+    async def search(self, query: IndexQuery) -> IndexHits:
+        points = (await self._asked("search")).points
+        check_dimensions(self._index.fingerprint, [query.dense])
+        found = [point for point in points.values() if passes(point.chunk, query.filters)]
+        rarity = _idf(points.values(), query.sparse.ids)
+        dense = [(_cosine(query.dense, point.dense), point.chunk) for point in found]
+        sparse = [
+            (_bm25(query.sparse, point.sparse, rarity), point.chunk)
+            for point in found
+            if not set(query.sparse.ids).isdisjoint(point.sparse.ids)
+        ]
+        best = _best(dense, query.limit), _best(sparse, query.limit)
+        return IndexHits(dense=best[0], sparse=best[1], size=len(points), total_found=len(found))
+
+    async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
+        return _idf((await self._asked("idf")).points.values(), term_ids)
+
+    async def count(self, filters: Filters = Filters()) -> int:
+        return sum(passes(point.chunk, filters) for point in (await self._asked("count")).points.values())
+
+    async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        points = (await self._asked("chunks")).points
+        return [points[chunk_id].chunk for chunk_id in ids if chunk_id in points]
+
+    async def dense_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        points = (await self._asked("dense_vectors")).points
+        return {chunk_id: points[chunk_id].dense for chunk_id in ids if chunk_id in points}
+
+    async def page(self, parent_doc_id: str) -> list[Chunk]:
+        held = await self._asked("page")
+        return [point.chunk for point in held.in_order() if point.chunk.parent_doc_id == parent_doc_id]
 
 
 class _MemoryWriter:
@@ -174,7 +204,15 @@ class _MemoryWriter:
         self._points = points
         self._changed = recreate or book_id not in storage.books
 
-    async def stored(self) -> dict[str, StoredChunk]:
+    async def files(self) -> dict[str, IdSet]:
+        held: dict[str, list[str]] = {}
+        for point in self._points.values():
+            held.setdefault(point.chunk.source_file, []).append(point.chunk.id)
+        return {file: IdSet.of(ids) for file, ids in held.items()}
+
+    async def stored(
+        self, *, files: Collection[str] | None = None, ids: Collection[str] = ()
+    ) -> dict[str, StoredChunk]:
         return {
             chunk_id: StoredChunk(
                 id=chunk_id,
@@ -184,6 +222,7 @@ class _MemoryWriter:
                 created_at=point.created_at,
             )
             for chunk_id, point in self._points.items()
+            if files is None or point.chunk.source_file in files or chunk_id in ids
         }
 
     async def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
@@ -199,14 +238,15 @@ class _MemoryWriter:
         for chunk_id in ids:
             self._changed = self._points.pop(chunk_id, None) is not None or self._changed
 
-    async def publish(self) -> None:
-        if not self._changed:
-            return
+    async def publish(self, book: Book | None = None) -> None:
         before = self._storage.books.get(self._book_id)
+        known = before.book if before else None
+        book = known if book is None else replace(book, source="")
+        if not self._changed and book == known:
+            return
         number = before.number + 1 if before else 1
-        self._storage.books[self._book_id] = _Generation(
-            number, self._fingerprint, datetime.now(UTC), dict(self._points)
-        )
+        points = dict(self._points)
+        self._storage.books[self._book_id] = _Generation(number, self._fingerprint, datetime.now(UTC), points, book)
         self._changed = False
 
 

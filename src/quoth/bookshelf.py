@@ -1,0 +1,90 @@
+"""The books that can be asked: those of the library, and those that the index has and the library does not know yet.
+
+Between the doors, which choose a book, and the two places that know books. A machine that finds a book in a shared
+index, or in files that were moved to it, adopts it: the record that was published with the index goes into the library,
+and so does one for each page, read from the chunks. Nothing is embedded and nothing in the index changes.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from quoth.domain import Book, Chunk, PageRecord
+from quoth.errors import Outage, UnknownBook
+from quoth.ports import ChunkIndex, Clock, Library
+
+_LOOK_AGAIN = 10.0  # seconds between two looks for books that another machine has published
+
+logger = logging.getLogger(__name__)
+
+
+class Bookshelf:
+    def __init__(self, index: ChunkIndex, library: Library, clock: Clock) -> None:
+        self._index = index
+        self._library = library
+        self._clock = clock
+        self._looked: float | None = None
+
+    async def book(self, book_id: str) -> Book:
+        """`UnknownBook` when neither of them has it."""
+        try:
+            return await self._library.book(book_id)
+        except UnknownBook:
+            return await self._adopt(book_id)
+
+    async def books(self) -> list[Book]:
+        """By id. While the index cannot be read, those that are known."""
+        known = await self._library.books()
+        now = self._clock.monotonic()
+        if known and self._looked is not None and now - self._looked < _LOOK_AGAIN:
+            return known
+        self._looked = now
+        try:
+            unknown = set(await self._index.books()) - {book.book_id for book in known}
+            found = [await self._adopt(book_id) for book_id in sorted(unknown) if await self._can_adopt(book_id)]
+        except Outage as outage:
+            if not known:
+                raise
+            logger.warning("the index is not asked for further books: %s", outage)
+            return known
+        return sorted([*known, *found], key=lambda book: book.book_id)
+
+    async def _can_adopt(self, book_id: str) -> bool:
+        try:
+            status = await self._index.status(book_id)
+        except UnknownBook:
+            return False  # deleted since
+        return status.book is not None and status.fingerprint == self._index.fingerprint and not status.outdated
+
+    async def _adopt(self, book_id: str) -> Book:
+        book = (await self._index.status(book_id)).book
+        if book is None:
+            raise UnknownBook(
+                f"The index has a book {book_id!r}, but does not say what it is.",
+                hint="It was written by an earlier Quoth. Ingest it again: `quoth ingest PATH`.",
+            )
+        pages: dict[str, list[Chunk]] = {}
+        async for chunk in self._index.scan(book_id):
+            pages.setdefault(chunk.source_file, []).append(chunk)
+        # The book last: an adoption that is interrupted begins again.
+        await self._library.put_page_records([self._record(chunks) for chunks in pages.values()])
+        await self._library.put_book(book)
+        logger.info("a book of the index is new here", extra={"book_id": book_id, "pages": len(pages)})
+        return book
+
+    def _record(self, chunks: list[Chunk]) -> PageRecord:
+        """Without the digest of its file, which only an ingest knows: the next one reads the page again."""
+        first = chunks[0]
+        return PageRecord(
+            book_id=first.book_id,
+            source_file=first.source_file,
+            digest="",
+            file_hash=first.source_file_hash,
+            chunk_ids=tuple(chunk.id for chunk in chunks),
+            ingested_at=self._clock.now(),
+            title=first.title,
+            url=first.url.partition("#")[0],
+            module=first.labels.module,
+            chapter=first.labels.chapter,
+            lesson=first.labels.lesson,
+        )

@@ -1,0 +1,66 @@
+"""Whether a Qdrant cluster has lost something although it answers: a node, or a copy of what it holds.
+
+Under `qdrant`. In: the server. Out: the fault to show in /health, or None. Every address is asked how it is, and the
+cluster which peers it cannot reach and which copies are not in use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from quoth.errors import IndexUnavailable, Outage
+from quoth.index.qdrant_nodes import Node
+from quoth.index.qdrant_server import CollectionMissing, Json, Server
+
+_SECONDS = 1.0  # for one node to answer
+_IN_USE = ("Active", "ActiveRead")
+
+
+async def cluster_fault(server: Server) -> IndexUnavailable | None:
+    """Raises what makes the index unusable, and returns what only makes it poorer."""
+    name = server.options.collection
+    lost = [fault for fault in await asyncio.gather(*(_fault_of(server, node) for node in server.nodes.all)) if fault]
+    for path in ("/cluster", f"/collections/{name}/cluster", f"/collections/{name}-books/cluster"):
+        try:
+            lost += _told(await server.read(path))
+        except CollectionMissing:
+            if await _has_books(server):
+                raise
+    if not lost:
+        return None
+    return IndexUnavailable(
+        "A part of the Qdrant cluster is missing. Questions are still answered.",
+        hint="Bring its nodes back; copies catch up by themselves.",
+        inside="; ".join(dict.fromkeys(lost)),
+    )
+
+
+async def _fault_of(server: Server, node: Node) -> str | None:
+    if len(server.nodes.all) == 1:
+        return None  # asked below, and then it is an outage
+    try:
+        async with asyncio.timeout(_SECONDS):
+            await server.of_one(node, "/collections")
+    except TimeoutError:
+        return f"{node.name} does not answer"
+    except Outage as outage:
+        return outage.inside
+    return None
+
+
+async def _has_books(server: Server) -> bool:
+    """Before the first book, no collection is missing."""
+    try:
+        return bool((await server.read(f"/collections/{server.options.collection}-books"))["points_count"])
+    except CollectionMissing:
+        return False
+
+
+def _told(status: Json) -> Iterable[str]:
+    """Of the peers: those that cannot be reached. Of a collection: copies that are not in use."""
+    for address, failures in (status.get("message_send_failures") or {}).items():
+        yield f"peer {address} cannot be reached ({failures.get('latest_error') or 'no reason given'})"
+    for shard in (*status.get("local_shards", ()), *status.get("remote_shards", ())):
+        if shard["state"] not in _IN_USE:
+            yield f"a copy of shard {shard['shard_id']} on peer {shard.get('peer_id', 'here')} is {shard['state']}"
