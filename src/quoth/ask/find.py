@@ -90,6 +90,18 @@ class _Wanted:
     count: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What the index said: the rest needs it no more."""
+
+    ranked: list[Scored]
+    scored: list[Scored]
+    chunks: Mapping[str, Chunk]
+    vectors: Mapping[str, Sequence[float]]
+    terms: tuple[QueryTerm, ...]
+    total_found: int | None
+
+
 class _Vanished(Exception):
     """A chunk that was found is not there any more."""
 
@@ -139,19 +151,19 @@ class Retriever:
         for _ in range(_ATTEMPTS):
             try:
                 async with within(self._seconds, slow):
-                    return await self._look(wanted, asked, vector, view)
+                    looked = await self._look(wanted, asked, vector, view)
+                return await self._evidence(wanted, asked, looked)
             except _Vanished:
                 view = self._index.view(book_id)  # what was found belonged to a publication that is gone
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
 
-    async def _look(self, wanted: _Wanted, asked: PreparedQuery, vector: Vector, view: BookView) -> Evidence:
+    async def _look(self, wanted: _Wanted, asked: PreparedQuery, vector: Vector, view: BookView) -> _Looked:
         depth, compared = max(_DEPTH, wanted.limit), max(COMPARED, wanted.limit)
         hits = await view.search(IndexQuery(vector, asked.sparse, wanted.filters, depth, wanted.count))
         rarity = await view.idf(asked.term_ids)
         full = idf_of_all(asked.words, rarity, hits.size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
-        calibration = calibration_for(self._embedder.name, self._reader.name if self._reader else "")
-        scale = scale_of(dense, absolute=calibration is not None)
+        scale = scale_of(dense, absolute=self._calibration is not None)
 
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
         chunks = await _read(view, scored, compared)
@@ -159,6 +171,12 @@ class Retriever:
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
         ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks)
+        terms = tuple(_query_term(word, rarity, full) for word in asked.words)
+        return _Looked(ranked, scored, chunks, vectors, terms, hits.total_found)
+
+    async def _evidence(self, wanted: _Wanted, asked: PreparedQuery, looked: _Looked) -> Evidence:
+        """The best are read; what is left of them after the threshold is the evidence."""
+        ranked, chunks, calibration = looked.ranked, looked.chunks, self._calibration
         readings: dict[str, Reading] = {}
         if self._reader is not None:
             readings = await read_best(self._reader, asked.phrase or asked.readable, ranked, chunks)
@@ -166,14 +184,19 @@ class Retriever:
                 ranked = in_order(ranked, readings, calibration.order)
         found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[: wanted.limit])
         passages = tuple(passage for passage in found if passage.similarity >= wanted.threshold)
+        vectors = looked.vectors
         return Evidence(
             query=wanted.query,
             passages=passages,
-            total_found=hits.total_found,
-            terms=tuple(_query_term(word, rarity, full) for word in asked.words),
+            total_found=looked.total_found,
+            terms=looked.terms,
             diversity=diversity([vectors[one.chunk.id] for one in passages if one.chunk.id in vectors]),
-            candidates=_candidates(ranked, scored, chunks),
+            candidates=_candidates(ranked, looked.scored, chunks),
         )
+
+    @property
+    def _calibration(self) -> Calibration | None:
+        return calibration_for(self._embedder.name, self._reader.name if self._reader else "")
 
     async def _prepare(self, query: str) -> PreparedQuery:
         tokens = self._embedder.tokens
