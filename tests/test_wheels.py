@@ -1,4 +1,4 @@
-"""Both wheels, built as `make wheel` builds them and installed where nothing else of ours is: it embeds, offline.
+"""The wheels, built as `make wheel` builds them and installed where nothing else of ours is: it embeds, offline.
 
 The new environment sees through links what requirements/run.lock names and nothing else: none of our tools, and not the
 package that the weights came from.
@@ -6,6 +6,7 @@ package that the weights came from.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from quoth.models import reader
 from quoth.models.minilm import MiniLMEmbedder
 from sharing import Once
 
@@ -72,7 +74,7 @@ def wheels(once: Once) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def installed(wheels: dict[str, Path], once: Once) -> Path:
-    """An environment without a network that has both wheels, by the README's command, and nothing of this checkout."""
+    """An environment without a network that has the wheels, by the README's command, and nothing of this checkout."""
     (command,) = re.findall(r"^pip (install dist/.+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
 
     def install(home: Path) -> None:
@@ -108,14 +110,24 @@ def isolated(installed: Path) -> Callable[[str], str]:
     return run
 
 
-def test_there_are_two_wheels_and_the_code_wheel_is_small(wheels: dict[str, Path]) -> None:
-    assert set(wheels) == {"quoth", "quoth_minilm"}
+def test_there_are_three_wheels_and_the_code_wheel_is_small(wheels: dict[str, Path]) -> None:
+    assert set(wheels) == {"quoth", "quoth_minilm", "quoth_reader"}
     assert wheels["quoth"].stat().st_size < 5_000_000
+
+
+def test_the_readers_wheel_holds_its_weights_and_says_what_they_are(wheels: dict[str, Path]) -> None:
+    packed = zipfile.ZipFile(wheels["quoth_reader"])
+    weights = packed.read("quoth_reader/reader.safetensors")
+    assert hashlib.sha256(weights).hexdigest() == reader.WEIGHTS_SHA256
+    assert len(weights) <= 22_000_000
+    (info,) = {name.split("/")[0] for name in packed.namelist() if ".dist-info/" in name}
+    assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(packed.namelist())
+    assert reader.WEIGHTS_SHA256 in packed.read(f"{info}/METADATA").decode()
 
 
 def test_the_code_wheel_carries_the_graph_and_its_licence(wheels: dict[str, Path]) -> None:
     names = zipfile.ZipFile(wheels["quoth"]).namelist()
-    assert {"quoth/models/minilm.onnx", "quoth/py.typed"} <= set(names)
+    assert {"quoth/models/minilm.onnx", "quoth/models/reader8.onnx", "quoth/py.typed"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

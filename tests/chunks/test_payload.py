@@ -24,7 +24,7 @@ from quoth.chunks.payload import (
 from quoth.domain import Chunk, IndexedChunk, Insert, Labels, TermWeights
 from quoth.errors import IndexUnavailable, WrongUsage
 
-# S3, QdrantPayload.
+# The fields of a chunk that docs/contract.md promises.
 S3_FIELDS = {
     "book_id",
     "module",

@@ -88,6 +88,8 @@ _HEARD = 0.3  # off a sentence that was quoted just before: readers who go on as
 _NEAR = 1 / 3  # what the words around a sentence count …
 _NEAR_BLOCK = 0.6  # … and those around code, a list or a table that is asked for: they have few words of their own
 _BOTH_SIDES = 0.75  # of the words of each side, for a block to be a comparison
+# The reader sees an answer that is in one place; steps, lists and sides of a comparison it sees in part.
+_ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
 _SHOWN_AS_CODE: tuple[Wanted, ...] = ("how_to", "example")
 
 
@@ -150,7 +152,7 @@ def _candidates(
             near = _NEAR_BLOCK if _shows_block(weighing.asked, here, position) else _NEAR
             score = weighing.cover(said, around, text.lower(), near)
             score += prior + _fit(weighing, here, position, text) + 0.15 * weighing.expansion.fits(rank, position)
-            if passage.reading is not None:
+            if passage.reading is not None and weighing.asked.wanted in _ONE_PLACE:
                 score += READER_WEIGHT * passage.reading.share(unit.start, unit.end)
             before = ids
             if any(text in quote for quote in evidence.previous_quotes):

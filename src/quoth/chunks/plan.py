@@ -60,7 +60,7 @@ def plan_files(
 
 
 def changed_files(files: Sequence[SourceFile], records: Mapping[str, PageRecord]) -> FilePlan:
-    """S3 get_changed_files: what an author did since the last ingest, told from the records alone. What else an ingest
+    """What an author did since the last ingest, told from the records alone. What else an ingest
     would mend (an index that lost chunks) is only known to the writer."""
     new: list[SourceFile] = []
     changed: list[SourceFile] = []
