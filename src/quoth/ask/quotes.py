@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
+from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.rst_inline import as_markdown
 from quoth.text.sentences import Sentence, fold
 
@@ -77,6 +78,8 @@ def spoken(text: str, chunk: Chunk) -> str:
     """A sentence on one line, without the markup that only a renderer understands."""
     if chunk.markup == "rst":
         return as_markdown(fold(text))
+    if chunk.markup == "asciidoc":
+        return asciidoc_as_markdown(fold(text))
     folded = fold(text)
     if "}`" in folded:
         folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
@@ -208,6 +211,7 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
     block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
     if not text.lstrip().startswith(("```", "~~~")):
         opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else "```"
+        opening = opening if opening.startswith(("```", "~~~")) else "```"
         closed = block.rstrip().endswith(opening[:3])
         return f"{opening}\n{block}" if closed else f"{opening}\n{block}\n{opening[:3]}"
     fence = lines[0].strip()[:3]

@@ -24,7 +24,7 @@ from quoth.sources.coverage import Known, coverage_of, loss_notices, words_in
 from quoth.sources.files import FrontMatter, decode, front_matter
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document, no_page
 from quoth.sources.front_matter import Field, Place, grading, place, used_fields
-from quoth.sources.includes import Expanded, Includes
+from quoth.sources.includes import Expanded, Expands
 from quoth.text.limits import MAX_PAGE_CHARACTERS
 from quoth.text.markdown import first_heading
 
@@ -106,7 +106,7 @@ class FolderSource:
         book: Book,
         rules: Rules,
         docs: Path | None = None,
-        includes: Includes | None = None,
+        includes: Expands | None = None,
         contents: Callable[[], Iterable[Notice]] = tuple,  # notices on the table of contents; with whole paths
         documents: Documents | None = None,
     ) -> None:
@@ -208,6 +208,8 @@ class FolderSource:
     def _anchors(self, converted: Converted | None, markup: Markup) -> AnchorRule:
         if converted is not None:
             return converted.anchors
+        if markup == "asciidoc":
+            return "html"  # its parser gives the ids
         return "sphinx" if markup == "rst" else self._rules.anchors
 
     def close(self) -> None:

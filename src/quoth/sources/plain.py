@@ -57,7 +57,7 @@ class PlainRules:
         trail = tuple(label_of(folder) for folder in folders)
         if not self._base:
             return Route(quote(name), trail, label_of(stem))
-        if _SOURCE_HOST.search(self._base):
+        if is_source_host(self._base):
             return Route(f"{self._base}/{quote(name)}", trail, label_of(stem))
         home = stem.lower() in ("index", "readme")
         kept = file if f".{file.rsplit('.', 1)[-1].lower()}" in CONVERTED else stem
@@ -69,6 +69,11 @@ class PlainRules:
         if suffix in ("rst", "rest"):
             return "rst"
         return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
+
+
+def is_source_host(url: str) -> bool:
+    """Whether files keep their endings there, as in a repository."""
+    return _SOURCE_HOST.search(url) is not None
 
 
 def _may_be_page(path: Path, parts: tuple[str, ...]) -> bool:
