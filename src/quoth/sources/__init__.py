@@ -8,11 +8,12 @@ its business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from quoth.domain import Book, Notice, Page, SourceFile
+from quoth.domain import Book, Coverage, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds, bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
@@ -28,6 +29,7 @@ from quoth.sources.plain import PlainRules, label_of
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
+from quoth.sources.unknown import unknown_project
 from quoth.sources.urls import is_url
 from quoth.sources.visitor import CrawlOptions, Web
 
@@ -50,6 +52,10 @@ class BookSource(Protocol):
     @property
     def notices(self) -> list[Notice]:
         """What concerns the book as a whole."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What the book was taken for, and how much of its text the pages hold. Known once `files` was called."""
 
     def files(self) -> list[SourceFile]:
         """By source file. `Unreadable` when there is no page at all."""
@@ -90,7 +96,14 @@ def open_source(
         return found
     includes = Includes(named.bounds, sphinx_includes(root))
     rules = PlainRules(root, base_url)
-    return FolderSource(root, named.bounds, named.book("plain"), rules, includes=includes, documents=documents)
+    unknown = unknown_project(root, named.bounds)
+    told = partial(_notices, root, unknown)
+    book = named.book("plain")
+    return FolderSource(root, named.bounds, book, rules, includes=includes, contents=told, documents=documents)
+
+
+def _notices(root: Path, unknown: Notice | None) -> list[Notice]:
+    return [replace(unknown, source_file=str(root / unknown.source_file))] if unknown else []
 
 
 def _recognised(folder: Path, named: _Named) -> BookSource | None:
