@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from quoth.domain.answers import AnswerMode, ConfidenceLevel, Suggestion
+from quoth.domain.messages import ToolUse
 from quoth.domain.searching import CitedSource
 
 
@@ -61,6 +62,7 @@ class Turn:
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     model: str | None = None
     tokens_used: int = 0
+    searches: tuple[ToolUse, ...] = ()  # as calls of the search tool, whether a model made them or not
     turn_id: int = 0
     owner: str = ""  # of its conversation
 
