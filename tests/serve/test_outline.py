@@ -41,7 +41,7 @@ def test_the_glossary_is_asked_for_what_its_words_mean() -> None:
 
 
 def test_headings_that_name_no_subject_make_no_question() -> None:
-    assert questions([a_page("Introduction", "Summary", "Exercises", "Next steps", "x" * 80)]) == []
+    assert questions([a_page("Introduction", "Summary", "Exercises", "Next steps", "x" * 90)]) == []
 
 
 def test_there_are_not_too_many_and_all_pages_have_their_turn() -> None:

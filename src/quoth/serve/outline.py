@@ -21,7 +21,7 @@ _Item = TypeVar("_Item")
 PAGES_LOOKED_AT = 24  # for their headings, spread over the book
 CANDIDATES = 12
 
-_LONGEST = 60  # characters of a heading that makes a question
+_LONGEST = 80  # characters of a heading that makes a question
 _GLOSSARY = re.compile(r"\b(glossary|terminology|glossar|begriffe|术语|词汇|فرہنگ)", re.IGNORECASE)
 _TERM = re.compile(r"^\s*(?:[-*+]\s+)?\*\*([^*\n]{2,40}?):?\*\*", re.MULTILINE)
 _MARKUP = re.compile(r"`|\*\*|\{#[^}]*\}|^[\d.]+\s+|\s+\([^)]*\)$")
