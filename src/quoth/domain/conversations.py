@@ -54,6 +54,9 @@ class Turn:
     disclaimer: str | None = None
     fallback_message: str | None = None
     interrupted: bool = False
+    partial: bool = False  # the answer says itself that a part of the question is not in the book
+    checked: int = 0  # sentences that were compared with their sources
+    removed: int = 0  # sentences that no source supports and that were taken out
     doubts: tuple[Doubt, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     missing_terms: tuple[str, ...] = ()
