@@ -64,7 +64,7 @@ from quoth.domain.indexing import (
     TermWeights,
     Vector,
 )
-from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall, ToolUse
 from quoth.domain.reading import Reading, ReadingTask
 from quoth.domain.searching import (
     Candidate,
@@ -154,6 +154,7 @@ __all__ = [
     "TermWeights",
     "Tool",
     "ToolCall",
+    "ToolUse",
     "Trace",
     "Turn",
     "Vector",

@@ -32,6 +32,8 @@ from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
 from quoth.sources.unknown import unknown_project
 from quoth.sources.urls import is_url
 from quoth.sources.visitor import CrawlOptions, Web
+from quoth.sources.vitepress import VitePressRules, find_vitepress
+from quoth.sources.vitepress_includes import vitepress_includes
 
 __all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
 
@@ -116,6 +118,7 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         _mdbook(folder, named)
         or _mkdocs(folder, named)
         or _sphinx(folder, named)
+        or _vitepress(folder, named)
         or _gitbook(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
@@ -197,4 +200,14 @@ def _gitbook(folder: Path, named: _Named) -> BookSource | None:
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("gitbook", found.title)
     includes = Includes(found.bounds, gitbook_includes)
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+
+
+def _vitepress(folder: Path, named: _Named) -> BookSource | None:
+    found = find_vitepress(folder, named.bounds)
+    if found is None:
+        return None
+    rules = VitePressRules(found, _part(folder, found.docs), named.base_url)
+    book = named.book("vitepress", found.title, rules.published)
+    includes = Includes(found.bounds, vitepress_includes(found.docs))
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
