@@ -108,7 +108,11 @@ class AntoraRules:
         bounds = self._project.bounds
         if not bounds.is_file(file):
             self._missing.append(
-                Notice("PAGE_MISSING", f"{file.name} of the navigation does not exist", str(component.folder / "antora.yml"))
+                Notice(
+                    "PAGE_MISSING",
+                    f"{file.name} of the navigation does not exist",
+                    str(component.folder / "antora.yml"),
+                )
             )
             return
         text = decode(bounds.page_bytes(file, file.name), file.name)

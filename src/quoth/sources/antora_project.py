@@ -173,7 +173,7 @@ def _read_playbook(folder: Path, bounds: Bounds) -> tuple[Path | None, dict[str,
 def _component(folder: Path, bounds: Bounds) -> Component:
     said, damage = _loaded(folder / _DESCRIPTOR, bounds)
     version = said.get("version")
-    if version is not None and not isinstance(version, (str, int, float)) or isinstance(version, bool):
+    if (version is not None and not isinstance(version, (str, int, float))) or isinstance(version, bool):
         damage = damage or "the version comes from the name of a branch or tag, which is not known here; none is used"
         version = None
     return Component(
@@ -219,4 +219,6 @@ def _bare(value: object) -> str:
 def _rank(component: Component) -> tuple[bool, list[tuple[bool, int, str]]]:
     """Released before prerelease, and then by version."""
     pieces = re.findall(r"\d+|[a-zA-Z]+", component.version)
-    return not component.prerelease, [(piece.isdigit(), int(piece) if piece.isdigit() else 0, piece) for piece in pieces]
+    return not component.prerelease, [
+        (piece.isdigit(), int(piece) if piece.isdigit() else 0, piece) for piece in pieces
+    ]

@@ -106,7 +106,7 @@ class Attributes:
 
     def read_byline(self, line: str, number: int) -> None:
         """The lines below the title of a document: who wrote it, and which revision it is."""
-        if number == 0 and (author := _AUTHOR.match(line)):
+        if number == 0 and (author := _AUTHOR.match(line.partition(";")[0])):
             self.values |= {"author": author[1], "email": author[2] or ""}
         elif revision := _REVISION.match(line):
             named = {"revnumber": revision[1], "revdate": revision[2], "revremark": revision[3]}

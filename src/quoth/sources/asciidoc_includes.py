@@ -15,7 +15,7 @@ from pathlib import Path
 
 from quoth.sources.asciidoc_attributes import BUILT_IN, Attributes
 from quoth.sources.asciidoc_parts import part_of
-from quoth.sources.bounds import Bounds
+from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.includes import Directive, Expanded, Includes
 from quoth.text.asciidoc_lines import (
     ATTRIBUTES,
@@ -89,6 +89,7 @@ class _Document:
     block: BlockAttributes = BlockAttributes()  # what the lines above say of the next block
     before: str = ""  # the last line, empty where a block may begin
     header: int = -1  # lines below the title of the document; -2: behind the header
+    underline: bool = False  # the next line only underlines a title
     first: bool = True
 
     def directives(self, text: str, path: Path, start: int) -> Iterator[Directive]:
@@ -173,6 +174,8 @@ class _Document:
         if "://" in said:
             return [Directive(match.start(1), match.end(1), text=f"{said}[]")]
         target = self.resolve(said, path)
+        if "optional" in include[3] and not is_file(target):
+            return [Directive(match.start(), match.end())]
         shift = self._shift(options.get("leveloffset", ""))
 
         def take(text: str) -> str | None:
@@ -225,8 +228,8 @@ class _Document:
         if self._is_header(line):
             yield from self._filled(line, start)
             return
-        if not line:
-            self.before = ""
+        if not line or self.underline:
+            self.before, self.underline = "", False
             return
         if COMMENT.match(line):
             return
@@ -244,8 +247,8 @@ class _Document:
             yield from self._filled(line, start) if self.filling else ()
             return
         yield from self._filled(line, start)
-        is_title = SECTION.match(line) or (following and not self.before and underlined(line, following) is not None)
-        self.before = "" if is_title or TITLE.match(line) else line
+        self.underline = bool(following) and not self.before and underlined(line, following) is not None
+        self.before = "" if self.underline or SECTION.match(line) or TITLE.match(line) else line
 
     def _is_header(self, line: str) -> bool:
         """The title of the document and the lines below it."""

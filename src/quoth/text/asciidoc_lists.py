@@ -7,6 +7,7 @@ depth.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -25,6 +26,7 @@ from quoth.text.asciidoc_lines import (
 from quoth.text.blocks import Block, BlockKind, Lines, too_deep
 from quoth.text.limits import MAX_DEPTH
 
+_TASK = re.compile(r"\[[ x*]\][ \t]+(?=\S)")
 _MARKS = " \t-*•.<0123456789"
 
 
@@ -114,6 +116,8 @@ class ListReader:
             children.append(self.leaf("paragraph", at, end, inline(self.prose(at, end))))
             return end
         end = self.until(line + 1, last, listed=True)
+        if task := _TASK.match(said, skip):
+            skip = task.end()
         words = inline(self.prose(line, end, skip=skip))
         words = f"{inline(term[1])}: {words}" if term else words
         children.append(self.leaf("paragraph", line, end, words))

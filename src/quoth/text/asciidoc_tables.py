@@ -6,8 +6,8 @@ import csv
 import re
 from collections.abc import Sequence
 
-from quoth.text.asciidoc_inline import inline
-from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, NUMBER, BlockAttributes, delimiter
+from quoth.text.asciidoc_inline import as_markdown, inline
+from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, BlockAttributes, delimiter
 
 _SPEC = r"(?:(?:\d+(?:\.\d*)?|(?:\d*\.)?\d+)[*+])?(?:[<^>](?:\.[<^>]?)?|(?:[<^>]?\.)?[<^>])?[a-z]?"
 _BEFORE = re.compile(rf"(?:^|(?<=[ \t])){_SPEC}$")
@@ -44,9 +44,16 @@ def cells_of(line: str, separator: str) -> list[str]:
     return cells if cells[0].strip() else cells[1:]
 
 
+def row_as_markdown(line: str, *, header: bool = False) -> str:
+    """One line of a table as a row of a table in Markdown; below a header, the rule that Markdown wants."""
+    cells = [as_markdown(_without_mark(cell)).replace("|", "\\|") for cell in cells_of(line.strip(), "|")]
+    row = f"| {' | '.join(cells)} |"
+    return f"{row}\n|{' --- |' * len(cells)}" if header else row
+
+
 def _line_words(line: str, separator: str) -> str:
     bare = line.strip()
-    if not bare or delimiter(bare) or ATTRIBUTES.match(bare) or bare == "+":
+    if not bare or delimiter(bare) or ATTRIBUTES.match(bare) or bare == "+" or COMMENT.match(line):
         return ""
     if separator == "|" and bare.startswith("!"):
         separator = "!"  # a table in a cell

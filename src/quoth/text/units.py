@@ -12,7 +12,7 @@ from typing import Literal
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import parse_asciidoc
-from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, NUMBER, TITLE, delimiter
+from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, TITLE, delimiter
 from quoth.text.blocks import Block
 from quoth.text.rst import parse_rst
 
@@ -72,7 +72,7 @@ def _asciidoc_leaf(text: str, block: Block, start: int, kind: Kind) -> Iterator[
     elif block.kind == "table":
         for first, last in _lines(text, block.start, block.end):
             said = text[first:last].strip()
-            if not delimiter(said) and not ATTRIBUTES.match(said):
+            if not (delimiter(said) or ATTRIBUTES.match(said) or COMMENT.match(said)):
                 yield first, last, "header" if last <= block.head_end else "row"
     else:
         for mark in (BULLET, NUMBER, CALLOUT) if kind == "item" else ():
