@@ -49,6 +49,7 @@ def turn_of(answer: Answer) -> Turn:
         stage_ms=answer.stage_ms,
         model=answer.model,
         tokens_used=answer.tokens_used,
+        searches=answer.searches,
         owner=question.owner,
     )
 

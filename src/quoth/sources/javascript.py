@@ -91,6 +91,8 @@ class Module:
                 at = self._ends[at]
             elif kind == "name" and text in ("const", "let", "var"):
                 self._declared(at + 1)
+            elif kind == "name" and text == "function" and at + 1 < len(self._tokens):
+                self._constants.setdefault(self._tokens[at + 1].text, at)
             elif kind == "name" and text == "import":
                 self._imported(at + 1)
             elif kind == "name" and text == "export" and self._is(at + 1, "default"):

@@ -4,8 +4,8 @@ The columns `sources` and `metadata` are JSON with the public names of an answer
 the database reads what the doors show. `metadata.version` says which layout a row has:
 
 1 (no version): rows written before turns were typed. They know no level, model or tokens.
-2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none, and turns of that
-   time do not know how many of their sentences were checked.
+2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none; turns of that time
+   do not know how many of their sentences were checked, and have no `searches`.
 
 A row of a newer layout than this code knows is read as far as it goes; unknown keys are left alone.
 """
@@ -13,11 +13,12 @@ A row of a newer layout than this code knows is read as far as it goes; unknown 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row
 
-from quoth.domain import CitedSource, Doubt, Suggestion, Turn
+from quoth.domain import CitedSource, Doubt, Suggestion, ToolCall, ToolUse, Turn
 from quoth.store.database import storable
 
 VERSION = 2
@@ -67,6 +68,7 @@ def from_row(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
         stage_ms=known.get("stage_ms", {}),
         model=known.get("model"),
         tokens_used=known.get("tokens_used", 0),
+        searches=tuple(_search(one) for one in known.get("searches", ())),
         turn_id=row.id,
         owner=owner,
     )
@@ -97,7 +99,32 @@ def _metadata_json(turn: Turn) -> Json:
         "stage_ms": {stage: round(spent, 2) for stage, spent in turn.stage_ms.items()},
         "model": turn.model,
         "tokens_used": turn.tokens_used,
+        "searches": [_search_json(one) for one in turn.searches],
     }
+
+
+def _search_json(search: ToolUse) -> Json:
+    return {
+        "id": search.call.id,
+        "tool_name": search.call.name,
+        "arguments": storable(search.call.arguments),
+        "query": storable(search.query),
+        "results_count": search.results,
+        "avg_similarity": round(search.average, 4),
+        "timestamp": search.timestamp.isoformat(),
+        "error": storable(search.error),
+    }
+
+
+def _search(stored: Mapping[str, Any]) -> ToolUse:
+    return ToolUse(
+        call=ToolCall(stored["id"], stored["tool_name"], stored["arguments"]),
+        query=stored["query"],
+        results=stored["results_count"],
+        average=stored["avg_similarity"],
+        timestamp=datetime.fromisoformat(stored["timestamp"]),
+        error=stored["error"],
+    )
 
 
 def _source_json(source: CitedSource) -> Json:

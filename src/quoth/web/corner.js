@@ -10,7 +10,7 @@ import { language, say, speak } from "./texts/index.js";
 export class Corner {
   static async in(widget, base, options) {
     await speak([options.lang, document.documentElement.lang, ...navigator.languages]);
-    const sheets = await Promise.all(["quoth.css", "corner.css"].map((name) => sheet(new URL(`assets/${name}`, base))));
+    const sheets = await Promise.all(["quoth.css", "corner.css"].map((name) => sheet(new URL(name, import.meta.url))));
     const corner = new Corner(widget, base, options);
     widget.shadowRoot.adoptedStyleSheets.push(...sheets);
     widget.shadowRoot.append(corner.node);
