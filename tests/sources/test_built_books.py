@@ -1,8 +1,7 @@
 """Small books of ours, compared with what the real tools built from them.
 
 tests/sources/books has a book for each toolchain and beside it a recording: every page that the tool made and the ids
-of its headings, with its version and the command (scripts/record_built_book.py). All pages and
-all ids must be the same.
+of its headings, with its version and the command (scripts/record_built_book.py). All must be the same.
 """
 
 from __future__ import annotations

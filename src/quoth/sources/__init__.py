@@ -8,11 +8,12 @@ its business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from quoth.domain import Book, Notice, Page, SourceFile
+from quoth.domain import Book, Coverage, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds, bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
@@ -24,12 +25,15 @@ from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.hugo import HugoRules, find_hugo
 from quoth.sources.includes import Includes
 from quoth.sources.mdbook import MdBookRules, find_mdbook
+from quoth.sources.mdx_components import starlight_includes
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
+from quoth.sources.starlight import StarlightRules, find_starlight
+from quoth.sources.unknown import unknown_project
 from quoth.sources.urls import is_url
 from quoth.sources.visitor import CrawlOptions, Web
 from quoth.sources.vitepress import VitePressRules, find_vitepress
@@ -54,6 +58,10 @@ class BookSource(Protocol):
     @property
     def notices(self) -> list[Notice]:
         """What concerns the book as a whole."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What the book was taken for, and how much of its text the pages hold. Known once `files` was called."""
 
     def files(self) -> list[SourceFile]:
         """By source file. `Unreadable` when there is no page at all."""
@@ -94,7 +102,14 @@ def open_source(
         return found
     includes = Includes(named.bounds, sphinx_includes(root))
     rules = PlainRules(root, base_url)
-    return FolderSource(root, named.bounds, named.book("plain"), rules, includes=includes, documents=documents)
+    unknown = unknown_project(root, named.bounds)
+    told = partial(_notices, root, unknown)
+    book = named.book("plain")
+    return FolderSource(root, named.bounds, book, rules, includes=includes, contents=told, documents=documents)
+
+
+def _notices(root: Path, unknown: Notice | None) -> list[Notice]:
+    return [replace(unknown, source_file=str(root / unknown.source_file))] if unknown else []
 
 
 def _recognised(folder: Path, named: _Named) -> BookSource | None:
@@ -108,6 +123,7 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _mkdocs(folder, named)
         or _sphinx(folder, named)
         or _vitepress(folder, named)
+        or _starlight(folder, named)
         or _hugo(folder, named)
         or _gitbook(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
@@ -213,3 +229,13 @@ def _hugo(folder: Path, named: _Named) -> BookSource | None:
     book = named.book("hugo", found.title, found.base_url)
     includes = Includes(found.bounds, shortcodes)
     return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _starlight(folder: Path, named: _Named) -> BookSource | None:
+    found = find_starlight(folder, named.bounds)
+    if found is None:
+        return None
+    rules = StarlightRules(found, _part(folder, found.docs), named.base_url)
+    book = named.book("starlight", found.title, rules.published)
+    includes = Includes(found.bounds, starlight_includes(found.root))
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
