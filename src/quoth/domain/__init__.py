@@ -44,6 +44,7 @@ from quoth.domain.books import (
     Notice,
     Page,
     ProficiencyLevel,
+    Rendition,
     SourceFile,
 )
 from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
@@ -141,6 +142,7 @@ __all__ = [
     "ReadingTask",
     "RecordedQuestion",
     "Refusal",
+    "Rendition",
     "Reply",
     "Retrieved",
     "Scope",

@@ -87,7 +87,8 @@ def open_source(
 ) -> BookSource:
     """Recognise the toolchain of a folder, take a single file, or crawl a published site if `web` allows it.
     `Unreadable` when it is none of these, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that
-    no toolchain publishes. If the folder is in one of the `roots`, nothing outside of that root is read, and never more than `bounds` allows."""
+    no toolchain publishes. If the folder is in one of the `roots`, nothing outside of that root is read, and never more
+    than `bounds` allows."""
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
