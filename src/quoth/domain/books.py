@@ -9,7 +9,7 @@ ProficiencyLevel = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
 Layer = Literal["L1", "L2", "L3", "L4"]
 
 # How a page is written decides which parser reads it.
-Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
+Markup = Literal["asciidoc", "markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes a page decides how its headings become anchors.
 AnchorRule = Literal[
     "astro",
