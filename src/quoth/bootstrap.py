@@ -210,7 +210,9 @@ def _answer_options(
     settings: Settings, embedder: Embedder, reader: Reader | None, calibrations: CalibrationFiles
 ) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(settings.confidence, embedder.name, reader.name if reader else ""),
+        confidence=ConfidenceOptions(
+            settings.confidence, embedder.name, reader.name if reader else "", threshold=settings.refusal_threshold
+        ),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,
