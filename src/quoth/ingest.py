@@ -210,7 +210,7 @@ class Ingest:
         before = await status_of(self._index, job.book_id) if recreate else None
         plan = plan_files(files, records, await run.writer.files(), force=job.mode != "incremental")
         planned(plan)
-        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
+        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged), coverage=source.coverage)
         run.pages_total, run.published_at = len(plan.to_read), self._clock.monotonic()
         run.notices.extend((*source.skipped, *source.notices))
         run.count(

@@ -119,7 +119,7 @@ class Settings(BaseModel):
         default=None,
         ge=0,
         le=1,
-        description="A question whose confidence is lower is refused; default: the one that was measured for the models.",
+        description="A question whose confidence is lower is refused. Default: what was measured for the models.",
     )
     similarity_threshold: float = Field(
         default=0.0, ge=0, le=1, description="Passages that are less similar to the question are not used."

@@ -3,7 +3,7 @@
 SQLite has neither a type for UUIDs nor a way to give a column a default later, so its tables keep theirs: Quoth always
 writes every column. On both, the index over the times of turns is descending.
 
-Revision ID: 0007
+Revision ID: 0008
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
