@@ -104,6 +104,24 @@ async def test_an_edit_embeds_only_the_text_that_changed(workshop: Workshop) -> 
     assert await workshop.chunks() == await fresh_index(workshop)
 
 
+async def test_a_chunk_knows_its_writings_and_when_it_was_embedded(workshop: Workshop) -> None:
+    await workshop.run()
+    before = {chunk.id: chunk.stamps for chunk in await workshop.chunks()}
+    workshop.write("nodes.md", NODES.replace("unique", "unique in its namespace"))
+    await workshop.run()
+    after = {chunk.id: chunk for chunk in await workshop.chunks()}
+    neighbours = [id for id, chunk in after.items() if chunk.source_file == "nodes.md" and id in before]
+    assert neighbours
+    for id in neighbours:  # the same text, at another place or with another neighbour
+        old, new = before[id], after[id].stamps
+        assert old is not None
+        assert new is not None
+        assert (new.version, new.created_at, new.embedded_at) == (old.version + 1, old.created_at, old.embedded_at)
+        assert new.updated_at > new.created_at
+    untouched = [id for id, chunk in after.items() if chunk.source_file == "topics.md"]
+    assert [after[id].stamps for id in untouched] == [before[id] for id in untouched]
+
+
 async def test_a_deleted_page_leaves_nothing_behind(workshop: Workshop) -> None:
     await workshop.run()
     (workshop.folder / "topics.md").unlink()
@@ -215,6 +233,14 @@ async def test_full_reads_every_page_again_but_embeds_nothing_twice(workshop: Wo
     await workshop.run()
     job = await workshop.run("full")
     assert (job.files_processed, job.files_skipped, workshop.embedder.calls) == (2, 0, [])
+
+
+async def test_recreate_counts_the_chunks_of_before_as_deleted(workshop: Workshop) -> None:
+    first = await workshop.run()
+    again = await workshop.run("recreate")
+    assert (first.chunks_deleted, again.chunks_deleted) == (0, first.chunks_created)
+    assert again.chunks_created == first.chunks_created
+    assert again.tokens_embedded == first.tokens_embedded == sum(c.token_count for c in await workshop.chunks())
 
 
 async def test_recreate_starts_from_nothing(workshop: Workshop) -> None:
