@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -41,9 +41,10 @@ class Workshop:
     index: MemoryIndex
     library: ForgetfulLibrary
     options: IngestOptions = IngestOptions()
+    clock: TickingClock = field(default_factory=TickingClock)
 
     def ingest(self) -> Ingest:
-        return Ingest(self.index, self.library, self.embedder, TickingClock(), self.options)
+        return Ingest(self.index, self.library, self.embedder, self.clock, self.options)
 
     def source(self) -> BookSource:
         return open_source(self.folder, book_id="book")
