@@ -106,6 +106,7 @@ def calls(chunk_id: str, page_id: str, picture_id: str) -> list[Call]:
         Call("POST /chat", {"query": ASKED, "session_id": SESSION}),
         Call("POST /chat/stream", {"query": ASKED, "session_id": SESSION}),
         Call("POST /chat/run", {"query": ASKED, "session_id": SESSION, "top_k": 3}),
+        Call("PATCH /session/{session_id}", {"tags": ["homework"]}, values={"session_id": SESSION}),
         Call("GET /session/{session_id}", values={"session_id": SESSION}),
         Call("GET /session/{session_id}/history", values={"session_id": SESSION}, query={"limit": 1}),
         Call("GET /history/{session_id}", values={"session_id": SESSION}, query={"limit": 1}),

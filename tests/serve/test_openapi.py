@@ -38,6 +38,7 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "GET /session/{session_id}",
         "GET /session/{session_id}/history",
         "DELETE /session/{session_id}",
+        "PATCH /session/{session_id}",
         "POST /search",
         "GET /context/{chunk_id}",
         "GET /lesson/{parent_doc_id}",
