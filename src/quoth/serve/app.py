@@ -17,7 +17,20 @@ from typing_extensions import Unpack
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
-from quoth.serve import books, chat, health, ingestion, job_process, mcp, metrics, openai, search, sessions, webhook
+from quoth.serve import (
+    books,
+    chat,
+    health,
+    ingestion,
+    job_process,
+    mcp,
+    metrics,
+    openai,
+    openai_embeddings,
+    search,
+    sessions,
+    webhook,
+)
 from quoth.serve.access import Access, open_guard
 from quoth.serve.bodies import TransferLimits
 from quoth.serve.doorway import Doorway
@@ -83,7 +96,7 @@ def create_app(
     app.add_middleware(Doorway)
     metrics.install_metrics(app)
     install_problems(app)
-    for door in (chat, sessions, search, books, openai, mcp, ingestion, webhook, health, metrics):
+    for door in (chat, sessions, search, books, openai, openai_embeddings, mcp, ingestion, webhook, health, metrics):
         app.include_router(door.router)
     install_pages(app)
     document(app)
