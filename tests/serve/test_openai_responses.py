@@ -159,7 +159,7 @@ async def test_tokens_are_counted_over_all_calls(tmp_path: Path) -> None:
     ("fields", "code"),
     [
         ({"input": " "}, "EMPTY_QUERY"),
-        ({"input": []}, "EMPTY_QUERY"),
+        ({"input": []}, "INVALID_REQUEST"),
         ({"input": [{"role": "assistant", "content": "So."}]}, "INVALID_REQUEST"),
         ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "UNSUPPORTED_PARAMETER"),
         ({"text": {"format": {"type": "json_schema"}}}, "UNSUPPORTED_PARAMETER"),

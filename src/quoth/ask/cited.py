@@ -51,6 +51,9 @@ def turn_of(answer: Answer) -> Turn:
         disclaimer=answer.disclaimer,
         fallback_message=answer.fallback_message,
         interrupted=answer.interrupted,
+        partial=verdict.partial,
+        checked=answer.grounding.total,
+        removed=answer.grounding.removed,
         doubts=tuple(Doubt(one.text, one.reason) for one in answer.grounding.sentences if not one.supported),
         suggestions=answer.suggestions,
         missing_terms=answer.missing_terms,
@@ -69,6 +72,7 @@ def answer_of(turn: Turn) -> Answer:
     nothing of the figures that were weighed."""
     level = turn.level or "insufficient"
     nothing = ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
+    doubtful = tuple(CheckedSentence(one.text, False, (), 0.0, one.reason) for one in turn.doubts)
     return Answer(
         text=None if turn.mode == "retrieval_only" else turn.response,
         mode=turn.mode,
@@ -76,8 +80,8 @@ def answer_of(turn: Turn) -> Answer:
         searched_query=turn.searched_query,
         citations=(),
         sources=turn.sources,
-        verdict=Verdict(turn.confidence or 0.0, level, level != "insufficient", nothing),
-        grounding=Grounding(tuple(CheckedSentence(one.text, False, (), 0.0, one.reason) for one in turn.doubts)),
+        verdict=Verdict(turn.confidence or 0.0, level, level != "insufficient", nothing, partial=turn.partial),
+        grounding=Grounding(doubtful, removed=turn.removed),
         retrieval_count=turn.retrieval_count,
         created_at=turn.timestamp,
         query_time_ms=turn.query_time_ms,

@@ -22,6 +22,7 @@ class Conversation:
     owner: str = ""
     topic_summary: str = ""  # what a model made of it; empty where none has
     turns: int = 0
+    tags: tuple[str, ...] = ()  # whatever a client sorts its threads by
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ class Turn:
     disclaimer: str | None = None
     fallback_message: str | None = None
     interrupted: bool = False
+    partial: bool = False  # the answer says itself that a part of the question is not in the book
+    checked: int = 0  # sentences that were compared with their sources
+    removed: int = 0  # sentences that no source supports and that were taken out
     doubts: tuple[Doubt, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     missing_terms: tuple[str, ...] = ()

@@ -147,7 +147,7 @@ async def responses(request: Request) -> Response:
     )
 
 
-@router.post("/completions", responses=_problems(404), status_code=404)
+@router.post("/completions", include_in_schema=False)
 async def old_completions(request: Request) -> Response:
     """Not here: a book is asked in messages."""
     raise UnknownPath(

@@ -29,7 +29,7 @@ router = APIRouter(prefix="/v1", tags=["openai"])
 
 _MOST_TEXTS = 256  # in one request: they are embedded here, on this machine
 
-_Text = Annotated[str, StringConstraints(min_length=1)]
+_Text = Annotated[str, StringConstraints(min_length=1), Field(json_schema_extra={"pattern": r"\S"})]
 
 
 class EmbeddingOptions(BaseModel):

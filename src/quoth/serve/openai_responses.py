@@ -76,6 +76,9 @@ class TextOptions(BaseModel):
     verbosity: str | None = Field(None, description=IDLE)
 
 
+_Items = Annotated[list[InputItem], Field(min_length=1, max_length=MAX_MESSAGES)]
+
+
 class ResponseRequest(BaseModel):
     """`POST /v1/responses`. A book is a model: `quoth/<book_id>`."""
 
@@ -84,12 +87,12 @@ class ResponseRequest(BaseModel):
     model: Name = Field(
         description="`quoth/<book_id>` or `<book_id>`; `quoth` when there is one book", examples=["quoth/my-book"]
     )
-    input: str | Annotated[list[InputItem], Field(max_length=MAX_MESSAGES)] = Field(
+    input: Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"\S"})] | _Items = Field(
         description="The question, or a conversation that ends with it",
         examples=["Which durability keeps the last message?"],
     )
     stream: bool | None = Field(None, description="The response as server-sent events")
-    previous_response_id: Name | None = Field(
+    previous_response_id: Annotated[Name, Field(json_schema_extra={"pattern": f"^{_ID.pattern}$"})] | None = Field(
         None, description="Goes on with the conversation of this response; only the question of `input` is read then"
     )
     text: TextOptions | None = None

@@ -17,7 +17,7 @@ from fastapi import Request, Response
 from quoth.ask.cited import answer_of
 from quoth.ask.threads import LIVE_TURNS
 from quoth.bootstrap import Quoth
-from quoth.domain import Delta, Done, Grounded, Question, Sourced, Turn
+from quoth.domain import AnswerEvent, Delta, Done, Grounded, Question, Sourced, Turn
 from quoth.errors import NotFound, SessionNotFound
 from quoth.serve.asking import while_connected
 from quoth.serve.deps import owner_of, quoth_of
@@ -82,6 +82,6 @@ async def _rest(turn: Turn, sent: int, name: str) -> AsyncGenerator[Event]:
     answer = answer_of(turn)
     if unread := turn.response[sent:]:
         yield event_view(Delta(unread))
-    ends = [Sourced(answer), Grounded(answer.grounding), Done(answer)]
+    ends: list[AnswerEvent] = [Sourced(answer), Grounded(answer.grounding), Done(answer)]
     for end in ends[{"sources": 1, "grounding": 2}.get(name, 0) :]:
         yield event_view(end)

@@ -4,8 +4,8 @@ The columns `sources` and `metadata` are JSON with the public names of an answer
 the database reads what the doors show. `metadata.version` says which layout a row has:
 
 1 (no version): rows written before turns were typed. They know no level, model or tokens.
-2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none, and turns that were
-   stored before `searches` were kept have none of them.
+2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none; turns of that time
+   do not know how many of their sentences were checked, and have no `searches`.
 
 A row of a newer layout than this code knows is read as far as it goes; unknown keys are left alone.
 """
@@ -54,6 +54,9 @@ def from_row(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
         disclaimer=known.get("disclaimer"),
         fallback_message=known.get("fallback_message"),
         interrupted=known.get("interrupted", False),
+        partial=known.get("partial", False),
+        checked=known.get("checked", 0),
+        removed=known.get("removed", 0),
         doubts=tuple(Doubt(one["text"], one["reason"]) for one in known.get("unsupported", ())),
         suggestions=tuple(
             Suggestion(one["title"], one["source_url"], tuple(one["breadcrumb"]))
@@ -83,6 +86,9 @@ def _metadata_json(turn: Turn) -> Json:
         "disclaimer": turn.disclaimer,
         "fallback_message": turn.fallback_message,
         "interrupted": turn.interrupted,
+        "partial": turn.partial,
+        "checked": turn.checked,
+        "removed": turn.removed,
         "unsupported": [{"text": storable(one.text), "reason": storable(one.reason)} for one in turn.doubts],
         "suggestions": [
             {"title": one.title, "source_url": one.url, "breadcrumb": list(one.breadcrumb)} for one in turn.suggestions
