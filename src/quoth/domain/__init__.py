@@ -46,6 +46,7 @@ from quoth.domain.books import (
     ProficiencyLevel,
     Rendition,
     SourceFile,
+    Stamps,
 )
 from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
@@ -58,6 +59,7 @@ from quoth.domain.indexing import (
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     PageRecord,
     Share,
@@ -119,6 +121,7 @@ __all__ = [
     "IndexedChunk",
     "IngestJob",
     "IngestMode",
+    "IngestTimes",
     "Insert",
     "JobStatus",
     "Key",
@@ -150,6 +153,7 @@ __all__ = [
     "Share",
     "SourceFile",
     "Sourced",
+    "Stamps",
     "Status",
     "StoredChunk",
     "Suggestion",

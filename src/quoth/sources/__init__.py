@@ -26,6 +26,8 @@ from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.hugo import HugoRules, find_hugo
 from quoth.sources.includes import Includes
+from quoth.sources.jekyll import JekyllRules, find_jekyll
+from quoth.sources.liquid import Liquid
 from quoth.sources.loose import loose_file, loose_folder
 from quoth.sources.mdbook import MdBookRules, find_mdbook
 from quoth.sources.mdx_components import starlight_includes
@@ -124,6 +126,7 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _starlight(folder, named)
         or _hugo(folder, named)
         or _gitbook(folder, named)
+        or _jekyll(folder, named)
         or _antora(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
@@ -234,7 +237,7 @@ def _hugo(folder: Path, named: _Named) -> BookSource | None:
         return None
     contents = tuple(dict.fromkeys(found.root / language.content for language in found.languages))
     shortcodes = Shortcodes(found.root, contents, found.params, found.bounds)
-    rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes)
+    rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes.left_out)
     book = named.book("hugo", found.title, found.base_url)
     includes = Includes(found.bounds, shortcodes)
     return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
@@ -248,3 +251,15 @@ def _starlight(folder: Path, named: _Named) -> BookSource | None:
     book = named.book("starlight", found.title, rules.published)
     includes = Includes(found.bounds, starlight_includes(found.root))
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+
+
+def _jekyll(folder: Path, named: _Named) -> BookSource | None:
+    found = find_jekyll(folder, named.bounds)
+    if found is None:
+        return None
+    liquid = Liquid(found.root, found.values, found.callouts)
+    rules = JekyllRules(found, _part(folder, found.root), named.base_url, liquid.left_out)
+    book = named.book("jekyll", found.title, found.published)
+    return FolderSource(
+        named.root, found.bounds, book, rules, found.root, Includes(found.bounds, liquid), rules.contents
+    )
