@@ -25,6 +25,7 @@ AnchorRule = Literal[
     "jupyter",
     "kramdown",
     "mdbook",
+    "mintlify",
     "mkdocs",
     "mkdocs-unicode",
     "none",
