@@ -42,6 +42,8 @@ class Anchors:
             return ""
         if self._rule == "html":  # the ids of the published page are all there is
             return explicit
+        if self._rule == "pdf":
+            return explicit.replace("page-", "page=")
         if self._rule in ("jupyter", "honkit"):  # headings of the same words get the same anchor
             return explicit or _slug(words, self._rule)
         if is_written_rule(self._rule):
