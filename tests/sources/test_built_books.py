@@ -24,7 +24,7 @@ def built_name(url: str) -> str:
     path = unquote(url.removeprefix("https://x.org")).lstrip("/")
     if path.endswith(".html"):
         return path
-    return f"{path}index.html" if path.endswith("/") or not path else f"{path}/index.html"
+    return f"{path}index.html" if path.endswith("/") or not path else f"{path}.html"
 
 
 @pytest.mark.parametrize("book", RECORDINGS)

@@ -20,8 +20,8 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, decode, front_matter, walk
 from quoth.sources.folder import Route
 from quoth.sources.hugo_config import HugoConfig, Language, config_file, read_config
+from quoth.sources.left_out import LeftOut
 from quoth.sources.plain import label_of
-from quoth.sources.shortcodes import Shortcodes
 
 _MARKDOWN = frozenset((".md", ".markdown", ".mdown"))
 _OTHER = frozenset((".html", ".htm", ".adoc", ".asciidoc", ".org", ".pandoc", ".rst"))
@@ -45,11 +45,11 @@ def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
 class HugoRules:
     toolchain = "hugo"
 
-    def __init__(self, site: HugoConfig, read: Path, base_url: str, shortcodes: Shortcodes) -> None:
+    def __init__(self, site: HugoConfig, read: Path, base_url: str, left_out: LeftOut) -> None:
         self._site = site
         self._read = read
         self._given = base_url.rstrip("/")
-        self._shortcodes = shortcodes
+        self._left_out = left_out  # the shortcodes that were left out
         self._fronts: dict[Path, FrontMatter] = {}
 
     @property
@@ -58,7 +58,7 @@ class HugoRules:
 
     def paths(self) -> Iterable[Path]:
         self._fronts.clear()
-        self._shortcodes.begin()
+        self._left_out.begin()
         seen: set[Path] = set()
         for language in self._site.languages:
             content = self._site.root / language.content
@@ -208,7 +208,7 @@ class HugoRules:
     def contents(self) -> Iterator[Notice]:
         for damage in self._site.damage:
             yield Notice("CONFIG_UNREADABLE", damage, str(self._site.file), 1)
-        if left_out := self._shortcodes.left_out():
+        if left_out := self._left_out.sentence():
             yield Notice("SHORTCODES_LEFT_OUT", left_out, str(self._site.file), 1)
 
 

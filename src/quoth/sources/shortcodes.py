@@ -18,10 +18,10 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, front_matter
 from quoth.sources.glossaries import Glossary, Translations
 from quoth.sources.includes import Directive, first_existing
+from quoth.sources.left_out import LeftOut
 from quoth.sources.marked_lines import fenced
 
 _OPENING = re.compile(r"\{\{([<%])")
-_MOST_NAMED = 20  # shortcodes in one notice
 _LONGEST = 4_000  # characters of one shortcode
 _TAG = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]*\w)(?P<rest>.*?)(?P<alone>/?)\s*", re.S)
 _ARGUMENT = re.compile(r"(?:([\w-]+)\s*=\s*)?(?:\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`|([^\s\"`=]+))")
@@ -82,26 +82,13 @@ class Shortcodes:
     contents: tuple[Path, ...]  # the folders of its languages
     params: Mapping[str, object]
     bounds: Bounds
-    _unknown: Counter[str] = field(default_factory=Counter)
+    left_out: LeftOut = field(default_factory=lambda: LeftOut("shortcodes that only Hugo's templates can show"))
     _glossary: Glossary = field(init=False)
     _headings: Translations = field(init=False)
 
     def __post_init__(self) -> None:
         self._glossary = Glossary(self.contents, self.bounds)
         self._headings = Translations(self.root, self.bounds)
-
-    def begin(self) -> None:
-        """A new survey of the book."""
-        self._unknown.clear()
-
-    def left_out(self) -> str:
-        """What was left out since the survey began, in a sentence; empty if nothing was."""
-        if not self._unknown:
-            return ""
-        named = [f"{name} ({count})" for name, count in self._unknown.most_common(_MOST_NAMED)]
-        more = len(self._unknown) - len(named)
-        listed = ", ".join([*named, f"and {more} more"] if more else named)
-        return f"shortcodes that only Hugo's templates can show are left out: {listed}"
 
     def __call__(self, text: str, path: Path, start: int) -> Iterator[Directive]:
         found = [*self._shortcodes(text, path, start)]
@@ -174,7 +161,7 @@ class Shortcodes:
         if said := self._label(tag, paired):
             return f"**{said}**{_break(text, tag.end)}" if paired else said
         if not paired and name not in _MEDIA:
-            self._unknown[name] += 1
+            self.left_out.add(name)
         return ""
 
     def _label(self, tag: _Tag, paired: bool) -> str:
@@ -229,7 +216,7 @@ class Shortcodes:
         term = tag.get("term_id") or tag.first
         file = self._glossary.file(term)
         if file is None or not is_file(file):
-            self._unknown[f'glossary_definition "{term}"'] += 1
+            self.left_out.add(f'glossary_definition "{term}"')
             return Directive(tag.start, tag.end)
         prepend, whole = tag.get("prepend"), tag.get("length") != "short"
 
@@ -279,10 +266,10 @@ def _highlight(tag: _Tag, text: str, language: str, title: str = "") -> Directiv
     """Code between two tags, as a fence on lines of its own."""
     if tag.closes:
         begins = not text[text.rfind("\n", 0, tag.start) + 1 : tag.start].strip()
-        return Directive(tag.start, tag.end, "```" if begins else "\n```")
+        return Directive(tag.start, tag.end, "~~~~" if begins else "\n~~~~")
     follows = text.startswith(("\n", "\r\n"), tag.end)
     said = f' title="{title}"' if title and '"' not in title else ""
-    return Directive(tag.start, tag.end, f"```{language}{said}" + ("" if follows else "\n"))
+    return Directive(tag.start, tag.end, f"~~~~{language}{said}" + ("" if follows else "\n"))
 
 
 def _margin(text: str, at: int) -> str:
