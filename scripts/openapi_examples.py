@@ -115,6 +115,7 @@ def calls(chunk_id: str, page_id: str, picture_id: str) -> list[Call]:
         Call("GET /lesson/{parent_doc_id}", values={"parent_doc_id": page_id}),
         Call("GET /books"),
         Call("GET /books/{book_id}/contents", values=book),
+        Call("GET /books/{book_id}/questions", values=book),
         Call("GET /books/{book_id}/page", values=book, query={"chunk_id": chunk_id}),
         Call("GET /books/{book_id}/figure", values=book, query={"chunk_id": picture_id, "src": "arrow.svg"}),
         Call("GET /llms.txt"),

@@ -44,6 +44,7 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "GET /lesson/{parent_doc_id}",
         "GET /books",
         "GET /books/{book_id}/contents",
+        "GET /books/{book_id}/questions",
         "GET /books/{book_id}/page",
         "GET /books/{book_id}/figure",
         "GET /llms.txt",
