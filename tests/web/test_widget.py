@@ -68,7 +68,7 @@ async def test_a_reader_asks_from_a_page_of_another_origin(page: Page) -> None:
     await page.get_by_role("button", name="Ask us").click()
     await ask(page, ASKED)
     await expect(page.locator(".answer")).to_contain_text("Transient local durability keeps the last message")
-    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("topics.md:7")
+    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("Durability")
     await ask(page, UNKNOWN)
     await expect(page.locator(".turn.refused")).to_contain_text(REFUSAL)
 
@@ -162,7 +162,7 @@ async def test_the_page_of_a_closed_server_asks_for_a_key(tmp_path: Path, chromi
         await page.goto(quoth)
         await page.get_by_label("Key", exact=True).fill("qk_wrong")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_text("That key does not open this server.")).to_be_visible()
+        await expect(page.get_by_text("That key does not open this library.")).to_be_visible()
         await page.get_by_label("Key", exact=True).fill(shown["authorization"].removeprefix("Bearer "))
         await page.keyboard.press("Enter")
         await ask(page, ASKED)

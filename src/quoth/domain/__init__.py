@@ -45,10 +45,12 @@ from quoth.domain.books import (
     Page,
     ProficiencyLevel,
     SourceFile,
+    Stamps,
 )
 from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
+    Coverage,
     Fingerprint,
     IdSet,
     IndexedChunk,
@@ -56,13 +58,15 @@ from quoth.domain.indexing import (
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     PageRecord,
+    Share,
     StoredChunk,
     TermWeights,
     Vector,
 )
-from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall, ToolUse
 from quoth.domain.reading import Reading, ReadingTask
 from quoth.domain.searching import (
     Candidate,
@@ -96,6 +100,7 @@ __all__ = [
     "ConfidenceLevel",
     "ConfidenceMetrics",
     "Conversation",
+    "Coverage",
     "Delta",
     "Done",
     "Doubt",
@@ -115,6 +120,7 @@ __all__ = [
     "IndexedChunk",
     "IngestJob",
     "IngestMode",
+    "IngestTimes",
     "Insert",
     "JobStatus",
     "Key",
@@ -142,14 +148,17 @@ __all__ = [
     "Retrieved",
     "Scope",
     "SearchQuery",
+    "Share",
     "SourceFile",
     "Sourced",
+    "Stamps",
     "Status",
     "StoredChunk",
     "Suggestion",
     "TermWeights",
     "Tool",
     "ToolCall",
+    "ToolUse",
     "Trace",
     "Turn",
     "Vector",

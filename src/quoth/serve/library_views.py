@@ -14,9 +14,11 @@ from pydantic import Field
 from quoth.domain import (
     Book,
     ConfidenceLevel,
+    Coverage,
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     Key,
     Notice,
@@ -26,6 +28,7 @@ from quoth.domain import (
 from quoth.serve.shapes import Moment, Shape, timestamp
 
 if TYPE_CHECKING:
+    from quoth.bootstrap import Quoth
     from quoth.chunks.plan import FilePlan
 
 
@@ -39,9 +42,18 @@ class BookFields(Shape):
     generation: int | None
     bytes_on_disk: int
     fingerprint: dict[str, str | int] | None
+    collection_name: Annotated[str | None, Field(description="On a Qdrant server; null where the index is in files")]
+    last_full_ingest: Annotated[Moment | None, Field(description="When all of it was last read")]
+    last_incremental_update: Annotated[Moment | None, Field(description="When last only what had changed was read")]
 
 
-def book_view(book: Book, status: IndexStatus | None) -> BookFields:
+async def book_state(quoth: Quoth, book: Book, status: IndexStatus | None) -> BookFields:
+    """A book with the state of its index and its last ingests."""
+    collection = quoth.settings.qdrant_collection_name if quoth.settings.qdrant_url else None
+    return book_view(book, status, await quoth.library.ingest_times(book.book_id), collection)
+
+
+def book_view(book: Book, status: IndexStatus | None, times: IngestTimes, collection: str | None) -> BookFields:
     return {
         "book_id": book.book_id,
         "title": book.title,
@@ -52,6 +64,9 @@ def book_view(book: Book, status: IndexStatus | None) -> BookFields:
         "generation": None if status is None else status.generation,
         "bytes_on_disk": 0 if status is None else status.bytes_on_disk,
         "fingerprint": None if status is None else status.fingerprint.as_dict(),
+        "collection_name": collection,
+        "last_full_ingest": timestamp(times.full),
+        "last_incremental_update": timestamp(times.incremental),
     }
 
 
@@ -61,6 +76,26 @@ class IngestNotice(Shape):
     source_file: str
     line: int | None
     fatal: Annotated[bool, Field(description="The page is not in the index because of this")]
+
+
+class ShareFields(Shape):
+    kind: Annotated[str, Field(examples=["Markdown"])]
+    files: int
+    words: Annotated[int, Field(description="As far as they are known without converting documents")]
+
+
+class LeftFields(ShareFields):
+    reason: str
+    lost: Annotated[bool, Field(description="The book's own toolchain does not leave it out: Quoth cannot read it")]
+
+
+class CoverageFields(Shape):
+    """What the source was taken for, and how much of its text became pages."""
+
+    toolchain: Annotated[str, Field(examples=["mkdocs"])]
+    recognised_by: Annotated[str, Field(description="A file of the project; empty for a plain folder or a site")]
+    taken: list[ShareFields]
+    left: list[LeftFields]
 
 
 class JobResponse(Shape):
@@ -82,10 +117,12 @@ class JobResponse(Shape):
     chunks_kept: int
     chunks_deleted: int
     chunks_embedded: int
+    tokens_embedded: Annotated[int, Field(description="Of those chunks; estimated for an embedder of a provider")]
     started_at: Moment | None
     completed_at: Moment | None
     duration_seconds: float | None
     error_message: str | None
+    coverage: Annotated[CoverageFields | None, Field(description="Null until the source has been looked at")]
     warnings: list[IngestNotice]
 
 
@@ -115,11 +152,25 @@ def job_view(job: IngestJob) -> JobResponse:
         "chunks_kept": job.chunks_kept,
         "chunks_deleted": job.chunks_deleted,
         "chunks_embedded": job.chunks_embedded,
+        "tokens_embedded": job.tokens_embedded,
         "started_at": timestamp(job.started_at),
         "completed_at": timestamp(job.completed_at),
         "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
         "error_message": job.error_message,
+        "coverage": None if job.coverage is None else _coverage_view(job.coverage),
         "warnings": [_notice_view(notice) for notice in job.notices],
+    }
+
+
+def _coverage_view(coverage: Coverage) -> CoverageFields:
+    return {
+        "toolchain": coverage.toolchain,
+        "recognised_by": coverage.recognised_by,
+        "taken": [{"kind": one.kind, "files": one.files, "words": one.words} for one in coverage.taken],
+        "left": [
+            {"kind": one.kind, "files": one.files, "words": one.words, "reason": one.reason, "lost": one.lost}
+            for one in coverage.left
+        ],
     }
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from quoth.domain import Insert, Notice
 from quoth.errors import Unreadable
@@ -68,12 +69,23 @@ class _Page:
         return self.room > 0
 
 
+class Expands(Protocol):
+    """Puts the includes into one page after another."""
+
+    @property
+    def opened(self) -> set[Path]:
+        """The files whose text some page shows."""
+
+    def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded: ...
+
+
 class Includes:
     """Expands the pages of one project."""
 
     def __init__(self, bounds: Bounds, dialect: Dialect) -> None:
         self._bounds = bounds
         self._dialect = dialect
+        self.opened: set[Path] = set()  # the files whose text some page shows
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
         """`start` is where the body begins: front matter stays as it is."""
@@ -140,6 +152,7 @@ class Includes:
             if real.stat().st_size > MAX_INCLUDED_CHARACTERS:
                 page.tell("INCLUDE_TOO_LARGE", f"{said} is larger than a page may include; it is left out")
                 return None
+            self.opened.add(real)
             return decode(real.read_bytes(), said).removeprefix("\ufeff").replace("\r\n", "\n")
         except OSError as error:
             page.tell("INCLUDE_MISSING", f"{said} cannot be read ({error.strerror}); it is left out")

@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
+from quoth.domain import Book, Coverage, IngestJob, IngestTimes, Notice, PageRecord, RecordedQuestion, Share, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
@@ -231,6 +231,14 @@ class SqlLibrary(SqlConversations):
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_job(row) for row in rows]
 
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        jobs = ingestion_jobs.c
+        first, last = (pick(jobs.completed_at, type_=jobs.completed_at.type) for pick in (func.min, func.max))
+        done = and_(jobs.book_id == book_id, jobs.status == "completed", jobs.dry_run.is_(False))
+        query = select(jobs.mode, first, last).where(done, jobs.completed_at.is_not(None)).group_by(jobs.mode)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return IngestTimes.of({mode: (start, end) for mode, start, end in rows})
+
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         statement = (
             update(ingestion_jobs)
@@ -331,12 +339,21 @@ def _job_row(job: IngestJob) -> dict[str, Any]:
     row = _values(job)
     del row["job_id"]
     row["notices"] = [asdict(notice) for notice in job.notices]
+    row["coverage"] = None if job.coverage is None else asdict(job.coverage)
     row["error_message"] = None if job.error_message is None else storable(job.error_message)
     return row
 
 
 def _job(row: Row[*tuple[Any, ...]]) -> IngestJob:
-    return IngestJob(**{**row._mapping, "notices": tuple(Notice(**notice) for notice in row.notices)})
+    notices = tuple(Notice(**notice) for notice in row.notices)
+    return IngestJob(**{**row._mapping, "notices": notices, "coverage": _coverage(row.coverage)})
+
+
+def _coverage(stored: dict[str, Any] | None) -> Coverage | None:
+    if stored is None:
+        return None
+    shares = {side: tuple(Share(**share) for share in stored[side]) for side in ("taken", "left")}
+    return Coverage(**{**stored, **shares})
 
 
 def _question_row(question: RecordedQuestion) -> dict[str, Any]:
