@@ -37,6 +37,7 @@ from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
+    from quoth.index.qdrant_server import QdrantOptions
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
 
@@ -210,7 +211,9 @@ def _answer_options(
     settings: Settings, embedder: Embedder, reader: Reader | None, calibrations: CalibrationFiles
 ) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(settings.confidence, embedder.name, reader.name if reader else ""),
+        confidence=ConfidenceOptions(
+            settings.confidence, embedder.name, reader.name if reader else "", threshold=settings.refusal_threshold
+        ),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,
@@ -288,13 +291,19 @@ def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     """The one on a Qdrant server or cluster."""
+    options = qdrant_options(settings)
+    from quoth.index.qdrant import QdrantIndex
+
+    return QdrantIndex(options, fingerprint)
+
+
+def qdrant_options(settings: Settings) -> QdrantOptions:
     if not settings.qdrant_url:
         raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    from quoth.index.qdrant import QdrantIndex
     from quoth.index.qdrant_server import QdrantOptions
 
     key = settings.qdrant_api_key
-    options = QdrantOptions(
+    return QdrantOptions(
         urls=settings.qdrant_url,
         api_key=key.get_secret_value() if key else None,
         collection=settings.qdrant_collection_name,
@@ -306,7 +315,6 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
         batch=settings.qdrant_batch_size,
         timeout=settings.qdrant_timeout,
     )
-    return QdrantIndex(options, fingerprint)
 
 
 def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
