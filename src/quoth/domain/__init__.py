@@ -44,6 +44,7 @@ from quoth.domain.books import (
     Notice,
     Page,
     ProficiencyLevel,
+    Rendition,
     SourceFile,
     Stamps,
 )
@@ -145,6 +146,7 @@ __all__ = [
     "ReadingTask",
     "RecordedQuestion",
     "Refusal",
+    "Rendition",
     "Reply",
     "Retrieved",
     "Scope",
