@@ -12,8 +12,9 @@ import { Turn } from "./turn.js";
 const LONGEST = 64000; // characters of a selection, as the server has it
 
 export class Talk {
-  // `changed` is called when the conversation becomes empty or stops being so.
-  constructor(server, { changed = () => {} } = {}) {
+  // `changed` is called when the conversation becomes empty or stops being so; `more` gives further fields of a question.
+  constructor(server, { changed = () => {}, more = () => ({}) } = {}) {
+    this.more = more;
     this.server = server;
     this.changed = changed;
     this.bookId = null;
@@ -126,7 +127,7 @@ export class Talk {
     const key = this.sessionKey; // the reader may open another book meanwhile
     const session_id = tab.get(key) ?? undefined;
     const selected_text = selected ?? undefined;
-    const body = { query: question, book_id: this.bookId, session_id, selected_text };
+    const body = { ...this.more(), query: question, book_id: this.bookId, session_id, selected_text };
     this.speaker.begin(say("looking"));
     for await (const { name, data } of this.server.stream("chat/stream", body, this.asking.signal)) {
       if (name === "retrieval") tab.set(key, data.session_id); // who stops the answer can still ask on

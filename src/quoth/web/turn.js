@@ -2,6 +2,7 @@
 
 import { render } from "./markdown.js";
 import { crumbs, element, link, mark } from "./nodes.js";
+import { withWords } from "./passages.js";
 import { parts, percent, say, time } from "./texts/index.js";
 
 const LEVELS = { high: "confidenceHigh", medium: "confidenceMedium", low: "confidenceLow", insufficient: "confidenceNone" };
@@ -154,7 +155,7 @@ export class Turn {
 
   place(source) {
     if (!source.chunk_id) return null;
-    const published = link(source.source_url, `${say("openPage")} ↗`);
+    const published = link(withWords(source.source_url, decisiveOf(source)), `${say("openPage")} ↗`);
     return element(
       "footer", {},
       published.tagName === "A" && published,
@@ -277,10 +278,16 @@ function quoted(id, source) {
   const quote = element("blockquote", { id, className: "quote prose" }, render(source.quote));
   const [start, end] = source.highlight ?? [0, 0];
   const decisive = [...source.quote].slice(start, end).join("");
-  if (!decisive || decisive === source.quote) return quote;
-  const cells = decisive.startsWith("|") ? decisive.split("|") : [decisive]; // a row alone would not be drawn as one
-  mark(quote, cells.map((words) => element("div", {}, render(words)).textContent).join(""));
+  if (decisive && decisive !== source.quote) mark(quote, decisiveOf(source));
   return quote;
+}
+
+// The decisive sentence as a page shows it.
+function decisiveOf(source) {
+  const [start, end] = source.highlight ?? [0, 0];
+  const decisive = [...source.quote].slice(start, end).join("");
+  const cells = decisive.startsWith("|") ? decisive.split("|") : [decisive]; // a row alone would not be drawn as one
+  return cells.map((words) => element("div", {}, render(words)).textContent).join(" ");
 }
 
 // A doubtful sentence as it is named below the answer: without the signs that only its form needs.
