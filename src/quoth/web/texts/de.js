@@ -32,7 +32,7 @@ const texts = {
   dropQueued: "Nicht fragen",
   askAboutCode: "Zu diesem Code fragen",
   starters: "Fragen zu dieser Seite",
-  starter: "Was sagt das Buch zu „{heading}“?",
+  starter: "{heading}?",
   onlyThisPage: "Nur diese Seite",
   backToAnswer: "Zurück zur Antwort",
 

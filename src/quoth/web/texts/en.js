@@ -33,7 +33,7 @@ const texts = {
   dropQueued: "Do not ask",
   askAboutCode: "Ask about this code",
   starters: "Questions about this page",
-  starter: "What does the book say about “{heading}”?",
+  starter: "What is “{heading}” about?",
   onlyThisPage: "Only this page",
   backToAnswer: "Back to the answer",
 

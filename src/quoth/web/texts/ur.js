@@ -31,7 +31,7 @@ const texts = {
   dropQueued: "نہ پوچھیں",
   askAboutCode: "اس کوڈ کے بارے میں پوچھیں",
   starters: "اس صفحے کے بارے میں سوالات",
-  starter: "کتاب ”{heading}“ کے بارے میں کیا کہتی ہے؟",
+  starter: "{heading}؟",
   onlyThisPage: "صرف یہ صفحہ",
   backToAnswer: "جواب پر واپس جائیں",
 

@@ -31,7 +31,7 @@ const texts = {
   dropQueued: "不再提问",
   askAboutCode: "就这段代码提问",
   starters: "关于本页的问题",
-  starter: "关于“{heading}”，书里怎么说？",
+  starter: "{heading}？",
   onlyThisPage: "仅限本页",
   backToAnswer: "返回回答",
 
