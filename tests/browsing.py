@@ -39,8 +39,8 @@ async def started() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def new_page(chromium: Browser, *, only: str = "", **options: Any) -> AsyncIterator[Page]:
-    """With nothing kept of other pages; `options` are those of a browser context. It fails its test when a script breaks, a rule of the policy is broken or an
-    address is asked that does not begin like `only`."""
+    """With nothing kept of other pages; `options` are those of a browser context. It fails its test when a script
+    breaks, a rule of the policy is broken or an address is asked that does not begin like `only`."""
     faults: list[str] = []
     async with await chromium.new_context(**options) as context:
         context.set_default_timeout(PATIENCE)
