@@ -122,7 +122,7 @@ async def test_a_citation_of_this_page_scrolls_to_its_words_and_lights_them(host
     async with visited(chromium, host.publish("/topics")) as page:
         await launch(page).click()
         await ask(page, ASKED)
-        await page.locator("quoth-widget .card a").first.click()
+        await page.locator("quoth-widget .marker a").first.click()
         await page.wait_for_function("CSS.highlights.get('quoth-cited')?.size === 1")
         lit = await page.evaluate("[...CSS.highlights.get('quoth-cited')][0].toString().replace(/\\s+/g, ' ')")
         assert lit == "Transient local durability keeps the last message for late subscribers."
@@ -138,7 +138,7 @@ async def test_on_a_phone_a_citation_uncovers_its_place_and_the_button_leads_bac
     async with visited(chromium, host.publish("/topics"), **PHONE) as page:
         await launch(page).tap()
         await ask(page, ASKED)
-        await page.locator("quoth-widget .card a").first.tap()
+        await page.locator("quoth-widget .marker a").first.tap()
         await expect(page.locator("quoth-widget .corner")).to_be_hidden()
         await expect(page.locator("#durability + p")).to_be_in_viewport()
         back = page.get_by_role("button", name="Back to the answer")
@@ -147,6 +147,7 @@ async def test_on_a_phone_a_citation_uncovers_its_place_and_the_button_leads_bac
 
         # From another page: the cited one opens uncovered, its words lit, and the way back is there too.
         await page.goto(f"{host.site.url}/other")
+        await page.locator("quoth-widget .marker a").first.tap()  # its card
         await page.locator("quoth-widget .card a").first.tap()
         await page.wait_for_url("**/topics**")
         await page.wait_for_function("CSS.highlights.get('quoth-cited')?.size === 1")

@@ -173,6 +173,7 @@ class IngestJob:
     chunks_kept: int = 0
     chunks_deleted: int = 0
     chunks_embedded: int = 0
+    tokens_embedded: int = 0  # as the embedder counts them, or carefully estimated
     dry_run: bool = False
     started_at: datetime | None = None
     completed_at: datetime | None = None

@@ -103,6 +103,7 @@ class JobResponse(Shape):
     chunks_kept: int
     chunks_deleted: int
     chunks_embedded: int
+    tokens_embedded: Annotated[int, Field(description="Of those chunks; estimated for an embedder of a provider")]
     started_at: Moment | None
     completed_at: Moment | None
     duration_seconds: float | None
@@ -137,6 +138,7 @@ def job_view(job: IngestJob) -> JobResponse:
         "chunks_kept": job.chunks_kept,
         "chunks_deleted": job.chunks_deleted,
         "chunks_embedded": job.chunks_embedded,
+        "tokens_embedded": job.tokens_embedded,
         "started_at": timestamp(job.started_at),
         "completed_at": timestamp(job.completed_at),
         "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),

@@ -22,13 +22,17 @@ from quoth.sources.files import existing_folder, folders
 from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
+from quoth.sources.hugo import HugoRules, find_hugo
 from quoth.sources.includes import Includes
 from quoth.sources.mdbook import MdBookRules, find_mdbook
+from quoth.sources.mdx_components import starlight_includes
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import PlainRules, label_of
 from quoth.sources.rst_includes import sphinx_includes
+from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
+from quoth.sources.starlight import StarlightRules, find_starlight
 from quoth.sources.unknown import unknown_project
 from quoth.sources.urls import is_url
 from quoth.sources.visitor import CrawlOptions, Web
@@ -119,6 +123,8 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _mkdocs(folder, named)
         or _sphinx(folder, named)
         or _vitepress(folder, named)
+        or _starlight(folder, named)
+        or _hugo(folder, named)
         or _gitbook(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
@@ -210,4 +216,26 @@ def _vitepress(folder: Path, named: _Named) -> BookSource | None:
     rules = VitePressRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("vitepress", found.title, rules.published)
     includes = Includes(found.bounds, vitepress_includes(found.docs))
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+
+
+def _hugo(folder: Path, named: _Named) -> BookSource | None:
+    found = find_hugo(folder, named.bounds)
+    if found is None:
+        return None
+    contents = tuple(dict.fromkeys(found.root / language.content for language in found.languages))
+    shortcodes = Shortcodes(found.root, contents, found.params, found.bounds)
+    rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes)
+    book = named.book("hugo", found.title, found.base_url)
+    includes = Includes(found.bounds, shortcodes)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _starlight(folder: Path, named: _Named) -> BookSource | None:
+    found = find_starlight(folder, named.bounds)
+    if found is None:
+        return None
+    rules = StarlightRules(found, _part(folder, found.docs), named.base_url)
+    book = named.book("starlight", found.title, rules.published)
+    includes = Includes(found.bounds, starlight_includes(found.root))
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)

@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
-from quoth.domain import Book, Coverage, IngestJob, Notice, PageRecord, RecordedQuestion, Share, Trace
+from quoth.domain import Book, Coverage, IngestJob, IngestMode, Notice, PageRecord, RecordedQuestion, Share, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
@@ -230,6 +230,17 @@ class SqlLibrary(SqlConversations):
             query = query.where(ingestion_jobs.c.status.in_(ACTIVE))
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_job(row) for row in rows]
+
+    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
+        mine = and_(
+            ingestion_jobs.c.book_id == book_id,
+            ingestion_jobs.c.status == "completed",
+            ingestion_jobs.c.dry_run.is_(False),
+        )
+        ended = func.max(ingestion_jobs.c.completed_at, type_=ingestion_jobs.c.completed_at.type)
+        query = select(ingestion_jobs.c.mode, ended).where(mine).group_by(ingestion_jobs.c.mode)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return {mode: when for mode, when in rows if when is not None}
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         statement = (

@@ -19,9 +19,9 @@ export class Corner {
     const root = /** @type {ShadowRoot} */ (widget.shadowRoot);
     // The reader's own size of text: the widget takes none from the site, and a site's `rem` may be anything.
     const size = parseFloat(getComputedStyle(widget).fontSize) || 16;
-    const sheets = await Promise.all(["quoth.css", "corner.css"].map((name) => sheet(new URL(name, import.meta.url), size)));
+    const styles = await sheet(new URL("corner.css", import.meta.url), size);
     const corner = new Corner(widget, base, options);
-    root.adoptedStyleSheets.push(...sheets);
+    root.adoptedStyleSheets.push(styles);
     root.append(corner.frame);
     corner.offer();
     return corner;
@@ -33,7 +33,7 @@ export class Corner {
     this.options = options;
     this.small = matchMedia("(max-width: 576px)"); // as in corner.css: the panel is the whole screen
     this.server = new Server(base, options.key);
-    this.talk = new Talk(this.server, { changed: () => this.changed(), more: () => this.context() });
+    this.talk = new Talk(this.server, { changed: () => this.changed(), filters: () => this.context(), reader: new LateReader(this.server) });
     /** @type {Element | null} where the reader was before the panel opened */
     this.before = null;
     /** @type {Promise<void> | null} */
@@ -91,7 +91,7 @@ export class Corner {
   // Where in the book an answer may come from: the whole, the version of this page, or this page alone.
   context() {
     const prefix = this.onlyPage.checked ? pageOf(location.pathname) : partOf(this.options.under, location.pathname);
-    return prefix ? { filters: { source_url_prefix: prefix } } : {};
+    return prefix ? { source_url_prefix: prefix } : undefined;
   }
 
   async open({ focus = true } = {}) {
@@ -134,26 +134,28 @@ export class Corner {
   onKey(event) {
     const shortcut = event.ctrlKey || event.metaKey;
     if (!shortcut) event.stopPropagation(); // or the site's own shortcuts would take what is typed here
-    if (event.key !== "Escape" || this.talk.reader?.node?.open) return;
+    if (event.key !== "Escape" || this.talk.reader.opened) return;
     if (this.talk.asking) this.talk.stop();
     else this.close();
   }
 
-  // A citation of this site. On this page its words are lit up; on a small screen the panel makes room for them, and the
+  // A citation of this site, by its number or its link. On this page its words are lit up; on a small screen the panel makes room for them, and the
   // button leads back to the answer, here and on the next page.
   /** @param {MouseEvent} event */
   onClick(event) {
-    const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
-    if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const target = new URL(link.href);
-    if (target.origin !== location.origin) return;
+    const pressed = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
+    if (!(pressed instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const marker = pressed.closest(".marker"); // it has opened the card of its source
+    const link = marker ? this.widget.shadowRoot?.activeElement?.closest(".card")?.querySelector("a") : pressed;
+    const target = link ? new URL(link.href) : null;
+    if (target?.origin !== location.origin || (marker && !isHere(target))) return;
     if (this.small.matches) this.leave();
     if (!isHere(target)) {
-      tab.set("quoth.lit", link.href); // the widget of the next page looks for the words
+      tab.set("quoth.lit", target.href); // the widget of the next page looks for the words
       return;
     }
     event.preventDefault();
-    showPassage(link.href);
+    showPassage(target.href);
   }
 
   leave() {
@@ -171,6 +173,31 @@ export class Corner {
       !this.widget.contains(node) && !node?.parentElement?.closest("input, textarea, [contenteditable]");
     if (this.options.selection !== "off") offerSelection({ place: this.frame, allowed: outside, ask: about });
     if (this.options.code !== "off") offerCode({ place: this.frame, ask: about });
+  }
+}
+
+// A passage in its surroundings. What shows it is only loaded for those who want that: most follow the link into the site.
+class LateReader {
+  beside = false;
+  node = element("div");
+  /** @type {import("./reader.js").Reader | null} */
+  real = null;
+
+  /** @param {Server} server */
+  constructor(server) {
+    this.server = server;
+  }
+
+  get opened() {
+    return this.real?.opened ?? false;
+  }
+
+  /** @param {import("./types.js").Source} source @param {string} bookId */
+  async read(source, bookId) {
+    const { Reader } = await import("./reader.js");
+    this.real ??= new Reader(this.server);
+    this.node.replaceChildren(this.real.node);
+    await this.real.read(source, bookId);
   }
 }
 

@@ -1,26 +1,7 @@
 // @ts-check
-// Words of the book in a page: addresses that name them (text fragments, `#:~:text=`), finding them, lighting them up.
+// Words of the book in a page of its site: named by an address (`#:~:text=`, made in cited.js), found, lit up.
 
-const WHOLE = 8; // words: a longer passage is named by its first and last words
-const EDGE = 4;
 const LIGHT = "quoth-cited";
-
-// The address of a page, with the words that its browser shall light up. One without a place for them is left as it is.
-/** @param {string | null | undefined} address @param {string} words as the page shows them */
-export function withWords(address, words) {
-  const said = words.trim().split(/\s+/).filter(Boolean);
-  if (!address || !said.length || address.includes(":~:")) return address ?? "";
-  const code = (/** @type {string[]} */ some) => encodeURIComponent(some.join(" ")).replaceAll("-", "%2D");
-  // A text without spaces between its words is cut by letters.
-  const letters = [...words.trim()];
-  const text =
-    said.length > WHOLE
-      ? `${code(said.slice(0, EDGE))},${code(said.slice(-EDGE))}`
-      : said.length < 3 && letters.length > 40
-        ? `${code([letters.slice(0, 12).join("")])},${code([letters.slice(-12).join("")])}`
-        : code(said);
-  return `${address}${address.includes("#") ? "" : "#"}:~:text=${text}`;
-}
 
 // The words that an address names, as [first, last]; null when it names none.
 /** @param {string} address @returns {[string, string] | null} */
