@@ -44,6 +44,7 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "GET /lesson/{parent_doc_id}",
         "GET /books",
         "GET /books/{book_id}/contents",
+        "GET /books/{book_id}/questions",
         "GET /books/{book_id}/page",
         "GET /books/{book_id}/figure",
         "GET /llms.txt",
@@ -51,6 +52,8 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "GET /books/{book_id}/llms.txt",
         "GET /books/{book_id}/llms-full.txt",
         "POST /v1/chat/completions",
+        "POST /v1/responses",
+        "POST /v1/embeddings",
         "GET /v1/models",
         "GET /v1/models/{model}",
         "POST /mcp",
@@ -89,6 +92,8 @@ def test_the_bodies_have_examples_and_allow_no_unknown_field(schema: dict[str, A
         ("/chat", "ChatRequest"),
         ("/search", "SearchRequest"),
         ("/v1/chat/completions", "CompletionRequest"),
+        ("/v1/responses", "ResponseRequest"),
+        ("/v1/embeddings", "EmbeddingRequest"),
         ("/ingestion/jobs", "IngestRequest"),
     ]:
         body = schema["paths"][door]["post"]["requestBody"]

@@ -44,6 +44,7 @@ from quoth.domain.books import (
     Notice,
     Page,
     ProficiencyLevel,
+    Rendition,
     SourceFile,
     Stamps,
 )
@@ -144,6 +145,7 @@ __all__ = [
     "ReadingTask",
     "RecordedQuestion",
     "Refusal",
+    "Rendition",
     "Reply",
     "Retrieved",
     "Scope",

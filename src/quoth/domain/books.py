@@ -26,9 +26,11 @@ AnchorRule = Literal[
     "jupyter",
     "kramdown",
     "mdbook",
+    "mintlify",
     "mkdocs",
     "mkdocs-unicode",
     "none",
+    "pdf",  # `page-7` is `page=7`, as viewers understand it
     "pandoc",
     "pymdownx",
     "pymdownx-cased",
@@ -96,6 +98,14 @@ class Notice:
     def __str__(self) -> str:
         place = self.source_file if self.line is None else f"{self.source_file}:{self.line}"
         return f"{place}: {self.message} [{self.code}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendition:
+    """A document as Markdown. Its headings carry the places that a citation can open: `{#page-7}`."""
+
+    text: str
+    title: str = ""  # the one that the document gives itself
 
 
 @dataclass(frozen=True, slots=True)

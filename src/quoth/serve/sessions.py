@@ -7,7 +7,7 @@ as exchanges.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal, NotRequired
 
 from fastapi import APIRouter, Query, Request, Response
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from quoth.ask.request import SessionId
 from quoth.ask.threads import LIVE_TURNS, ThreadState, archived_messages, state_of, topic_of
-from quoth.domain import AnswerMode, ConfidenceLevel, Conversation, Turn
+from quoth.domain import AnswerMode, ConfidenceLevel, Conversation, ToolUse, Turn
 from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.shapes import Moment, Score, Shape, Uuid, answers, problems, timestamp
@@ -94,12 +94,28 @@ def _entry_view(turn: Turn) -> HistoryEntry:
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
+class ThreadToolCall(Shape):
+    """A search that was made for an answer, as a call of the search tool, whether a model made it or not."""
+
+    id: str
+    tool_name: Annotated[str, Field(examples=["search_book_content"])]
+    arguments: Annotated[str, Field(description="JSON, as it was written", examples=['{"query": "late subscribers"}'])]
+    query: str
+    results_count: int
+    avg_similarity: Score
+    timestamp: Moment
+    error: Annotated[str | None, Field(description="Why nothing was searched")]
+
+
 class ThreadMessage(Shape):
     role: Literal["user", "assistant"]
     content: str
     timestamp: Moment
     confidence: NotRequired[Annotated[Score | None, Field(description="Of an assistant's message")]]
     interrupted: NotRequired[Annotated[bool, Field(description="The assistant's message broke off")]]
+    tool_calls: NotRequired[
+        Annotated[list[ThreadToolCall], Field(description="What was searched for the assistant's message, in order")]
+    ]
 
 
 class RetrievalEntry(Shape):
@@ -177,21 +193,35 @@ def _searches_view(turns: Sequence[Turn]) -> list[RetrievalEntry]:
 
 
 def messages_view(turns: Sequence[Turn]) -> list[ThreadMessage]:
-    """Each turn is a question and its answer. Both have the time at which the turn was over."""
+    """Each turn is a question, with the time at which it was asked, and its answer, with that at which it was over."""
     messages: list[ThreadMessage] = []
     for turn in turns:
-        when = timestamp(turn.timestamp)
-        messages.append({"role": "user", "content": turn.query, "timestamp": when})
+        asked = turn.timestamp - timedelta(milliseconds=turn.query_time_ms)
+        messages.append({"role": "user", "content": turn.query, "timestamp": timestamp(asked)})
         messages.append(
             {
                 "role": "assistant",
                 "content": turn.response or turn.fallback_message or "",
-                "timestamp": when,
+                "timestamp": timestamp(turn.timestamp),
                 "confidence": None if turn.confidence is None else round(turn.confidence, 4),
                 "interrupted": turn.interrupted,
+                "tool_calls": [_tool_call_view(search) for search in turn.searches],
             }
         )
     return messages
+
+
+def _tool_call_view(search: ToolUse) -> ThreadToolCall:
+    return {
+        "id": search.call.id,
+        "tool_name": search.call.name,
+        "arguments": search.call.arguments,
+        "query": search.query,
+        "results_count": search.results,
+        "avg_similarity": round(search.average, 4),
+        "timestamp": timestamp(search.timestamp),
+        "error": search.error or None,
+    }
 
 
 # --- the doors -------------------------------------------------------------------------------------------------------

@@ -124,6 +124,9 @@ class Settings(BaseModel):
     similarity_threshold: float = Field(
         default=0.0, ge=0, le=1, description="Passages that are less similar to the question are not used."
     )
+    openai_sources: bool = Field(
+        default=True, description="List the sources below answers to OpenAI clients, which show only text?"
+    )
     max_turns: int = Field(default=50, ge=1, le=10_000, description="The most questions in one `quoth chat`.")
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="The answer when the book does not hold one."

@@ -69,6 +69,7 @@ CONFIGS: Mapping[str, tuple[str, ...]] = {
     "antora": ("antora.yml", "docs/antora.yml", "antora-playbook.yml"),
     "docusaurus": (
         *(f"docusaurus.config.{end}" for end in ("js", "ts", "mjs", "cjs", "mts", "cts")),
+        *(f"sidebars.{end}" for end in ("js", "ts", "json")),
         "_category_.json",
     ),
     "gitbook": (".gitbook.yaml", "book.json", "book.js", "SUMMARY.md"),

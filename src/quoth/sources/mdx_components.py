@@ -31,7 +31,7 @@ def starlight_includes(project: Path) -> Dialect:
 
 
 def mintlify_includes(project: Path) -> Dialect:
-    return _dialect(mdx_partials(project), _MINTLIFY, labels=True)
+    return _dialect(mdx_partials(project, rooted=True), _MINTLIFY, labels=True)
 
 
 def _dialect(partials: Dialect, components: Mapping[str, _Words], *, labels: bool) -> Dialect:
@@ -99,6 +99,5 @@ _MINTLIFY: dict[str, _Words] = {
     "ParamField": _field,
     "ResponseField": _field,
     "Update": lambda given: " ".join(f"**{given[key]}**" for key in ("label", "description") if given.get(key)),
-    "Tooltip": lambda given: f"({given['tip']}) " if given.get("tip") else "",
     "Badge": lambda given: given.get("text", ""),
 }
