@@ -27,7 +27,7 @@ from quoth.domain import (
     IndexQuery,
     IndexStatus,
     IngestJob,
-    IngestMode,
+    IngestTimes,
     Key,
     Message,
     ModelEvent,
@@ -324,8 +324,8 @@ class Library(Protocol):
     async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
         """Newest first; with `active` only those that are queued or running."""
 
-    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
-        """By mode, when the last completed job of the book ended; dry runs do not count."""
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        """Of the completed jobs of the book; dry runs do not count."""
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can still run."""

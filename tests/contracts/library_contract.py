@@ -20,6 +20,7 @@ from quoth.domain import (
     Doubt,
     IngestJob,
     IngestMode,
+    IngestTimes,
     Notice,
     PageRecord,
     RecordedQuestion,
@@ -258,22 +259,28 @@ class LibraryContract:
         assert (await library.job(done.job_id)).status == "completed"
         assert (await library.job(alive.job_id)).status == "running"
 
-    async def test_the_last_ingests_are_those_that_completed_by_mode(self, library: Library) -> None:
+    async def test_the_last_ingests_are_known_and_the_first_one_read_everything(self, library: Library) -> None:
         async def done(number: int, mode: IngestMode, **changes: Any) -> None:
             job = await library.start_job(IngestJob("robots", mode))
             ended = replace(job, status="completed", completed_at=NOW + timedelta(seconds=number))
             await library.save_job(replace(ended, **changes))
 
-        assert await library.last_ingests("robots") == {}
-        await done(1, "full", tokens_embedded=70)
+        def at(full: int, incremental: int | None) -> IngestTimes:
+            later = None if incremental is None else NOW + timedelta(seconds=incremental)
+            return IngestTimes(NOW + timedelta(seconds=full), later)
+
+        assert await library.ingest_times("robots") == IngestTimes()
+        await done(1, "incremental", tokens_embedded=70)
+        assert await library.ingest_times("robots") == at(1, None)
         await done(2, "incremental")
-        await done(3, "incremental")
-        await done(4, "incremental", status="failed")
-        await done(5, "full", dry_run=True)
-        expected = {"full": NOW + timedelta(seconds=1), "incremental": NOW + timedelta(seconds=3)}
-        assert await library.last_ingests("robots") == expected
-        assert await library.last_ingests("birds") == {}
-        assert [job.tokens_embedded for job in await library.jobs("robots")] == [0, 0, 0, 0, 70]
+        assert await library.ingest_times("robots") == at(1, 2)
+        await done(3, "recreate")
+        await done(4, "full")
+        await done(5, "incremental", status="failed")
+        await done(6, "full", dry_run=True)
+        assert await library.ingest_times("robots") == at(4, 2)
+        assert await library.ingest_times("birds") == IngestTimes()
+        assert [job.tokens_embedded for job in await library.jobs("robots")] == [0, 0, 0, 0, 0, 70]
 
     # --- conversations ---
 

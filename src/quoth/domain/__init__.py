@@ -44,7 +44,9 @@ from quoth.domain.books import (
     Notice,
     Page,
     ProficiencyLevel,
+    Rendition,
     SourceFile,
+    Stamps,
 )
 from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
@@ -57,6 +59,7 @@ from quoth.domain.indexing import (
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     PageRecord,
     Share,
@@ -118,6 +121,7 @@ __all__ = [
     "IndexedChunk",
     "IngestJob",
     "IngestMode",
+    "IngestTimes",
     "Insert",
     "JobStatus",
     "Key",
@@ -141,6 +145,7 @@ __all__ = [
     "ReadingTask",
     "RecordedQuestion",
     "Refusal",
+    "Rendition",
     "Reply",
     "Retrieved",
     "Scope",
@@ -148,6 +153,7 @@ __all__ = [
     "Share",
     "SourceFile",
     "Sourced",
+    "Stamps",
     "Status",
     "StoredChunk",
     "Suggestion",

@@ -38,12 +38,14 @@ from quoth.serve.openai_embeddings import EmbeddingRequest
 from quoth.serve.openai_protocol import CompletionRequest
 from quoth.serve.openai_responses import ResponseRequest
 from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, OpenAIProblem, Problem, problem
+from quoth.serve.sessions import TagsRequest
 
 _EXAMPLES = Path(__file__).parent / "examples.json"
 _OURS = (
     ChatRequest,
     RunRequest,
     SearchRequest,
+    TagsRequest,
     CompletionRequest,
     ResponseRequest,
     EmbeddingRequest,

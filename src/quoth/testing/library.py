@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from quoth.domain import Book, Conversation, IngestJob, IngestMode, Key, PageRecord, RecordedQuestion, Trace, Turn
+from quoth.domain import (
+    Book,
+    Conversation,
+    IngestJob,
+    IngestMode,
+    IngestTimes,
+    Key,
+    PageRecord,
+    RecordedQuestion,
+    Trace,
+    Turn,
+)
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -128,10 +139,12 @@ class MemoryLibrary:
         of_book = (job for job in newest_first if book_id in (None, job.book_id))
         return [job for job in of_book if not active or job.status in _ACTIVE][:limit]
 
-    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
+    async def ingest_times(self, book_id: str) -> IngestTimes:
         done = [job for job in self._jobs.values() if job.book_id == book_id and job.status == "completed"]
-        ended = sorted((job.completed_at, job.mode) for job in done if job.completed_at and not job.dry_run)
-        return {mode: when for when, mode in ended}
+        ended: dict[IngestMode, tuple[datetime, datetime]] = {}
+        for when, mode in sorted((job.completed_at, job.mode) for job in done if job.completed_at and not job.dry_run):
+            ended[mode] = (ended.get(mode, (when, when))[0], when)
+        return IngestTimes.of(ended)
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         dead = [job for job in self._jobs.values() if job.book_id == book_id and job.status in _ACTIVE]
