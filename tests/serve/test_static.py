@@ -76,8 +76,13 @@ async def test_the_whole_widget_is_small(tmp_path: Path) -> None:
 
 
 SCRIPTS = {
-    "entry.js": 'import { double } from "./deep/one.js";\nimport { keep } from "./own.js";\nexport const four = double(keep(2));\n',
-    "deep/one.js": 'import { two } from "../two.js";\nconst hidden = two;\nexport function double(n) { return n * hidden; }\n',
+    "entry.js": (
+        'import { double } from "./deep/one.js";\nimport { keep } from "./own.js";\n'
+        "export const four = double(keep(2));\n"
+    ),
+    "deep/one.js": (
+        'import { two } from "../two.js";\nconst hidden = two;\nexport function double(n) { return n * hidden; }\n'
+    ),
     "two.js": "const hidden = 1;\nexport const two = hidden + 1;\nexport class Two {}\n",
     "own.js": "export const keep = (n) => n;\n",
 }
