@@ -173,7 +173,12 @@ def interval(values: Sequence[float]) -> dict[str, float]:
 def _with_interval(of: Callable[[Sequence[int]], float], size: int) -> dict[str, float]:
     chance = np.random.default_rng(5)
     low, high = np.quantile([of(chance.integers(0, size, size).tolist()) for _ in range(SAMPLES)], [0.025, 0.975])
-    return {"mean": round(of(range(size)), 4), "low": round(low, 4), "high": round(high, 4), "questions": size}
+    return {
+        "mean": round(of(range(size)), 4),
+        "low": round(float(low), 4),
+        "high": round(float(high), 4),
+        "questions": size,
+    }
 
 
 async def cost(reader: Reader, of: EvaluationSet, rounds: int = 30) -> dict[str, float]:

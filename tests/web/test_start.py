@@ -1,5 +1,5 @@
-"""The start of the reader's page and what stays after it, in a real browser: contents, questions, filters, conversations,
-pictures and formulas."""
+"""The start of the reader's page and what stays after it, in a real browser: contents, questions, filters,
+conversations, pictures and formulas."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def ingest(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: Docusaurus, mdBook, MkDocs, Sphinx, GitBook, a folder of files, or a published site."""
+    """Read a book: the project of a documentation tool (docs/books.md), a folder of files, or a published site."""
     chosen = _mode(mode)
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None

@@ -48,7 +48,7 @@ from quoth.domain.books import (
     SourceFile,
     Stamps,
 )
-from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
+from quoth.domain.conversations import Conversation, Doubt, Feedback, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
     Coverage,
@@ -107,6 +107,7 @@ __all__ = [
     "Doubt",
     "Draft",
     "Evidence",
+    "Feedback",
     "Fetched",
     "Filters",
     "Fingerprint",

@@ -26,6 +26,7 @@ AnchorRule = Literal[
     "jupyter",
     "kramdown",
     "mdbook",
+    "mintlify",
     "mkdocs",
     "mkdocs-unicode",
     "none",

@@ -27,7 +27,7 @@ from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
 from quoth.serve.disclosure import is_admin, public
-from quoth.serve.mcp_calls import REQUEST_CANCELLED, Calls, Cancelled, call_key, reported
+from quoth.serve.mcp_calls import REQUEST_CANCELLED, Calls, Cancelled, call_keys, reported
 from quoth.serve.search_views import chunk_view
 from quoth.serve.shapes import Score, Shape
 from quoth.serve.views import ChatResponse, answer_view
@@ -167,8 +167,9 @@ class Agents:
             known = ", ".join(self._tools)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}. The tools are {known}.")
         try:
-            key = call_key(context.request, self._owner(context.request), context.request_id)
-            text, structured = await self._calls.run(key, tool(context, params.arguments or {}))
+            text, structured = await self._calls.run(
+                call_keys(context.request, self._owner, context.request_id), tool(context, params.arguments or {})
+            )
         except Cancelled as cancelled:
             raise MCPError(REQUEST_CANCELLED, "The call was cancelled.") from cancelled
         except QuothError as error:

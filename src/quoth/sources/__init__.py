@@ -30,9 +30,12 @@ from quoth.sources.jekyll import JekyllRules, find_jekyll
 from quoth.sources.liquid import Liquid
 from quoth.sources.loose import loose_file, loose_folder
 from quoth.sources.mdbook import MdBookRules, find_mdbook
-from quoth.sources.mdx_components import starlight_includes
+from quoth.sources.mdx_components import mintlify_includes, starlight_includes
+from quoth.sources.mintlify import MintlifyRules, find_mintlify
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import label_of
+from quoth.sources.quarto import QuartoRules, find_quarto
+from quoth.sources.quarto_cells import QuartoMarks
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
@@ -126,8 +129,10 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _starlight(folder, named)
         or _hugo(folder, named)
         or _gitbook(folder, named)
-        or _jekyll(folder, named)
+        or _quarto(folder, named)
         or _antora(folder, named)
+        or _jekyll(folder, named)
+        or _mintlify(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
 
@@ -263,3 +268,23 @@ def _jekyll(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(
         named.root, found.bounds, book, rules, found.root, Includes(found.bounds, liquid), rules.contents
     )
+
+
+def _mintlify(folder: Path, named: _Named) -> BookSource | None:
+    found = find_mintlify(folder, named.bounds)
+    if found is None:
+        return None
+    rules = MintlifyRules(found, _part(folder, found.root), named.base_url)
+    includes = Includes(found.bounds, mintlify_includes(found.root))
+    book = named.book("mintlify", found.title)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _quarto(folder: Path, named: _Named) -> BookSource | None:
+    found = find_quarto(folder, named.bounds)
+    if found is None:
+        return None
+    rules = QuartoRules(found, _part(folder, found.root), named.base_url)
+    includes = Includes(found.bounds, QuartoMarks(found.echo, found.variables))
+    book = named.book("quarto", found.title, found.site_url)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)

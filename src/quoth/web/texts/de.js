@@ -1,3 +1,4 @@
+// @ts-check
 // What the page and the widget say, in German.
 
 /** @type {import("./index.js").Texts} */
@@ -29,6 +30,11 @@ const texts = {
   dropSelection: "Markierung verwerfen",
   queued: "Wartet auf die Antwort darüber.",
   dropQueued: "Nicht fragen",
+  askAboutCode: "Zu diesem Code fragen",
+  starters: "Fragen zu dieser Seite",
+  starter: "{heading}?",
+  onlyThisPage: "Nur diese Seite",
+  backToAnswer: "Zurück zur Antwort",
 
   looking: "Das Buch wird durchsucht",
   writing: "Die Antwort wird geschrieben",

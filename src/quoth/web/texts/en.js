@@ -1,7 +1,6 @@
+// @ts-check
 // What the page and the widget say, in English. The other languages have the same keys and the same {placeholders}; a text
 // that counts has one form for each plural of its language (Intl.PluralRules) and always `other`.
-
-/** @typedef {string | {one?: string, few?: string, many?: string, other: string}} Text */
 
 const texts = {
   // the place to ask
@@ -32,6 +31,11 @@ const texts = {
   dropSelection: "Drop the selection",
   queued: "Waits for the answer above.",
   dropQueued: "Do not ask",
+  askAboutCode: "Ask about this code",
+  starters: "Questions about this page",
+  starter: "What is “{heading}” about?",
+  onlyThisPage: "Only this page",
+  backToAnswer: "Back to the answer",
 
   // an answer on its way
   looking: "Looking through the book",

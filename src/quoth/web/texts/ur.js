@@ -1,3 +1,4 @@
+// @ts-check
 // What the page and the widget say, in Urdu; written from right to left.
 
 /** @type {import("./index.js").Texts} */
@@ -28,6 +29,11 @@ const texts = {
   dropSelection: "انتخاب ہٹائیں",
   queued: "اوپر والے جواب کا انتظار ہے۔",
   dropQueued: "نہ پوچھیں",
+  askAboutCode: "اس کوڈ کے بارے میں پوچھیں",
+  starters: "اس صفحے کے بارے میں سوالات",
+  starter: "{heading}؟",
+  onlyThisPage: "صرف یہ صفحہ",
+  backToAnswer: "جواب پر واپس جائیں",
 
   looking: "کتاب میں تلاش جاری ہے",
   writing: "جواب لکھا جا رہا ہے",

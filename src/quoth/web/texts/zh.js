@@ -1,3 +1,4 @@
+// @ts-check
 // What the page and the widget say, in Chinese (simplified characters).
 
 /** @type {import("./index.js").Texts} */
@@ -28,6 +29,11 @@ const texts = {
   dropSelection: "取消所选文字",
   queued: "等待上面的回答完成。",
   dropQueued: "不再提问",
+  askAboutCode: "就这段代码提问",
+  starters: "关于本页的问题",
+  starter: "{heading}？",
+  onlyThisPage: "仅限本页",
+  backToAnswer: "返回回答",
 
   looking: "正在查阅本书",
   writing: "正在撰写回答",
