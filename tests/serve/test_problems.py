@@ -79,7 +79,7 @@ async def test_the_frameworks_own_errors_have_the_same_shape(
     [
         ("/chat", "POST"),
         ("/ingestion/jobs", "GET, POST"),
-        (f"/session/{SESSION}", "DELETE, GET"),
+        (f"/session/{SESSION}", "DELETE, GET, PATCH"),
         ("/", "GET, HEAD"),
         ("/assets/page.css", "GET, HEAD"),
         ("/v1/models/quoth/book", "GET"),
