@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from typing import NamedTuple
@@ -172,7 +172,7 @@ def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) 
     current: list[Piece] = []
     size = 0  # of `current`
     sticky = 0  # pieces at the end of `current` that announce what follows
-    for piece in (piece for block in section.blocks for piece in cutter.pieces(block, soft, hard)):
+    for piece in _pieces(section, cutter, soft, hard):
         if piece.barrier:
             if sticky < len(current):
                 drafts.append(tuple(current))
@@ -186,21 +186,41 @@ def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) 
                 current = current[cut:]
                 size, sticky = _size(current), len(current)
         size += piece.tokens if current else piece.tokens + piece.lead_tokens
+        # Of several labels in a row only the last announces what follows: the others are cards, or empty.
+        sticky = 0 if not piece.sticky else 1 if piece.is_label and current and current[-1].is_label else sticky + 1
         current.append(piece)
-        sticky = sticky + 1 if piece.sticky else 0
     if current:
         drafts.append(tuple(current))
     return _even_out(drafts, soft, options)
+
+
+def _pieces(section: _Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
+    """All pieces of a section. A block that fills a chunk leaves room for the headings above it, which would be a chunk
+    by themselves otherwise."""
+    headings = 0  # tokens of those that nothing has followed yet
+    for block in section.blocks:
+        pieces = list(cutter.pieces(block, soft, hard))
+        if 0 < headings < hard // 2 and pieces and pieces[0].tokens + pieces[0].lead_tokens > hard - headings:
+            pieces = list(cutter.pieces(block, min(soft, hard - headings), hard - headings))
+        yield from pieces
+        if any(not piece.barrier for piece in pieces):
+            headings = headings + pieces[0].tokens if block.kind == "heading" else 0
 
 
 def _carried_from(current: Sequence[Piece], sticky: int, following: Piece, soft: int, hard: int) -> int:
     """Where the pieces begin that announce `following` and move into the next chunk with it, as many as fit."""
     cut = len(current) - sticky
     size = sum(piece.tokens for piece in current[cut:]) + following.tokens
-    while cut < len(current) and size + current[cut].lead_tokens > (soft if cut else hard):
+    while cut < len(current) and (
+        size + current[cut].lead_tokens > (soft if cut else hard) or (cut and _only_headings(current[:cut]))
+    ):
         size -= current[cut].tokens
         cut += 1
     return cut
+
+
+def _only_headings(pieces: Sequence[Piece]) -> bool:
+    return all(piece.is_heading for piece in pieces)
 
 
 def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
@@ -215,16 +235,20 @@ def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions)
     while cut > 1:
         last = pieces[cut - 1]
         longer, shorter = moved + last.tokens + last.lead_tokens, kept - last.tokens
-        if longer > soft or (longer > shorter and not last.sticky):
+        if longer > soft or (longer > shorter and not last.sticky) or _only_headings(pieces[: cut - 1]):
             break
         cut, kept, moved = cut - 1, shorter, moved + last.tokens
     return [*drafts[:-2], pieces[:cut], pieces[cut:]]
 
 
 def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
-    """Chunks below the minimum join the chunk before them, or after them, where both fit together."""
+    """Chunks below the minimum join the chunk before them, or after them, where both fit together. So do headings at
+    the end of a page that nothing follows, in any case: `_fit` cuts the two where it does less harm."""
     joined: list[_Draft] = []
     for draft in drafts:
+        if joined and _only_headings(draft.pieces):
+            joined[-1] = _draft(page, joined[-1].section, joined[-1].pieces + draft.pieces)
+            continue
         if joined:
             before = joined[-1]
             short = min(before.end - before.start, draft.end - draft.start) < options.least_characters
@@ -259,16 +283,21 @@ def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: 
 
 def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     """The same text in more or smaller pieces: cut between pieces, or inside the last one, or anywhere."""
-    *before, last = draft.pieces
-    joints = [at for at in range(1, len(draft.pieces)) if not draft.pieces[at - 1].sticky]
+    pieces = draft.pieces
+    readable = [at for at, piece in enumerate(pieces) if not piece.is_heading] or [0, len(pieces) - 1]
+    inner = range(readable[0] + 1, readable[-1] + 1)  # no side of these has nothing but headings
+    joints = [at for at in inner if not pieces[at - 1].sticky] or [at for at in inner if pieces[at - 1].is_label]
     if joints:
-        middle = min(joints, key=lambda at: abs(2 * at - len(draft.pieces)))
-        return [_draft(page, draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
+        middle = min(joints, key=lambda at: abs(2 * at - len(pieces)))
+        return [_draft(page, draft.section, part) for part in (pieces[:middle], pieces[middle:])]
+    last = pieces[readable[-1]]
     parts = cutter.smaller(last)
     if len(parts) > 1 or (parts and parts[0].end - parts[0].start < last.end - last.start):
-        return [_draft(page, draft.section, (*before, *parts))]
-    if before:
-        return [_draft(page, draft.section, part) for part in (tuple(before), (last,))]
+        return [_draft(page, draft.section, (*pieces[: readable[-1]], *parts, *pieces[readable[-1] + 1 :]))]
+    if len(pieces) > 1:
+        return [_draft(page, draft.section, part) for part in (pieces[:-1], pieces[-1:])]
+    if last.lead:  # it took the room; the text goes before it
+        return [_draft(page, draft.section, (last._replace(lead="", lead_tokens=0),))]
     middle = (last.start + last.end) // 2
     if middle == last.start:
         raise TextTooLong(
@@ -277,7 +306,7 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
         )
     half = max(1, last.tokens // 2)
     cuts = ((last.start, middle), (middle, last.end))
-    return [_draft(page, draft.section, (Piece(a, b, half, last.lead, last.lead_tokens),)) for a, b in cuts]
+    return [_draft(page, draft.section, (Piece(a, b, half),)) for a, b in cuts]
 
 
 # --- chunks: ids and chain -----------------------------------------------------------------------------------------
