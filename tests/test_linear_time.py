@@ -7,7 +7,6 @@ as long, quadratic work sixteen times. Only CPU of this process counts, the best
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_part
 from quoth.sources.files import front_matter
 from quoth.sources.html import page_from_html
 from quoth.sources.includes import Dialect, Includes
-from quoth.sources.javascript import read_module
+from quoth.sources.javascript import exported
 from quoth.sources.loading import Damaged, load_json, load_toml, load_yaml
 from quoth.sources.mdbook import parse_summary
 from quoth.sources.mkdocs import IgnorePatterns
@@ -78,11 +77,6 @@ def _follow(text: str) -> object:
     return rules_of(text, ()), pointed_at(text, ()), without_pointing(text)
 
 
-def _javascript(text: str) -> None:
-    with contextlib.suppress(Damaged):
-        read_module(text)
-
-
 def _selected(text: str) -> object:
     return judge_selection(evidence_of_selection("How does it work?", text, book_id="b"))
 
@@ -110,8 +104,8 @@ ENTRIES: dict[str, Read] = {
     "yaml": load_yaml,
     "json": load_json,
     "toml": load_toml,
-    "docusaurus.config.js": lambda text: _javascript(f"export default {{docs: {{{text}"),
-    "JavaScript": lambda text: _javascript(f"const a = [{text}]; const b = `{text}`; {text}"),
+    "docusaurus.config.js": lambda text: exported(f"export default {{docs: {{{text}"),
+    "JavaScript": lambda text: exported(f"const a = [{text}]; const b = `{text}`; {text}"),
     "SUMMARY.md": lambda text: list(parse_summary(text)),
     "conf.py": read_conf,
     "exclude_docs": lambda text: IgnorePatterns(text).match("a/b/c.md"),

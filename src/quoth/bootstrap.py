@@ -31,6 +31,7 @@ from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
+from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
@@ -151,7 +152,7 @@ async def bootstrap(
 ) -> AsyncIterator[Quoth]:
     clock = clock or SystemClock()
     if embedder is None:
-        embedder, reader = _embedder(settings, threads), reader or _reader(settings, threads)
+        embedder, reader = embedder_of(settings, threads), reader or reader_of(settings, threads)
     model = model or _model(settings)
     spans = spans or _spans(settings)
     async with AsyncExitStack() as closing:
@@ -238,20 +239,6 @@ def documents() -> Documents | None:
 
 
 # Adapters are imported where they are built: each brings a large library along.
-
-
-def _embedder(settings: Settings, threads: int | None) -> Embedder:
-    from quoth.models.minilm import MiniLMEmbedder
-
-    return MiniLMEmbedder(settings.model_dir, threads=threads)
-
-
-def _reader(settings: Settings, threads: int | None) -> Reader | None:
-    """None where its data wheel is not installed."""
-    from quoth.models.reader import PassageReader, find_reader_dir
-
-    folder = find_reader_dir()
-    return PassageReader(folder, settings.model_dir, threads=threads) if folder else None
 
 
 def threads_of_worker(settings: Settings) -> int:

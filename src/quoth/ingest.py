@@ -35,6 +35,7 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import Conflict, QuothError, TextTooLong, Unreadable
+from quoth.index import status_of
 from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
 from quoth.text.terms import passage_weights
 
@@ -48,7 +49,7 @@ logger = logging.getLogger(__name__)
 class IngestOptions:
     chunks: ChunkOptions = ChunkOptions()
     batch_chunks: int = 256  # embedded and written together
-    embed_slice: int = 64  # embedded between two reports of progress
+    embed_slice: int | None = None  # embedded between two reports of progress; None: what the embedder likes best
     publish_seconds: float = 60.0  # the most work that a killed run can lose
     save_seconds: float = 1.0  # between two saves of the job's counters
 
@@ -207,13 +208,18 @@ class Ingest:
     async def _run(self, source: BookSource, run: Run, planned: Planned) -> None:
         job = run.job
         files = await asyncio.to_thread(source.files)
-        records = {} if job.mode == "recreate" else await self._library.page_records(job.book_id)
+        recreate = job.mode == "recreate"
+        records = {} if recreate else await self._library.page_records(job.book_id)
+        before = await status_of(self._index, job.book_id) if recreate else None
         plan = plan_files(files, records, await run.writer.files(), force=job.mode != "incremental")
         planned(plan)
-        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
+        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged), coverage=source.coverage)
         run.pages_total, run.published_at = len(plan.to_read), self._clock.monotonic()
         run.notices.extend((*source.skipped, *source.notices))
-        run.count(chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged))
+        run.count(
+            chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged),
+            chunks_deleted=before.chunks if before else 0,  # starting over, all of them
+        )
         await self._progress(run)
         await self._read_all(source, plan, run)
         await self._apply(run)
@@ -254,8 +260,7 @@ class Ingest:
                     await self._publish(run, source.book)
 
     def _prepare(self, source: BookSource, file: SourceFile) -> PreparedPage:
-        """`Unreadable` also for a page at which our own code fails: the other pages are worth more than a traceback,
-        which is in the log."""
+        """`Unreadable` also for a page at which our own code fails; the traceback is in the log."""
         try:
             page = source.read(file)
             chunks = split(page, self._embedder.tokens, self._options.chunks)
@@ -314,15 +319,17 @@ class Ingest:
         texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
         vectors = await run.writer.vectors(texts)
         if run.job.dry_run:
-            run.count(chunks_embedded=len(texts.keys() - vectors.keys() - run.held.imagined_texts))
+            new = texts.keys() - vectors.keys() - run.held.imagined_texts
+            run.count(chunks_embedded=len(new), tokens_embedded=sum(texts[hash].token_count for hash in new))
             return dict.fromkeys(texts, ())
         vectors |= {hash: tuple(run.dropped[hash]) for hash in texts.keys() - vectors.keys() if hash in run.dropped}
         missing = [hash for hash in texts if hash not in vectors]
-        for start in range(0, len(missing), self._options.embed_slice):
-            hashes = missing[start : start + self._options.embed_slice]
+        at_once = self._options.embed_slice or self._embedder.batch
+        for start in range(0, len(missing), at_once):
+            hashes = missing[start : start + at_once]
             made = await self._embedder.embed_passages([embedding_text(texts[hash]) for hash in hashes])
             vectors.update(zip(hashes, made, strict=True))
-            run.count(chunks_embedded=len(hashes))
+            run.count(chunks_embedded=len(hashes), tokens_embedded=sum(texts[hash].token_count for hash in hashes))
             await self._progress(run, share=len(batch) * (start + len(hashes)) / len(missing))
         return vectors
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,11 +16,14 @@ import pytest
 from quoth.domain import (
     Book,
     CitedSource,
+    Coverage,
     Doubt,
     IngestJob,
+    IngestMode,
     Notice,
     PageRecord,
     RecordedQuestion,
+    Share,
     Suggestion,
     Trace,
     Turn,
@@ -175,6 +179,9 @@ class LibraryContract:
             dry_run=True,
             started_at=NOW,
             notices=(Notice("BAD_UTF8", "not UTF-8", "a.md", fatal=True), Notice("DEFAULT", "tier 1", "b.md", 3)),
+            coverage=Coverage(
+                "mkdocs", "mkdocs.yml", (Share("Markdown", 9, 1200),), (Share("LaTeX", 2, 300, "not read", lost=True),)
+            ),
         )
         started = await library.start_job(job)
         assert started.job_id > 0
@@ -250,6 +257,23 @@ class LibraryContract:
         )
         assert (await library.job(done.job_id)).status == "completed"
         assert (await library.job(alive.job_id)).status == "running"
+
+    async def test_the_last_ingests_are_those_that_completed_by_mode(self, library: Library) -> None:
+        async def done(number: int, mode: IngestMode, **changes: Any) -> None:
+            job = await library.start_job(IngestJob("robots", mode))
+            ended = replace(job, status="completed", completed_at=NOW + timedelta(seconds=number))
+            await library.save_job(replace(ended, **changes))
+
+        assert await library.last_ingests("robots") == {}
+        await done(1, "full", tokens_embedded=70)
+        await done(2, "incremental")
+        await done(3, "incremental")
+        await done(4, "incremental", status="failed")
+        await done(5, "full", dry_run=True)
+        expected = {"full": NOW + timedelta(seconds=1), "incremental": NOW + timedelta(seconds=3)}
+        assert await library.last_ingests("robots") == expected
+        assert await library.last_ingests("birds") == {}
+        assert [job.tokens_embedded for job in await library.jobs("robots")] == [0, 0, 0, 0, 70]
 
     # --- conversations ---
 
@@ -411,6 +435,19 @@ class LibraryContract:
         await library.put_topic_summary(SESSION, "too late")
         with pytest.raises(SessionNotFound):
             await library.conversation(SESSION)
+
+    async def test_tags_stay_with_their_conversation_and_belong_to_its_key(self, library: Library) -> None:
+        await library.add_turn(a_turn(0, owner="key-1"))
+        assert (await library.conversation(SESSION, owner="key-1")).tags == ()
+        await library.put_tags(SESSION, ("homework", "¿qué?"), owner="key-1")
+        await library.add_turn(a_turn(1, owner="key-1"))
+        assert (await library.conversation(SESSION, owner="key-1")).tags == ("homework", "¿qué?")
+        with pytest.raises(SessionNotFound):
+            await library.put_tags(SESSION, ("stolen",), owner="key-2")
+        with pytest.raises(SessionNotFound):
+            await library.put_tags(OTHER, ())
+        await library.put_tags(SESSION, (), owner="key-1")
+        assert (await library.conversation(SESSION, owner="key-1")).tags == ()
 
     # --- questions for the author ---
 

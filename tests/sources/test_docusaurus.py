@@ -182,7 +182,8 @@ def test_only_the_files_that_the_site_includes_are_pages(tmp_path: Path) -> None
 
 
 def test_constants_in_templates_are_followed(tmp_path: Path) -> None:
-    config = "const BASE = '/docs';\nmodule.exports = {url: `https://${process.env.HOST ?? 'a.example'}`, baseUrl: `${BASE}/`,"
+    config = "const BASE = '/docs';\nconst HOST = process.env.HOST ?? 'a.example';\nmodule.exports = {"
+    config += "url: `https://${HOST}`, baseUrl: `${BASE}/`,"
     write(tmp_path, {"docusaurus.config.js": config + "presets: [['classic', {docs: {routeBasePath: '/'}}]]};"})
     write(tmp_path, {"docs/a.md": "# A\n"})
     source = open_source(tmp_path, book_id="b")
@@ -207,7 +208,7 @@ export default {
         " 'docs' is used. Pass --base-url with the address of the docs if that is wrong",
         "docusaurus.config.ts:6 a part of exclude is computed (`base.more`) and cannot be told without running it;"
         " it is left out. What it leaves out may be read",
-        "docusaurus.config.ts:5 baseUrl is computed (`rootOf('docs')`) and cannot be told without running it; '/' is used."
+        "docusaurus.config.ts:5 baseUrl is computed (`rootOf()`) and cannot be told without running it; '/' is used."
         " Pass --base-url if that is wrong",
     ]
     (page,) = pages_of(source).values()
@@ -216,11 +217,14 @@ export default {
     assert page.url == "https://b.example/guide/a"
 
 
-def test_a_configuration_that_is_not_javascript_is_told_with_its_line(tmp_path: Path) -> None:
-    write(tmp_path, {"docusaurus.config.js": "module.exports = {\n  url: 'https://a.example\n};", "docs/a.md": "# A\n"})
-    (told,) = notices_of(open_source(tmp_path, book_id="b"), "CONFIG_UNREADABLE")
-    assert told.startswith("docusaurus.config.js:2 ")
-    assert "--base-url" in told
+@pytest.mark.parametrize(
+    "config", ["const a = {", "export default make(base);", "module.exports = require('./other');"]
+)
+def test_a_configuration_of_which_nothing_is_understood_is_told(tmp_path: Path, config: str) -> None:
+    write(tmp_path, {"docusaurus.config.js": config, "docs/a.md": "# A\n"})
+    (told,) = notices_of(open_source(tmp_path, book_id="b"), "CONFIG_NOT_UNDERSTOOD")
+    assert told.startswith("docusaurus.config.js:1 what docusaurus.config.js exports has to be computed")
+    assert "pass --base-url" in told
 
 
 def test_further_docs_are_named_and_can_be_read_by_their_folder(tmp_path: Path) -> None:

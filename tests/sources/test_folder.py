@@ -155,7 +155,10 @@ def test_a_base_url_replaces_the_site_and_the_route_is_never_doubled(tmp_path: P
 
 
 def test_trailing_slashes_follow_the_configuration(tmp_path: Path) -> None:
-    config = "export default {url: 'https://s.io', baseUrl: '/', trailingSlash: %s, presets: [['classic', {docs: {routeBasePath: '/'}}]]}"
+    config = (
+        "export default {url: 'https://s.io', baseUrl: '/', trailingSlash: %s,"
+        " presets: [['classic', {docs: {routeBasePath: '/'}}]]}"
+    )
     files = {"docs/a/index.md": "# A\n", "docs/b.md": "# B\n"}
     for setting, wanted in (("true", ["/a/", "/b/"]), ("false", ["/a", "/b"])):
         root = write(tmp_path / setting, {"docusaurus.config.js": config % setting, **files})

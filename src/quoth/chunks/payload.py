@@ -85,11 +85,17 @@ def is_chunk_id(text: str) -> bool:
 
 
 def check_fingerprint(book_id: str, found: Fingerprint, wanted: Fingerprint) -> None:
-    if found != wanted:
+    if found == wanted:
+        return
+    if (found.embedder, found.dimensions) != (wanted.embedder, wanted.dimensions):
         raise IndexMismatch(
-            f"The index of {book_id!r} was built with {found.as_dict()}, "
-            f"but this process works with {wanted.as_dict()}."
+            f"The book {book_id!r} was embedded with {found.embedder} ({found.dimensions} numbers), "
+            f"but the settings name {wanted.embedder} ({wanted.dimensions}).",
+            hint="Set QUOTH_EMBEDDER and its model back, or embed it again: `quoth ingest PATH --mode recreate`.",
         )
+    raise IndexMismatch(
+        f"The index of {book_id!r} was built with {found.as_dict()}, but this process works with {wanted.as_dict()}."
+    )
 
 
 def check_dimensions(fingerprint: Fingerprint, vectors: Iterable[Vector]) -> None:

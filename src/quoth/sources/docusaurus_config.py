@@ -8,13 +8,15 @@ each is published, is the business of `quoth.sources.docusaurus`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from posixpath import join, normpath
 
 from quoth.domain import Notice
 from quoth.sources.bounds import Bounds
-from quoth.sources.javascript import Function, Record, Unknown, read_module
+from quoth.sources.javascript import SPREADS, Call, Module, Unknown, first_object, is_known
 from quoth.sources.loading import Damaged, load_json
 
 _PLUGINS = ("@docusaurus/plugin-content-docs", "content-docs", "docusaurus-plugin-content-docs")
@@ -72,7 +74,7 @@ class Site:
 def read_config(root: Path, config: Path | None, bounds: Bounds) -> Site:
     """Without a configuration, the defaults."""
     values = _Values(config)
-    found = _exported(config, bounds, values) if config else Record()
+    found = _exported(config, bounds, values) if config else {}
     values.name_spreads(found, "the site")
     instances = list(_instances(found, root, bounds, values)) or [Docs()]
     main = next((docs for docs in instances if docs.id == "default"), instances[0])
@@ -87,9 +89,9 @@ def read_config(root: Path, config: Path | None, bounds: Bounds) -> Site:
         docs=main,
         others=tuple(docs for docs in instances if docs is not main),
         folder=main.path,
-        markdown_format=(values.text(markdown, "format") if isinstance(markdown, Record) else "") or "mdx",
+        markdown_format=(values.text(markdown, "format") if isinstance(markdown, dict) else "") or "mdx",
         trailing_slash=slash if isinstance(slash, bool) else None,
-        language=(values.text(i18n, "defaultLocale") if isinstance(i18n, Record) else "") or None,
+        language=(values.text(i18n, "defaultLocale") if isinstance(i18n, dict) else "") or None,
         notices=tuple(values.notices),
     )
 
@@ -114,24 +116,37 @@ def asked_for(site: Site, path: Path) -> Site:
     return site
 
 
-def _exported(config: Path, bounds: Bounds, values: _Values) -> Record:
-    def load(name: str) -> object:
-        try:
-            return load_json(bounds.config_text(config.parent / name))
-        except (OSError, Damaged):
-            return None
-
+def _exported(config: Path, bounds: Bounds, values: _Values) -> Mapping[str, object]:
     try:
-        found = read_module(bounds.config_text(config, "replace"), load)
+        values.text_of_config = bounds.config_text(config, "replace")
     except (OSError, Damaged) as error:
-        values.tell("CONFIG_UNREADABLE", f"{config.name} cannot be read: {error}", getattr(error, "line", 1))
-        return Record()
-    if isinstance(found, Record):
-        return found
-    said = f" (`{found.said}`)" if isinstance(found, Unknown) else ""
-    line = found.line if isinstance(found, Unknown) else 1
-    values.tell("CONFIG_NOT_UNDERSTOOD", f"what {config.name} exports is computed{said}", line)
-    return Record()
+        message = f"{config.name} cannot be read: {error}. {_INSTEAD}"
+        values.notices.append(Notice("CONFIG_UNREADABLE", message, str(config), 1))
+        return {}
+    found = Module(values.text_of_config, lambda name: _beside(config, name, bounds)).value("default")
+    if not first_object(found):
+        message = f"what {config.name} exports has to be computed. {_INSTEAD}"
+        values.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, str(config), 1))
+    return first_object(found)
+
+
+_INSTEAD = "Defaults are used: pass --base-url with the address of the docs, and give their folder"
+_ENDINGS = ("", ".ts", ".js", ".mjs", ".cjs", ".json")
+
+
+def _beside(config: Path, name: str, bounds: Bounds) -> Module | None:
+    """A module of the project itself. It is not followed further."""
+    if not name.startswith("."):
+        return None
+    for ending in _ENDINGS:
+        path = config.parent / f"{name}{ending}"
+        if bounds.is_file(path):
+            try:
+                text = bounds.config_text(path, "replace")
+            except (OSError, Damaged):
+                return None
+            return Module(f"export default {text}" if path.suffix == ".json" else text)
+    return None
 
 
 class _Values:
@@ -139,83 +154,96 @@ class _Values:
 
     def __init__(self, config: Path | None) -> None:
         self._file = str(config or "")
+        self.text_of_config = ""
         self.notices: list[Notice] = []
 
-    def tell(self, code: str, what: str, line: int | None) -> None:
-        rest = "Defaults are used: pass --base-url with the address of the docs, and give their folder"
-        self.notices.append(Notice(code, f"{what}. {rest}", self._file, line or 1))
+    def computed(self, key: str, value: object, used: str, instead: str = "") -> None:
+        what = f" (`{_said(value)}`)" if _said(value) else ""
+        message = f"{key} is computed{what} and cannot be told without running it; {used}. {instead}".rstrip(" .")
+        self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, self._file, self._line(rf"\b{key.split()[-1]}\b")))
 
-    def computed(self, key: str, value: object, line: int | None, used: str, instead: str) -> None:
-        said = f" (`{value.said}`)" if isinstance(value, Unknown) else ""
-        message = f"{key} is computed{said} and cannot be told without running it; {used}."
-        line = value.line if isinstance(value, Unknown) else line
-        self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", f"{message} {instead}".strip(), self._file, line))
-
-    def text(self, record: Record, key: str, default: str = "", instead: str = "") -> str:
-        value = record.get(key)
+    def text(self, record: Mapping[str, object], key: str, default: str = "", instead: str = "") -> str:
+        value = _path(record.get(key))
         if isinstance(value, str):
             return value.strip()
-        if isinstance(value, Unknown | Function) and instead:
+        if not is_known(value) and instead:
             used = f"{default!r} is used" if default else "it counts as not given"
-            self.computed(key, value, record.lines.get(key), used, f"{instead} if that is wrong")
+            self.computed(key, value, used, f"{instead} if that is wrong")
         return default
 
-    def texts(self, record: Record, key: str, instead: str) -> tuple[str, ...] | None:
+    def texts(self, record: Mapping[str, object], key: str, instead: str) -> tuple[str, ...] | None:
         value = record.get(key)
-        listed = value if isinstance(value, list) else [value] if isinstance(value, str | Unknown | Function) else None
-        if listed is None:
+        if value is None:
             return None
+        listed = value if isinstance(value, list) else [value]
         for item in listed:
             if not isinstance(item, str):
-                self.computed(f"a part of {key}", item, record.lines.get(key), "it is left out", instead)
+                self.computed(f"a part of {key}", item, "it is left out", instead)
         return tuple(item for item in listed if isinstance(item, str))
 
-    def name_spreads(self, record: Record, what: str) -> None:
-        for spread in record.spreads:
-            message = f"`{spread.said}` may say more on {what}, which cannot be told without running it"
-            self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, self._file, spread.line))
+    def name_spreads(self, record: Mapping[str, object], what: str) -> None:
+        spreads = record.get(SPREADS, ())
+        for spread in spreads if isinstance(spreads, tuple) else ():
+            message = f"`...{_said(spread)}` may say more on {what}, which cannot be told without running it"
+            line = self._line(rf"\.\.\.\s*{re.escape(_said(spread).removesuffix('()'))}")
+            self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, self._file, line))
+
+    def _line(self, pattern: str) -> int:
+        found = re.search(pattern, self.text_of_config)
+        return self.text_of_config.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _said(value: object) -> str:
+    return value.said if isinstance(value, Unknown) else f"{value.name}()" if isinstance(value, Call) else ""
+
+
+def _path(value: object) -> object:
+    """`path.join(__dirname, 'docs')` is `docs`."""
+    if not isinstance(value, Call) or value.name.rpartition(".")[2] not in ("join", "resolve"):
+        return value
+    parts = ["." if part == Unknown("__dirname") else part for part in value.arguments]
+    return normpath(join(*map(str, parts))) if parts and all(isinstance(part, str) for part in parts) else value
 
 
 # --- the docs of a site ----------------------------------------------------------------------------------------------
 
 
-def _instances(found: Record, root: Path, bounds: Bounds, values: _Values) -> Iterator[Docs]:
+def _instances(found: Mapping[str, object], root: Path, bounds: Bounds, values: _Values) -> Iterator[Docs]:
     """Every instance of the docs plugin, those of presets first."""
     for name, options in _named(found.get("presets")):
-        if options is not None and isinstance(options.get("docs"), Record):
+        if options is not None and isinstance(options.get("docs"), dict):
             values.name_spreads(options, f"the preset {name}")
-        docs = options.get("docs") if options is not None else Record() if "classic" in name else None
-        if isinstance(docs, Record):
+        docs = options.get("docs") if options is not None else None
+        if isinstance(docs, dict):
             yield _docs(docs, root, bounds, values)
         elif "classic" in name and docs is None:
             yield Docs()
     for name, options in _named(found.get("plugins")):
         if name.removesuffix("/") in _PLUGINS:
-            yield _docs(options if options is not None else Record(), root, bounds, values)
+            yield _docs(options or {}, root, bounds, values)
 
 
-def _named(listed: object) -> Iterator[tuple[str, Record | None]]:
+def _named(listed: object) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """The plugins or presets of a list, each with its options."""
     for item in listed if isinstance(listed, list) else []:
         name, options = (item[0], item[1]) if isinstance(item, list) and len(item) > 1 else (item, None)
         name = name[0] if isinstance(name, list) and name else name
         if isinstance(name, str):
-            yield name, options if isinstance(options, Record) else None
+            yield name, options if isinstance(options, dict) else None
 
 
-def _docs(options: Record, root: Path, bounds: Bounds, values: _Values) -> Docs:
+def _docs(options: Mapping[str, object], root: Path, bounds: Bounds, values: _Values) -> Docs:
     id = values.text(options, "id") or "default"
     values.name_spreads(options, "the docs")
     last, versions = _versions(root, id, options, bounds, values)
     prefixes = options.get("numberPrefixParser", True)
-    if isinstance(prefixes, Unknown | Function):
-        line = options.lines.get("numberPrefixParser")
-        values.computed("numberPrefixParser", prefixes, line, "the default one is used", "")
+    if not is_known(prefixes):
+        values.computed("numberPrefixParser", prefixes, "the default one is used")
     return Docs(
         id=id,
         path=values.text(options, "path", "docs", "Give the folder of the docs"),
         route=values.text(options, "routeBasePath", "docs", "Pass --base-url with the address of the docs"),
-        route_known=not isinstance(options.get("routeBasePath"), Unknown | Function),
+        route_known=is_known(options.get("routeBasePath")),
         include=values.texts(options, "include", "Give only the folder that is published") or (),
         exclude=values.texts(options, "exclude", "What it leaves out may be read"),
         number_prefixes=prefixes is not False,
@@ -224,7 +252,9 @@ def _docs(options: Record, root: Path, bounds: Bounds, values: _Values) -> Docs:
     )
 
 
-def _versions(root: Path, id: str, docs: Record, bounds: Bounds, values: _Values) -> tuple[str, dict[str, str]]:
+def _versions(
+    root: Path, id: str, docs: Mapping[str, object], bounds: Bounds, values: _Values
+) -> tuple[str, dict[str, str]]:
     """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
     file = "versions.json" if id == "default" else f"{id}_versions.json"
     try:

@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
+from quoth.domain import Book, Coverage, IngestJob, IngestMode, Notice, PageRecord, RecordedQuestion, Share, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
@@ -231,6 +231,17 @@ class SqlLibrary(SqlConversations):
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_job(row) for row in rows]
 
+    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
+        mine = and_(
+            ingestion_jobs.c.book_id == book_id,
+            ingestion_jobs.c.status == "completed",
+            ingestion_jobs.c.dry_run.is_(False),
+        )
+        ended = func.max(ingestion_jobs.c.completed_at, type_=ingestion_jobs.c.completed_at.type)
+        query = select(ingestion_jobs.c.mode, ended).where(mine).group_by(ingestion_jobs.c.mode)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return {mode: when for mode, when in rows if when is not None}
+
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         statement = (
             update(ingestion_jobs)
@@ -331,12 +342,21 @@ def _job_row(job: IngestJob) -> dict[str, Any]:
     row = _values(job)
     del row["job_id"]
     row["notices"] = [asdict(notice) for notice in job.notices]
+    row["coverage"] = None if job.coverage is None else asdict(job.coverage)
     row["error_message"] = None if job.error_message is None else storable(job.error_message)
     return row
 
 
 def _job(row: Row[*tuple[Any, ...]]) -> IngestJob:
-    return IngestJob(**{**row._mapping, "notices": tuple(Notice(**notice) for notice in row.notices)})
+    notices = tuple(Notice(**notice) for notice in row.notices)
+    return IngestJob(**{**row._mapping, "notices": notices, "coverage": _coverage(row.coverage)})
+
+
+def _coverage(stored: dict[str, Any] | None) -> Coverage | None:
+    if stored is None:
+        return None
+    shares = {side: tuple(Share(**share) for share in stored[side]) for side in ("taken", "left")}
+    return Coverage(**{**stored, **shares})
 
 
 def _question_row(question: RecordedQuestion) -> dict[str, Any]:
