@@ -16,7 +16,7 @@ from typing import Protocol
 from quoth.domain import Book, Coverage, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds, bounds_of
-from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
+from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.files import existing_folder, folders
 from quoth.sources.folder import FolderSource
@@ -36,6 +36,9 @@ from quoth.sources.vitepress import VitePressRules, find_vitepress
 from quoth.sources.vitepress_includes import vitepress_includes
 
 __all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
+
+
+_LANGUAGES = ("docs",)  # folders with a project for each language
 
 
 class BookSource(Protocol):
@@ -94,6 +97,7 @@ def open_source(
     if found is None and not _has_pages(root):
         inside = [source for folder in folders(root) if (source := _recognised(folder, named))]
         found = inside[0] if len(inside) == 1 else None
+        found = found or _of_languages(root, named)
     if found is not None:
         return found
     includes = Includes(named.bounds, sphinx_includes(root))
@@ -122,6 +126,21 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _gitbook(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
+
+
+def _of_languages(root: Path, named: _Named) -> BookSource | None:
+    """A project for each language, as in `docs/en`: the English one, or the only one. The others are named."""
+    inside = {folder.name: folder for parent in _LANGUAGES for folder in folders(root / parent)}
+    found = {name: source for name, folder in inside.items() if (source := _recognised(folder, named))}
+    chosen = found.get("en") or next(iter(found.values()), None)
+    if chosen is None or (len(found) > 1 and "en" not in found):
+        return None
+    others = [inside[name].relative_to(root).as_posix() for name, source in found.items() if source is not chosen]
+    if others and isinstance(chosen, FolderSource):
+        listed = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+        message = f"the project has further books: {listed}; to ingest one of them, give its folder"
+        chosen.tell(Notice("FURTHER_DOCS", message, "."))
+    return chosen
 
 
 def _has_pages(root: Path) -> bool:
@@ -179,7 +198,7 @@ def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
         return None
     rules = MkDocsRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("mkdocs", found.title, found.site_url)
-    includes = Includes(found.bounds, snippets(found.snippet_bases))
+    includes = Includes(found.bounds, rules.includes())
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
 
 

@@ -119,6 +119,11 @@ class FolderSource:
         self._contents = contents
         self._documents = documents
         self._known: _Survey | None = None
+        self._told: list[Notice] = []
+
+    def tell(self, notice: Notice) -> None:
+        """One more notice on the book as a whole, from whoever opened it."""
+        self._told.append(notice)
 
     @property
     def toolchain(self) -> str:
@@ -135,7 +140,7 @@ class FolderSource:
     @property
     def notices(self) -> list[Notice]:
         """Notices on the book as a whole."""
-        return list(self._survey.notices)
+        return [*self._told, *self._survey.notices]
 
     @property
     def coverage(self) -> Coverage:
