@@ -23,11 +23,11 @@ from hashlib import sha1, sha256
 from typing import NamedTuple
 
 from quoth.chunks.cut import Cutter, Piece, Words, words_of
+from quoth.chunks.sections import Section, sections
 from quoth.domain import Chunk, Insert, Markup, Page
 from quoth.errors import TextTooLong
 from quoth.ports import TokenCounter
-from quoth.text.anchors import Anchors
-from quoth.text.markdown import Block, leaves, parse, plain
+from quoth.text.markdown import leaves, parse, plain
 from quoth.text.offsets import insert_at
 
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
@@ -46,17 +46,10 @@ class ChunkOptions:
     least_characters: int = 10  # a shorter chunk joins a neighbour where that fits
 
 
-class _Section(NamedTuple):
-    path: tuple[str, ...]
-    breadcrumb: tuple[str, ...]
-    anchor: str
-    blocks: tuple[Block, ...]
-
-
 class _Draft(NamedTuple):
     """A chunk in the making: pieces under one heading."""
 
-    section: _Section
+    section: Section
     pieces: tuple[Piece, ...]
     start: int
     end: int
@@ -79,7 +72,7 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     leaf_tokens = {leaf.start: count for leaf, count in zip(texts, counts, strict=True)}
     cutter = Cutter(page.text, page.markup, words, leaf_tokens)
     drafts: list[_Draft] = []
-    for section in _sections(page, blocks):
+    for section in sections(page, blocks):
         packed = _pack(section, cutter, tokens.limit, options)
         drafts += [_draft(page, section, pieces) for pieces in packed]
     drafts = _join_short(page, drafts, tokens.limit, options)
@@ -101,59 +94,7 @@ def _said(shown: str, markup: Markup) -> str:
     return plain(shown, markup) or shown.strip()
 
 
-# --- sections: which heading a block belongs to --------------------------------------------------------------------
-
-
-def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
-    headings = [leaf for leaf in leaves(blocks) if leaf.level]
-    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
-    anchor_at = {
-        heading.start: anchors.of(heading.text, heading.anchor, page.text[heading.start : heading.end])
-        for heading in headings
-    }
-    top = headings[0].start if headings else -1
-    outline = _Outline(page)
-    sections: list[_Section] = []
-    waiting: list[Block] = []  # blocks of the section that is open
-    has_text = False
-    for block in blocks:
-        if block.level:
-            if has_text:
-                sections.append(outline.section(waiting))
-                waiting, has_text = [], False
-            page_top = block.start == top and block.level == 1
-            outline.enter(block, "" if page_top else anchor_at[block.start])
-        elif block.kind != "markup":
-            has_text = True
-        waiting.append(block)
-    if any(block.kind != "markup" for block in waiting):
-        sections.append(outline.section(waiting))
-    return sections
-
-
-class _Outline:
-    """The headings above the present place in a page."""
-
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self._above: list[tuple[int, str, str]] = []  # level, words, anchor
-
-    def enter(self, heading: Block, anchor: str) -> None:
-        while self._above and self._above[-1][0] >= heading.level:
-            self._above.pop()
-        self._above.append((heading.level, heading.text, anchor))
-
-    def section(self, blocks: Sequence[Block]) -> _Section:
-        page = self._page
-        path = tuple(words for _, words, _ in self._above if words)
-        if path and path[0] == page.title:
-            path = path[1:]
-        anchor = next((anchor for _, _, anchor in reversed(self._above) if anchor), "")
-        crumbs = tuple(crumb for crumb in (*page.trail, page.title, *path) if crumb)
-        return _Section(path, crumbs, anchor, tuple(blocks))
-
-
-def _draft(page: Page, section: _Section, pieces: tuple[Piece, ...]) -> _Draft:
+def _draft(page: Page, section: Section, pieces: tuple[Piece, ...]) -> _Draft:
     """Without white space at the ends of its text; a cut piece of code keeps the indentation of its first line."""
     end = pieces[-1].end
     text = page.text[pieces[0].start : end]
@@ -168,7 +109,7 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
 
 
-def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+def _pack(section: Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
     hard = limit
     soft = min(options.target, hard)
     drafts: list[tuple[Piece, ...]] = []
@@ -197,7 +138,7 @@ def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) 
     return _even_out(drafts, soft, options)
 
 
-def _pieces(section: _Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
+def _pieces(section: Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
     """All pieces of a section. A block that fills a chunk leaves room for the headings above it, which would be a chunk
     by themselves otherwise."""
     headings = 0  # tokens of those that nothing has followed yet
@@ -341,7 +282,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 source_file=page.source_file,
                 source_file_hash=page.file_hash,
                 title=page.title,
-                url=f"{page.url}#{draft.section.anchor}" if draft.section.anchor else page.url,
+                url=draft.section.address(page),
                 heading_path=draft.section.path,
                 breadcrumb=draft.section.breadcrumb,
                 content_hash=hashes[index],

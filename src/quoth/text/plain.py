@@ -23,7 +23,7 @@ from quoth.text.rst_inline import NUMBERED
 
 # What an author says of an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. Of a heading, it
 # names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
-_ATTRIBUTE = r"(?:[#.][\w.:/-]++|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
+_ATTRIBUTE = r"(?:[#.][\w.:/-]++|data-[\w-]++(?!=)|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
 _ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 _HEADING_ID = re.compile(
     r"(?<![ \t])[ \t]*+(?:\{(?:/\*|:)?[ \t]*+#(?P<id>[\w.:-]++)[^{}\n]*+\}|(?P<list>" + _ATTRIBUTES + r"))[ \t]*+$",
