@@ -15,6 +15,7 @@ import typer
 
 from quoth.bootstrap import Quoth, open_book, web_of
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.ingest import AUTO, UrlStyle, style_of
 from quoth.cli.output import counted, harmless
 from quoth.cli.progress import progress_bar
 from quoth.errors import WrongUsage
@@ -38,6 +39,7 @@ def check_links(
     book: BookId = None,
     site: Annotated[Path | None, typer.Option("--site", help="The folder that the site was built into.")] = None,
     base_url: Annotated[str, typer.Option(help="Where the book is published, if it does not say so itself.")] = "",
+    url_style: UrlStyle = "",
     max_pages: Annotated[int | None, typer.Option(help="The most pages to ask for.", show_default="5,000")] = None,
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Allow this machine and private networks.")
@@ -53,7 +55,7 @@ def check_links(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
     if path:
-        cited = _cited_by_folder(settings, path, base_url)
+        cited = _cited_by_folder(settings, path, base_url, style_of(url_style))
     else:
         cited = run(settings, lambda quoth: _cited_by_book(quoth, book, base_url))
     report = asyncio.run(_checked(settings, cited, site, quiet=json))
@@ -67,10 +69,10 @@ def check_links(
         raise typer.Exit(1)
 
 
-def _cited_by_folder(settings: Settings, path: str, base_url: str) -> Cited:
+def _cited_by_folder(settings: Settings, path: str, base_url: str, url_style: str) -> Cited:
     from quoth.links import cited_by_source
 
-    source = open_book(settings, path, "book", base_url)
+    source = open_book(settings, path, "book", base_url, url_style="" if url_style == AUTO else url_style)
     try:
         return cited_by_source(source)
     finally:

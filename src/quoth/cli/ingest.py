@@ -159,7 +159,7 @@ def ingest(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
     command = IngestCommand(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
-    command = replace(command, url_style=_style(url_style), project=project)
+    command = replace(command, url_style=style_of(url_style), project=project)
     if watch:
         _refuse_watch(command, json=json)
         _watch(settings, command)
@@ -227,7 +227,7 @@ def _watch(settings: Settings, command: IngestCommand) -> None:
         sys.stderr.write("\n")  # after the ^C that the terminal printed
 
 
-def _style(value: str) -> str:
+def style_of(value: str) -> str:
     if value not in ("", AUTO, *URL_STYLES):
         raise typer.BadParameter(f"{value!r} is not one of {', '.join((*URL_STYLES, AUTO))}.", param_hint="--url-style")
     return value

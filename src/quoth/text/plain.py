@@ -24,9 +24,9 @@ from quoth.text.rst_inline import NUMBERED
 # What an author says of an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. Of a heading, it
 # names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
 _ATTRIBUTE = r"(?:[#.][\w.:/-]++|data-[\w-]++(?!=)|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
-_ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
+ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 _HEADING_ID = re.compile(
-    r"(?<![ \t])[ \t]*+(?:\{(?:/\*|:)?[ \t]*+#(?P<id>[\w.:-]++)[^{}\n]*+\}|(?P<list>" + _ATTRIBUTES + r"))[ \t]*+$",
+    r"(?<![ \t])[ \t]*+(?:\{(?:/\*|:)?[ \t]*+#(?P<id>[\w.:-]++)[^{}\n]*+\}|(?P<list>" + ATTRIBUTES + r"))[ \t]*+$",
     re.M,
 )
 _NAMED = re.compile(r"(?:\bid=|#)[\"']?([^\s\"'{}]++)")
@@ -59,6 +59,9 @@ _INDENTED = re.compile(
     re.M,
 )
 _TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
+# A shortcode of Hugo in a page that Hugo does not publish; in code it is what the page explains.
+_SHORTCODE = re.compile(r"(`++[^`\n]*+`++)|\{\{[<%][^\n]{0,1000}?[>%]\}\}")
+_SHORTCODE_TEXT = re.compile(r"(?<![\w-])text\s*=\s*\"([^\"\n]*)\"")
 # Attributes whose value is shown to the reader.
 _LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*+(?:\{\s*+)?([\"'`])(.*?)\1", re.S)
 # A tag of HTML or JSX. No real one has 200 attributes.
@@ -292,6 +295,11 @@ def _indented_title(match: re.Match[str]) -> str:
     return str(match[1]) if title is None else title
 
 
+def _shortcode_words(match: re.Match[str]) -> str:
+    said = _SHORTCODE_TEXT.search(match[0])
+    return match[1] or (said[1] if said else labels(match[0]))
+
+
 # The marks that fill whole lines, in the order in which they are removed. A pattern is tried only where one of the
 # strings before it occurs: looking for those is many times faster.
 _LINE_MARKS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
@@ -307,6 +315,7 @@ _LINE_MARKS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("///",), partial(_BLOCK.sub, lambda match: match[2] or match[1] or "")),
     (("!!!", "???", "==="), partial(_INDENTED.sub, _indented_title)),
     (("{%",), partial(_TEMPLATE.sub, lambda match: labels(match[0]))),
+    (("{{<", "{{%"), partial(_SHORTCODE.sub, _shortcode_words)),
     (("--", "==", "-|", "**", "__", "- -", "* *"), partial(_RULER.sub, "")),
 )
 
