@@ -148,6 +148,8 @@ def test_each_style_can_be_made_from_each_other(name: str, html: str, slash: str
         ("guide/a.md", "guide/a.md", "html", "guide/a.md"),
         ("https://x.org/a.pdf", "a.pdf", "slash", "https://x.org/a.pdf"),
         ("index.html", "index.rst", "slash", "."),
+        ("https://x.org/a/README.html", "a/README.rst", "slash", "https://x.org/a/README/"),
+        ("https://x.org/a/", "a/README.md", "html", "https://x.org/a/index.html"),
         ("guide/a.html", "guide/a.rst", "bare", "guide/a"),
     ],
 )

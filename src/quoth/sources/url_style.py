@@ -25,8 +25,9 @@ def styled(url: str, name: str, style: str) -> str:
     bare = url.rstrip("/")
     ending = next((ending for ending in _ENDINGS if bare.endswith(ending)), "")
     bare = bare.removesuffix(ending)
-    home = stem in _INDEX
-    if home and bare.rpartition("/")[2].lower() == stem:
+    named = bare.rpartition("/")[2].lower() == stem  # Sphinx publishes a README under its own name
+    home = stem == "index" or (stem in _INDEX and not named)
+    if home and named:
         bare = bare[: -len(stem)].rstrip("/")
     if style == "html":
         return f"{bare}.html" if not home else f"{bare}/index.html" if bare else "index.html"
