@@ -37,6 +37,7 @@ from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
+    from quoth.index.qdrant_server import QdrantOptions
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
 
@@ -210,7 +211,9 @@ def _answer_options(
     settings: Settings, embedder: Embedder, reader: Reader | None, calibrations: CalibrationFiles
 ) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(settings.confidence, embedder.name, reader.name if reader else ""),
+        confidence=ConfidenceOptions(
+            settings.confidence, embedder.name, reader.name if reader else "", threshold=settings.refusal_threshold
+        ),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,
@@ -288,13 +291,19 @@ def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     """The one on a Qdrant server or cluster."""
+    options = qdrant_options(settings)
+    from quoth.index.qdrant import QdrantIndex
+
+    return QdrantIndex(options, fingerprint)
+
+
+def qdrant_options(settings: Settings) -> QdrantOptions:
     if not settings.qdrant_url:
         raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    from quoth.index.qdrant import QdrantIndex
     from quoth.index.qdrant_server import QdrantOptions
 
     key = settings.qdrant_api_key
-    options = QdrantOptions(
+    return QdrantOptions(
         urls=settings.qdrant_url,
         api_key=key.get_secret_value() if key else None,
         collection=settings.qdrant_collection_name,
@@ -306,7 +315,6 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
         batch=settings.qdrant_batch_size,
         timeout=settings.qdrant_timeout,
     )
-    return QdrantIndex(options, fingerprint)
 
 
 def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
@@ -339,11 +347,12 @@ def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) ->
 
 
 def book_id_for(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
-    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. Of a site, its
+    host and the folder that is read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
     site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
     if site is None:
-        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        shown = place.stem if place.is_file() else place.name
     else:
         shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
     name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")

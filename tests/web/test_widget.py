@@ -68,7 +68,7 @@ async def test_a_reader_asks_from_a_page_of_another_origin(page: Page) -> None:
     await page.get_by_role("button", name="Ask us").click()
     await ask(page, ASKED)
     await expect(page.locator(".answer")).to_contain_text("Transient local durability keeps the last message")
-    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("topics.md:7")
+    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("Durability")
     await ask(page, UNKNOWN)
     await expect(page.locator(".turn.refused")).to_contain_text(REFUSAL)
 
@@ -97,7 +97,8 @@ async def test_an_outage_does_not_end_the_conversation(page: Page) -> None:
     away = json.dumps({"status": 503, "message": "The database does not answer.", "hint": "Try again."})
     await page.route("**/history/**", lambda route: route.fulfill(status=503, body=away))
     await page.reload()
-    await expect(page.get_by_label("Your question")).to_be_focused()
+    await expect(page.get_by_label("Your question")).to_be_visible()
+    assert await page.evaluate("document.activeElement.localName") == "body"  # nothing takes the focus of a new page
     await expect(page.locator(".turn")).to_have_count(0)
     await page.unroute("**/history/**")
     await page.reload()

@@ -103,7 +103,8 @@ def ingest_path(settings: Settings, path: Path, *, book_id: str) -> IngestJob:
 
 
 Place = Annotated[
-    str, typer.Argument(help="The folder of the book or its project, or the URL of a site or its sitemap.")
+    str,
+    typer.Argument(help="The folder of the book or its project, a single file, or the URL of a site or its sitemap."),
 ]
 NewBookId = Annotated[
     str | None, typer.Option("--book", help="The id to keep the book under.", show_default="the folder's name")
@@ -153,7 +154,7 @@ def ingest(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: Docusaurus, mdBook, MkDocs, Sphinx, GitBook, a folder of files, or a published site."""
+    """Read a book: the project of a documentation tool (docs/books.md), a folder of files, or a published site."""
     chosen = _mode(mode)
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
@@ -219,7 +220,9 @@ def _watch(settings: Settings, command: IngestCommand) -> None:
             print_job(job)
 
         again = replace(await command.remembering(quoth), mode="incremental")
-        await follow_edits(quoth, Path(command.path).absolute(), first, lambda: again.open(settings))
+        place = Path(command.path).absolute()
+        folder = place.parent if place.is_file() else place
+        await follow_edits(quoth, folder, first, lambda: again.open(settings))
 
     try:
         run(settings, work)

@@ -45,9 +45,11 @@ from quoth.domain.books import (
     Notice,
     Page,
     ProficiencyLevel,
+    Rendition,
     SourceFile,
+    Stamps,
 )
-from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
+from quoth.domain.conversations import Conversation, Doubt, Feedback, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
     Coverage,
@@ -58,6 +60,7 @@ from quoth.domain.indexing import (
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     PageRecord,
     Share,
@@ -106,6 +109,7 @@ __all__ = [
     "Doubt",
     "Draft",
     "Evidence",
+    "Feedback",
     "Fetched",
     "Filters",
     "Fingerprint",
@@ -120,6 +124,7 @@ __all__ = [
     "IndexedChunk",
     "IngestJob",
     "IngestMode",
+    "IngestTimes",
     "Insert",
     "JobStatus",
     "Key",
@@ -143,6 +148,7 @@ __all__ = [
     "ReadingTask",
     "RecordedQuestion",
     "Refusal",
+    "Rendition",
     "Reply",
     "Retrieved",
     "Scope",
@@ -150,6 +156,7 @@ __all__ = [
     "Share",
     "SourceFile",
     "Sourced",
+    "Stamps",
     "Status",
     "StoredChunk",
     "Suggestion",

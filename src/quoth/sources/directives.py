@@ -224,14 +224,15 @@ _PARTIAL = re.compile(
     r"^import\s+([A-Za-z_$][\w$]*)(?:\s*,\s*\{[^{}'\"]*\})?\s+from\s+(['\"])([^'\"\n]+\.mdx?)\2[ \t]*;?[ \t]*\r?$", re.M
 )
 _PROP = re.compile(r"(?<=\s)([A-Za-z_$][\w$-]*)=(?:\{\s*)?(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`)")
-_PROP_USE = re.compile(r"\{\s*props\.([A-Za-z_$][\w$]*)\s*\}")
+_PROP_USE = re.compile(r"\{\s*(?:props\.)?([A-Za-z_$][\w$]*)\s*\}")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _USE = re.compile(r"([ \t]*)<([A-Za-z_$][\w$]*)(?:\s(?:[^<>{}]|\{[^{}]*\})*)?(?:/>|>[ \t]*</\2[ \t]*>)[ \t]*")
 
 
-def mdx_partials(site: Path) -> Dialect:
+def mdx_partials(site: Path, *, rooted: bool = False) -> Dialect:
     """`<Name />` on a line of its own, where Name is imported from a Markdown file. Props that are plain text are shown
-    where the partial names them; computed ones stay as they are written."""
+    where the partial names them; computed ones stay as they are written. With `rooted`, a path that begins with a slash
+    begins at the site."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         imported = {match[1]: match[3] for match in _PARTIAL.finditer(text, start)} if "import" in text else {}
@@ -241,6 +242,7 @@ def mdx_partials(site: Path) -> Dialect:
             if (use := _USE.fullmatch(line)) and use[2] in imported:
                 said = imported[use[2]]
                 target = site / said[6:] if said.startswith("@site/") else path.parent / said
+                target = site / said[1:] if rooted and said.startswith("/") else target
                 yield Directive(
                     begin + len(use[1]),
                     begin + len(line),

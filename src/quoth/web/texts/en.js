@@ -1,7 +1,6 @@
+// @ts-check
 // What the page and the widget say, in English. The other languages have the same keys and the same {placeholders}; a text
 // that counts has one form for each plural of its language (Intl.PluralRules) and always `other`.
-
-/** @typedef {string | {one?: string, few?: string, many?: string, other: string}} Text */
 
 const texts = {
   // the place to ask
@@ -32,6 +31,11 @@ const texts = {
   dropSelection: "Drop the selection",
   queued: "Waits for the answer above.",
   dropQueued: "Do not ask",
+  askAboutCode: "Ask about this code",
+  starters: "Questions about this page",
+  starter: "What is “{heading}” about?",
+  onlyThisPage: "Only this page",
+  backToAnswer: "Back to the answer",
 
   // an answer on its way
   looking: "Looking through the book",
@@ -40,30 +44,14 @@ const texts = {
   passages: { one: "{n} passage", other: "{n} passages" },
   pages: { one: "{n} page", other: "{n} pages" },
   searchedFor: "Searched for: {query}",
-  stopped: "Stopped.",
 
   // an answer
-  confidenceHigh: "High confidence",
-  confidenceMedium: "Medium confidence",
-  confidenceLow: "Low confidence",
-  confidenceNone: "Not in the book",
-  confidence: "Confidence {percent}",
-  modeExtractive: "the book’s own words",
-  modeSelection: "from your selection",
-  modeSourcesOnly: "sources only: the answer could not be written",
   sources: "Sources",
   source: "Source {n}",
   sourceNamed: "Source {n}: {name}",
   openPage: "Open the page",
   readAround: "Read around it",
   openingPage: "Opening the page",
-  match: "{percent} match",
-  matchTitle: "How well this passage fits the question",
-  fileTitle: "File and line",
-  unconfirmed: {
-    one: "{n} of {total} sentences, marked above, could not be confirmed in the sources:",
-    other: "{n} of {total} sentences, marked above, could not be confirmed in the sources:",
-  },
   takenOut: {
     one: "{n} sentence that no source supports was taken out.",
     other: "{n} sentences that no source supports were taken out.",
@@ -95,6 +83,51 @@ const texts = {
   tooLong: "That is too long to ask.",
   tooLongHint: "Shorten the question or select less text.",
   notUnderstood: "This question could not be asked.",
+
+  // the page: what the verdict is, the book beside the answer, what was asked before
+  taskDone: "done",
+  taskOpen: "open",
+  alsoRead: { one: "Also read, not cited: {n} section", other: "Also read, not cited: {n} sections" },
+  verdictBacked: "Backed by the book, sentence by sentence.",
+  verdictOwnWords: "In the book’s own words.",
+  verdictOwnWordsFair: "In the book’s own words; check that they answer your question.",
+  verdictFair: "Backed by the book; check that it answers your question.",
+  verdictSelection: "From the text you selected.",
+  verdictPartial: "The book answers a part of this.",
+  verdictMostly: { one: "Mostly backed by the book: {n} of {total} sentences could not be confirmed.", other: "Mostly backed by the book: {n} of {total} sentences could not be confirmed." },
+  verdictDoubtful: { one: "Treat with care: {n} of {total} sentences could not be confirmed in the book.", other: "Treat with care: {n} of {total} sentences could not be confirmed in the book." },
+  verdictLoose: "Treat with care: the book touches on this only loosely.",
+  verdictNone: "Not in the book.",
+  verdictNotSelected: "Not in the text you selected.",
+  verdictSourcesOnly: "No answer could be written. These are the places to read.",
+  verdictStopped: "Stopped before the end.",
+  detailConfidence: "The chance that these passages hold the answer is put at {percent}.",
+  detailChecked: { one: "{supported} of {n} sentence was found in its sources.", other: "{supported} of {n} sentences were found in their sources." },
+  detailModel: "Written by {model} in {time}.",
+  detailTime: "Found in {time}.",
+  pagesAround: "Pages before and after",
+  conversations: "Conversations",
+  rename: "Rename",
+  renameNamed: "Rename “{name}”",
+  erase: "Delete",
+  eraseNamed: "Delete “{name}”",
+  eraseForGood: "Delete for good",
+  keep: "Keep",
+  save: "Save",
+  startQuestions: "You could ask",
+  recentQuestions: "Asked lately",
+  contents: "Contents",
+  narrow: "Narrow down",
+  narrowedTo: "Only {filters}",
+  wholeBook: "The whole book",
+  all: "All",
+  upToTier: "up to {n}",
+  filter_module: "Module",
+  filter_chapter: "Chapter",
+  filter_hardware_tier: "Hardware",
+  filter_proficiency_levels: "Level",
+  filter_layer: "Layer",
+  unconfirmed: { one: "{n} of {total} sentences, marked in the answer, could not be confirmed:", other: "{n} of {total} sentences, marked in the answer, could not be confirmed:" },
 };
 
 export default texts;

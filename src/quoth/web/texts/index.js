@@ -1,9 +1,11 @@
+// @ts-check
 // The interface's language: chosen once, before anything is shown. To add one, copy en.js, translate it and name it in
 // LANGUAGES; a test compares keys and placeholders.
 
 import english from "./en.js";
 
-/** @typedef {{[Key in keyof typeof english]: typeof english[Key] extends string ? string : {one?: string, few?: string, many?: string, other: string}}} Texts */
+/** @typedef {{one?: string, few?: string, many?: string, other: string}} Counted */
+/** @typedef {{[Key in keyof typeof english]: typeof english[Key] extends string ? string : Counted}} Texts */
 
 export const LANGUAGES = ["en", "de", "ur", "zh"];
 const FROM_THE_RIGHT = new Set(["ur"]);
