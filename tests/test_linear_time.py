@@ -24,10 +24,10 @@ from quoth.sources.asciidoc_includes import AsciidocIncludes
 from quoth.sources.asciidoc_parts import part_of
 from quoth.sources.bounds import bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
-from quoth.sources.docusaurus import read_config
 from quoth.sources.files import front_matter
 from quoth.sources.html import page_from_html
 from quoth.sources.includes import Dialect, Includes
+from quoth.sources.javascript import exported
 from quoth.sources.loading import load_json, load_toml, load_yaml
 from quoth.sources.mdbook import parse_summary
 from quoth.sources.mkdocs import IgnorePatterns
@@ -104,7 +104,8 @@ ENTRIES: dict[str, Read] = {
     "yaml": load_yaml,
     "json": load_json,
     "toml": load_toml,
-    "docusaurus.config.js": lambda text: read_config(NOWHERE, f"docs: {{{text}", bounds_of(NOWHERE)),
+    "docusaurus.config.js": lambda text: exported(f"export default {{docs: {{{text}"),
+    "JavaScript": lambda text: exported(f"const a = [{text}]; const b = `{text}`; {text}"),
     "SUMMARY.md": lambda text: list(parse_summary(text)),
     "conf.py": read_conf,
     "exclude_docs": lambda text: IgnorePatterns(text).match("a/b/c.md"),
