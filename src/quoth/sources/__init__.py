@@ -34,6 +34,8 @@ from quoth.sources.mdx_components import mintlify_includes, starlight_includes
 from quoth.sources.mintlify import MintlifyRules, find_mintlify
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import label_of
+from quoth.sources.quarto import QuartoRules, find_quarto
+from quoth.sources.quarto_cells import QuartoMarks
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
@@ -127,8 +129,9 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _starlight(folder, named)
         or _hugo(folder, named)
         or _gitbook(folder, named)
-        or _jekyll(folder, named)
+        or _quarto(folder, named)
         or _antora(folder, named)
+        or _jekyll(folder, named)
         or _mintlify(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
@@ -274,4 +277,14 @@ def _mintlify(folder: Path, named: _Named) -> BookSource | None:
     rules = MintlifyRules(found, _part(folder, found.root), named.base_url)
     includes = Includes(found.bounds, mintlify_includes(found.root))
     book = named.book("mintlify", found.title)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _quarto(folder: Path, named: _Named) -> BookSource | None:
+    found = find_quarto(folder, named.bounds)
+    if found is None:
+        return None
+    rules = QuartoRules(found, _part(folder, found.root), named.base_url)
+    includes = Includes(found.bounds, QuartoMarks(found.echo, found.variables))
+    book = named.book("quarto", found.title, found.site_url)
     return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)

@@ -47,7 +47,7 @@ class Glossary:
     def _known(self) -> dict[str, tuple[Path, str]]:
         if self._terms is None:
             self._terms = {}
-            for content in self.contents:
+            for content in filter(self.bounds.holds, self.contents):
                 for path in walk(content, frozenset((".md",))) if content.is_dir() else ():
                     if path.parent.name == "glossary" and not path.name.startswith(("index.", "_index.")):
                         self._add(path, self._terms)

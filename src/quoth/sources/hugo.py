@@ -36,9 +36,8 @@ def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
         file = config_file(folder, own)
         if file is not None:
             site = read_config(folder, file, own)
-            contents = [folder / language.content for language in site.languages]
-            held = any(place.is_dir() and (path == folder or path.is_relative_to(place)) for place in contents)
-            return site if held else None
+            places = [own.published(folder, language.content, path) for language in site.languages]
+            return site if any(places) else None
     return None
 
 

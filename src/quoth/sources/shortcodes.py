@@ -23,7 +23,7 @@ from quoth.sources.marked_lines import fenced
 
 _OPENING = re.compile(r"\{\{([<%])")
 _LONGEST = 4_000  # characters of one shortcode
-_TAG = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]*\w)(?P<rest>.*?)(?P<alone>/?)\s*", re.S)
+_TAG = re.compile(r"\s*+(?P<close>/?)\s*+(?P<name>[\w./-]*\w)(?P<rest>.*)", re.S)
 _ARGUMENT = re.compile(r"(?:([\w-]+)\s*=\s*)?(?:\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`|([^\s\"`=]+))")
 _NAMED = ("title", "text", "header", "heading", "caption", "summary", "label", "name", "alt")
 _SPOKEN = dict.fromkeys(("note", "caution", "warning", "tip", "info", "danger", "important", "hint"), "")
@@ -50,7 +50,7 @@ _MEDIA = frozenset(
     )
 )
 _MORE = re.compile(r"<!--\s*more\s*-->")
-_ATTRIBUTES = re.compile(r"^([ \t]{0,3}#{1,6}[ \t].*?)[ \t]*\{([^{}\n]*)\}[ \t]*$", re.M)
+_ATTRIBUTES = re.compile(r"^([ \t]{0,3}#{1,6}[ \t].*?(?<![ \t]))[ \t]*+\{([^{}\n]*+)\}[ \t]*+$", re.M)
 _ID = re.compile(r"(?:^|\s)(?:#|id=)\"?([\w.:-]+)")
 _ALERT = re.compile(r"^([ \t]*(?:>[ \t]?)+)\[!(\w+)\][+-]?[ \t]*(.*)$", re.M)
 _VERSION = re.compile(r"v?(\d+)\.(\d+)")
@@ -252,7 +252,7 @@ def _tags(text: str, start: int) -> Iterator[_Tag | Directive]:
 def _tag(tag: re.Match[str], start: int, end: int, *, percent: bool) -> _Tag:
     named: dict[str, str] = {}
     rest: list[tuple[str, bool]] = []
-    for argument in _ARGUMENT.finditer(tag["rest"]):
+    for argument in _ARGUMENT.finditer(tag["rest"].rstrip().removesuffix("/")):
         quoted = argument[2] if argument[2] is not None else argument[3]
         value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else argument[4]
         if argument[1]:
