@@ -360,7 +360,14 @@ def book_id_for(path: str | Path) -> str:
 
 
 def open_book(
-    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
+    settings: Settings,
+    place: str,
+    book_id: str,
+    base_url: str = "",
+    crawled: TellSteps = lambda done, total: None,
+    *,
+    url_style: str = "",
+    project: Path | None = None,
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
     from quoth.sources import open_source  # brings the parsers along, which asking does not need
@@ -370,7 +377,14 @@ def open_book(
         place = str(Path(place).absolute())
     web = web_of(settings, tell=crawled)
     return open_source(
-        place, book_id=book_id, base_url=base_url, documents=documents(), web=web, roots=settings.ingest_roots
+        place,
+        book_id=book_id,
+        base_url=base_url,
+        documents=documents(),
+        web=web,
+        roots=settings.ingest_roots,
+        url_style=url_style,
+        project=project,
     )
 
 

@@ -87,7 +87,8 @@ def test_similarities_of_a_measured_embedder_are_read_on_the_scale_of_the_table(
     assert scale is not None
     options = replace(MINILM, policy="spec")
     verdict = judge(with_similarities(*[scale.high] * 5), options)
-    assert (verdict.level, verdict.confidence) == ("high", pytest.approx(0.85))
+    assert verdict.level == "high"
+    assert verdict.confidence == pytest.approx(0.85)
     assert verdict.metrics.has_sufficient_context
     assert verdict.metrics.average_similarity == verdict.confidence
     assert judge(with_similarities(*[scale.low] * 5), options).level == "low"

@@ -142,7 +142,7 @@ class Includes:
         return shown.replace("\n", f"\n{directive.indent}") if directive.indent else shown
 
     def _read(self, real: Path, said: str, page: _Page) -> str | None:
-        if not self._bounds.holds(real):
+        if not self._bounds.may_include(real):
             page.tell("INCLUDE_OUTSIDE", f"{said} is outside of the book's project; it is left out")
             return None
         try:
