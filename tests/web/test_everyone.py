@@ -18,7 +18,7 @@ from hosting import Host, hosted, launch
 
 pytestmark = [pytest.mark.slow, *MARKS]
 
-PRESSED = "button, summary, select, input[type=checkbox], .marker a"
+PRESSED = "button, summary, select, label.only, .marker a"
 READERS = {
     "light": {},
     "dark": {"color_scheme": "dark"},
