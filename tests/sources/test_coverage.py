@@ -78,6 +78,7 @@ def test_a_folder_without_any_page_says_what_it_has(tmp_path: Path) -> None:
     [
         ({"theme.config.tsx": ""}, "a Nextra project (theme.config.tsx)", "quoth ingest out --base-url"),
         ({"index.html": "<script>window.$docsify = {}</script>"}, "a Docsify project", "links may not open"),
+        ({"docs/.vitepress/config.ts": ""}, "a VitePress project in this folder", "Run quoth ingest on docs"),
         ({".eleventy.js": ""}, "an Eleventy project (.eleventy.js)", "npx @11ty/eleventy"),
         ({"antora-playbook.yml": "site: {}\n"}, "in other repositories", "run quoth ingest on build/site"),
         ({"index.rst": "A\n=\n\n.. toctree::\n\n   b\n"}, "a Sphinx project without its conf.py", "conf.py"),

@@ -115,6 +115,42 @@ def test_languages_in_names_and_settings_in_several_files(tmp_path: Path) -> Non
     assert plain(pages_of(source)["content/docs/a.md"].text) == "A\nred"
 
 
+def test_names_may_begin_with_a_date(tmp_path: Path) -> None:
+    """As hugo 0.168.0 built them."""
+    config = (
+        '[frontmatter]\ndate = ["date", ":filename"]\n[permalinks.page]\nblog = "/:section/:year/:month/:day/:slug/"\n'
+    )
+    write(
+        tmp_path,
+        {
+            "hugo.toml": config,
+            "content/blog/2024-03-05-my-post.md": "---\ntitle: Some Title\n---\n",
+            "content/blog/2024-03-06-x.md": "---\ntitle: T\nslug: own\ndate: 2020-01-02\n---\n",
+            "content/2024-03-07-top.md": "---\ntitle: T\n---\n",
+        },
+    )
+    assert sorted(urls_of(open_source(tmp_path, book_id="b")).values()) == [
+        "/blog/2020/01/02/own/",
+        "/blog/2024/03/05/my-post/",
+        "/top/",
+    ]
+
+
+def test_headings_are_in_the_language_of_their_page(tmp_path: Path) -> None:
+    languages = '[languages.en]\ncontentDir = "content/en"\n[languages.de]\ncontentDir = "content/de"\n'
+    write(
+        tmp_path,
+        {
+            "hugo.toml": languages,
+            "i18n/de.toml": '[whatsnext_heading]\nother = "Nächste Schritte"\n',
+            "content/en/a.md": '## {{% heading "whatsnext" %}}\n',
+            "content/de/a.md": '## {{% heading "whatsnext" %}}\n',
+        },
+    )
+    texts = {name: page.text for name, page in pages_of(open_source(tmp_path, book_id="b")).items()}
+    assert texts == {"content/en/a.md": "## What's next\n", "content/de/a.md": "## Nächste Schritte\n"}
+
+
 def test_bad_input_costs_warnings_only(tmp_path: Path) -> None:
     book = tmp_path / "book"
     text = (

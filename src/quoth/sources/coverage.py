@@ -85,7 +85,11 @@ CONFIGS: Mapping[str, tuple[str, ...]] = {
     "quarto": ("_quarto.yml", "_quarto.yaml"),
     "sphinx": ("conf.py", "_toc.yml", "_config.yml", "source/conf.py", "docs/conf.py"),
     "starlight": tuple(f"astro.config.{end}" for end in ("mjs", "js", "ts", "mts", "cjs")),
-    "vitepress": tuple(f".vitepress/config.{end}" for end in ("mts", "ts", "js", "mjs", "cts", "cjs")),
+    "vitepress": tuple(
+        f".vitepress/{stem}.{end}"
+        for stem in ("config", "config/index")
+        for end in ("mts", "ts", "js", "mjs", "cts", "cjs")
+    ),
 }
 
 _Key = TypeVar("_Key")

@@ -24,6 +24,7 @@ class _Toolchain:
     build: str
     built: str  # the folder of the HTML
     holds: str = ""  # what the file must contain, where its name alone is too common
+    project: str = ""  # the folder to give instead, for a toolchain that Quoth knows
 
 
 def _scripts(*stems: str) -> tuple[str, ...]:
@@ -35,9 +36,14 @@ _TOOLCHAINS = (
     _Toolchain("Nextra", _scripts("next.config"), "npm run build", "out", holds="nextra"),
     _Toolchain("Fumadocs", _scripts("source.config"), "npm run build", "out", holds="fumadocs"),
     _Toolchain("VuePress", _scripts(".vuepress/config", "docs/.vuepress/config"), "npm run build", "dist"),
+    _Toolchain("VitePress", _scripts("docs/.vitepress/config"), "", "", project="docs"),
+    _Toolchain("Starlight", _scripts("docs/astro.config"), "", "", project="docs", holds="starlight"),
+    _Toolchain("Quarto", ("docs/_quarto.yml", "book/_quarto.yml"), "", "", project="its folder"),
     _Toolchain("Astro", _scripts("astro.config"), "npm run build", "dist"),
     _Toolchain("bookdown", ("_bookdown.yml",), "Rscript -e 'bookdown::render_book()'", "_book"),
     _Toolchain("MyST", ("myst.yml",), "myst build --html", "_build/html"),
+    _Toolchain("Mintlify", ("docs/docs.json", "docs/mint.json"), "", "", project="docs", holds='"navigation"'),
+    _Toolchain("Hugo", ("archetypes/default.md",), "hugo", "public"),
     _Toolchain("Zola", ("config.toml",), "zola build", "public", holds="build_search_index"),
     _Toolchain("Zola", ("content/_index.md",), "zola build", "public", holds="+++"),
     _Toolchain("Eleventy", (".eleventy.js", *_scripts("eleventy.config")), "npx @11ty/eleventy", "_site"),
@@ -45,6 +51,7 @@ _TOOLCHAINS = (
     _Toolchain("Hexo", ("scaffolds/post.md",), "npx hexo generate", "public"),
     _Toolchain("Pelican", ("pelicanconf.py",), "pelican content", "output"),
     _Toolchain("Nikola", ("conf.py",), "nikola build", "output", holds="NAVIGATION_LINKS"),
+    _Toolchain("Jekyll", ("docs/_config.yml",), "", "", project="docs", holds="theme"),
     _Toolchain("Nuxt Content", _scripts("nuxt.config"), "npm run generate", ".output/public", holds="content"),
     _Toolchain("Docsify", ("index.html", "docs/index.html"), "", "", holds="$docsify"),
     _Toolchain("Doxygen", ("Doxyfile",), "doxygen", "html"),
@@ -75,6 +82,11 @@ def unknown_project(root: Path, bounds: Bounds) -> Notice | None:
 
 def _message(known: _Toolchain, file: str) -> str:
     article = "an" if known.name[0] in "AEIOU" else "a"
+    if known.project:
+        return (
+            f"{file} is of {article} {known.name} project in this folder; its files are read as plain ones, and links"
+            f" may not open. Run quoth ingest on {known.project}"
+        )
     said = f"this looks like {article} {known.name} project ({file}), whose rules Quoth does not know"
     if not known.built:
         return f"{said}; its files are read as plain ones, and links may not open"
