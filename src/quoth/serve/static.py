@@ -3,7 +3,7 @@
 Out: files of the package, read and compressed once, when the server starts. Nothing is loaded from another server. The
 page and the widget name their assets with the hash of all of them (`/assets/0a1b2c…/talk.js`), so browsers may keep
 those for ever, and a new version is seen at once: what names them is asked for again each time. Files name each other
-relatively and never see the hash.
+relatively and never see the hash. Scripts are sent without their comments.
 """
 
 from __future__ import annotations
@@ -27,14 +27,30 @@ from starlette.types import Receive, Scope, Send
 
 from quoth.domain import Turn
 from quoth.errors import NotFound
+from quoth.serve.bundle import bundle
 from quoth.serve.deps import quoth_of
 from quoth.serve.opinions import find_shared
 
 _WEB = Path(__file__).parent.parent / "web"
 _NAMES_ASSETS = ("index.html", "answer.html", "widget.js")
 _ASSETS = b"assets/"
+# What the widget opens is sent as one script; the button has loaded these two before.
+_WHOLE = "corner.js"
+_BEFORE = ("texts/index.js", "storage.js")
 _VERSION = re.compile(r"[0-9a-f]{12}")
 _TYPES = {".js": "text/javascript", ".woff2": "font/woff2"}  # systems differ in these
+# Comments are a fifth of the scripts, even compressed. These are the forms that need no reading of the language to be
+# found: whole lines, blocks of types, types within a line, what follows the end of a statement; and indentation, so no
+# text of a script may rely on its own.
+_SPARE = {
+    ".js": re.compile(
+        r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|^[ \t]*//.*\n|/\*\* @type .*?\*/ ?|(?<=[;,{}])[ \t]+// .*$"
+        r"|^[ \t]+|^\n",
+        re.MULTILINE,
+    ),
+    ".css": re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|^[ \t]+|\n", re.MULTILINE),
+}
+_CSS_IMPORT = re.compile(r'@import "(\w+\.css)";')
 _WORTH_IT = 0.9  # compressed only if this much is left at most: fonts and pictures are compressed already
 
 # No inline script, no foreign origin: a book's text can never run.
@@ -42,11 +58,6 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
-)
-
-# Comments of our scripts are for people who read the source: whole lines, documentation blocks, types of expressions.
-_COMMENTS = re.compile(
-    rb"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*\n|^[ \t]*//[^\n]*\n|/\*\* @(?:(?!\*/)[^\n])*\*/ ?", re.MULTILINE | re.DOTALL
 )
 
 
@@ -85,8 +96,7 @@ def _takes_gzip(request: Headers) -> bool:
 def _found() -> Iterator[tuple[str, bytes]]:
     for path in sorted(_WEB.rglob("*")):
         if path.is_file():
-            content = path.read_bytes()
-            yield path.relative_to(_WEB).as_posix(), _COMMENTS.sub(b"", content) if path.suffix == ".js" else content
+            yield path.relative_to(_WEB).as_posix(), path.read_bytes()
 
 
 def _file(name: str, content: bytes) -> _File:
@@ -102,6 +112,13 @@ def _files() -> tuple[str, dict[str, _File]]:
     contents = dict(_found())
     listed = "".join(f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in contents.items())
     version = hashlib.sha256(listed.encode()).hexdigest()[:12]
+    texts = {name: text.decode() for name, text in contents.items() if Path(name).suffix in _SPARE}
+    texts = {name: _SPARE[Path(name).suffix].sub("", text) for name, text in texts.items()}
+    texts[_WHOLE] = bundle(texts, _WHOLE, separate=_BEFORE)
+    texts |= {
+        name: _CSS_IMPORT.sub(lambda one: texts[one[1]], text) for name, text in texts.items() if "@import" in text
+    }
+    contents |= {name: text.encode() for name, text in texts.items()}
     for name in _NAMES_ASSETS:
         contents[name] = contents[name].replace(_ASSETS, _ASSETS + f"{version}/".encode())
     return version, {name: _file(name, content) for name, content in contents.items()}
