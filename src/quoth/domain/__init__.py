@@ -33,6 +33,7 @@ from quoth.domain.answers import (
     Verdict,
 )
 from quoth.domain.books import (
+    URL_STYLES,
     AnchorRule,
     Book,
     Chunk,
@@ -85,6 +86,7 @@ from quoth.domain.searching import (
 __all__ = [
     "DISCLAIMER",
     "REFUSAL_SENTENCE",
+    "URL_STYLES",
     "Allowance",
     "AnchorRule",
     "Answer",

@@ -120,13 +120,6 @@ class ThreadMessage(Shape):
     ]
 
 
-class RetrievalEntry(Shape):
-    tool: str
-    query: str
-    results: Annotated[int, Field(description="Passages that it brought")]
-    timestamp: Moment
-
-
 class ThreadMetadata(Shape):
     state: Annotated[
         ThreadState, Field(description="Archived after an hour without a question; the next question resumes it")
@@ -140,7 +133,7 @@ class ThreadMetadata(Shape):
     tags: Annotated[list[str], Field(description="Set by PATCH /session/{session_id}")]
     turn_count: Annotated[int, Field(description="Questions asked so far")]
     retrieval_history: Annotated[
-        list[RetrievalEntry], Field(description="What was searched for the live messages, oldest first")
+        list[ThreadToolCall], Field(description="What was searched for the live messages, oldest first")
     ]
 
 
@@ -176,22 +169,9 @@ def _thread_view(conversation: Conversation, turns: Sequence[Turn], now: datetim
             "user_id": conversation.owner or None,
             "tags": list(conversation.tags),
             "turn_count": conversation.turns,
-            "retrieval_history": _searches_view(turns),
+            "retrieval_history": [_tool_call_view(search) for turn in turns for search in turn.searches],
         },
     }
-
-
-def _searches_view(turns: Sequence[Turn]) -> list[RetrievalEntry]:
-    return [
-        {
-            "tool": use.call.name,
-            "query": use.query,
-            "results": use.results,
-            "timestamp": timestamp(use.timestamp),
-        }
-        for turn in turns
-        for use in turn.searches
-    ]
 
 
 def messages_view(turns: Sequence[Turn]) -> list[ThreadMessage]:

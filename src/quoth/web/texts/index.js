@@ -2,17 +2,16 @@
 // The interface's language: chosen once, before anything is shown. To add one, copy en.js and page/en.js, translate them and
 // name it in LANGUAGES; a test compares keys and placeholders. What only the page says is in page/: the widget does not load it.
 
-import english from "./en.js";
-
 /** @typedef {{one?: string, few?: string, many?: string, other: string}} Counted */
-/** @typedef {{[Key in keyof typeof english]: typeof english[Key] extends string ? string : Counted}} Texts */
+/** @typedef {typeof import("./en.js").default} English */
+/** @typedef {{[Key in keyof English]: English[Key] extends string ? string : Counted}} Texts */
 /** @typedef {{[Key in keyof typeof import("./page/en.js").default]: string}} PageTexts */
 
 export const LANGUAGES = ["en", "de", "ur", "zh"];
 const FROM_THE_RIGHT = new Set(["ur"]);
 
 /** @type {Texts & Partial<PageTexts>} */
-let texts = english;
+let texts; // nothing says a word before `speak`
 let current = "en";
 
 // The first of the wanted languages ("de-AT", "zh_Hans", …) that there is a file for.
@@ -22,17 +21,13 @@ export function chosen(wanted) {
   return names.find((name) => LANGUAGES.includes(name)) ?? "en";
 }
 
-// From here on `say` speaks it. An unreachable file is no reason to show nothing: then it stays as it was.
+// From here on `say` speaks it.
 /** @param {readonly (string | null | undefined)[]} wanted @param {{page?: boolean}} [options] */
 export async function speak(wanted, { page = false } = {}) {
   const name = chosen(wanted);
-  try {
-    const [own, more] = await Promise.all([name === "en" ? { default: english } : import(`./${name}.js`), page ? import(`./page/${name}.js`) : { default: {} }]);
-    texts = { ...own.default, ...more.default };
-    current = name;
-  } catch {
-    // offline between two files
-  }
+  const files = await Promise.all([import(`./${name}.js`), page ? import(`./page/${name}.js`) : { default: {} }]);
+  texts = Object.assign({}, ...files.map((file) => file.default));
+  current = name;
   return language();
 }
 
