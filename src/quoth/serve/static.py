@@ -60,11 +60,6 @@ _PAGE_POLICY = (
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
-# Comments of our scripts are for people who read the source: whole lines, documentation blocks, types of expressions.
-_COMMENTS = re.compile(
-    rb"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*\n|^[ \t]*//[^\n]*\n|/\*\* @(?:(?!\*/)[^\n])*\*/ ?", re.MULTILINE | re.DOTALL
-)
-
 
 @dataclass(frozen=True)
 class _File:
@@ -101,8 +96,7 @@ def _takes_gzip(request: Headers) -> bool:
 def _found() -> Iterator[tuple[str, bytes]]:
     for path in sorted(_WEB.rglob("*")):
         if path.is_file():
-            content = path.read_bytes()
-            yield path.relative_to(_WEB).as_posix(), _COMMENTS.sub(b"", content) if path.suffix == ".js" else content
+            yield path.relative_to(_WEB).as_posix(), path.read_bytes()
 
 
 def _file(name: str, content: bytes) -> _File:
