@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from quoth.bootstrap import fingerprint_of
 from quoth.chunks.plan import FilePlan
-from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, PageRecord
+from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, Page, PageRecord, SourceFile
 from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.ingest import Ingest, IngestOptions, Progress
 from quoth.ports import ABANDONED
 from quoth.sources import BookSource, open_source
-from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.embedder import FakeEmbedder, FakeTokens
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
 from samples import TickingClock
@@ -41,9 +42,10 @@ class Workshop:
     index: MemoryIndex
     library: ForgetfulLibrary
     options: IngestOptions = IngestOptions()
+    clock: TickingClock = field(default_factory=TickingClock)
 
     def ingest(self) -> Ingest:
-        return Ingest(self.index, self.library, self.embedder, TickingClock(), self.options)
+        return Ingest(self.index, self.library, self.embedder, self.clock, self.options)
 
     def source(self) -> BookSource:
         return open_source(self.folder, book_id="book")
@@ -86,6 +88,40 @@ async def test_a_folder_of_pages_becomes_a_searchable_book(workshop: Workshop) -
     assert (await workshop.library.book("book")).book_id == "book"
 
 
+class _FailingSource:
+    """Our own code fails at one page: a fault that nobody has foreseen."""
+
+    def __init__(self, inner: BookSource, page: str) -> None:
+        self._inner, self._page = inner, page
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def read(self, file: SourceFile) -> Page:
+        page = self._inner.read(file)
+        return replace(page, body_start="?") if file.source_file == self._page else page  # type: ignore[arg-type]
+
+
+async def test_a_page_at_which_our_own_code_fails_is_one_notice_and_the_others_are_ingested(
+    workshop: Workshop, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = cast(BookSource, _FailingSource(workshop.source(), "nodes.md"))
+    job = await workshop.ingest().run(source)
+    assert (job.status, job.files_processed, job.files_failed) == ("completed", 2, 1)
+    (notice,) = [notice for notice in job.notices if notice.fatal]
+    assert (notice.code, notice.source_file) == ("UNREADABLE_PAGE", "nodes.md")
+    assert "TypeError" in notice.message
+    assert "TypeError" in caplog.text
+    assert {chunk.source_file for chunk in await workshop.chunks()} == {"topics.md"}
+
+
+async def test_a_page_that_cannot_be_cut_small_enough_is_one_notice(workshop: Workshop) -> None:
+    workshop.embedder.tokens = FakeTokens(limit=0)
+    job = await workshop.run()
+    assert (job.status, job.files_failed) == ("completed", 2)
+    assert [notice.code for notice in job.notices if notice.fatal] == ["UNREADABLE_PAGE"] * 2
+
+
 async def test_nothing_is_embedded_when_nothing_changed(workshop: Workshop) -> None:
     await workshop.run()
     job = await workshop.run()
@@ -102,6 +138,24 @@ async def test_an_edit_embeds_only_the_text_that_changed(workshop: Workshop) -> 
     assert "namespace" in workshop.embedder.calls[0]
     assert (job.chunks_created, job.chunks_deleted, job.files_skipped) == (1, 1, 1)
     assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_a_chunk_knows_its_writings_and_when_it_was_embedded(workshop: Workshop) -> None:
+    await workshop.run()
+    before = {chunk.id: chunk.stamps for chunk in await workshop.chunks()}
+    workshop.write("nodes.md", NODES.replace("unique", "unique in its namespace"))
+    await workshop.run()
+    after = {chunk.id: chunk for chunk in await workshop.chunks()}
+    neighbours = [id for id, chunk in after.items() if chunk.source_file == "nodes.md" and id in before]
+    assert neighbours
+    for id in neighbours:  # the same text, at another place or with another neighbour
+        old, new = before[id], after[id].stamps
+        assert old is not None
+        assert new is not None
+        assert (new.version, new.created_at, new.embedded_at) == (old.version + 1, old.created_at, old.embedded_at)
+        assert new.updated_at > new.created_at
+    untouched = [id for id, chunk in after.items() if chunk.source_file == "topics.md"]
+    assert [after[id].stamps for id in untouched] == [before[id] for id in untouched]
 
 
 async def test_a_deleted_page_leaves_nothing_behind(workshop: Workshop) -> None:
@@ -215,6 +269,14 @@ async def test_full_reads_every_page_again_but_embeds_nothing_twice(workshop: Wo
     await workshop.run()
     job = await workshop.run("full")
     assert (job.files_processed, job.files_skipped, workshop.embedder.calls) == (2, 0, [])
+
+
+async def test_recreate_counts_the_chunks_of_before_as_deleted(workshop: Workshop) -> None:
+    first = await workshop.run()
+    again = await workshop.run("recreate")
+    assert (first.chunks_deleted, again.chunks_deleted) == (0, first.chunks_created)
+    assert again.chunks_created == first.chunks_created
+    assert again.tokens_embedded == first.tokens_embedded == sum(c.token_count for c in await workshop.chunks())
 
 
 async def test_recreate_starts_from_nothing(workshop: Workshop) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import Retriever
-from quoth.ask.judge import FITTED, READ, UNFITTED, ConfidenceOptions
+from quoth.ask.judge import ALSO_READ, FITTED, READ, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.request import ChatRequest
@@ -28,15 +28,16 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
+from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
 from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
-from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
+    from quoth.index.qdrant_server import QdrantOptions
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
 
@@ -210,7 +211,9 @@ def _answer_options(
     settings: Settings, embedder: Embedder, reader: Reader | None, calibrations: CalibrationFiles
 ) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(settings.confidence, embedder.name, reader.name if reader else ""),
+        confidence=ConfidenceOptions(
+            settings.confidence, embedder.name, reader.name if reader else "", threshold=settings.refusal_threshold
+        ),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,
@@ -288,13 +291,19 @@ def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     """The one on a Qdrant server or cluster."""
+    options = qdrant_options(settings)
+    from quoth.index.qdrant import QdrantIndex
+
+    return QdrantIndex(options, fingerprint)
+
+
+def qdrant_options(settings: Settings) -> QdrantOptions:
     if not settings.qdrant_url:
         raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    from quoth.index.qdrant import QdrantIndex
     from quoth.index.qdrant_server import QdrantOptions
 
     key = settings.qdrant_api_key
-    options = QdrantOptions(
+    return QdrantOptions(
         urls=settings.qdrant_url,
         api_key=key.get_secret_value() if key else None,
         collection=settings.qdrant_collection_name,
@@ -306,7 +315,6 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
         batch=settings.qdrant_batch_size,
         timeout=settings.qdrant_timeout,
     )
-    return QdrantIndex(options, fingerprint)
 
 
 def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
@@ -316,7 +324,7 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:
     from quoth.index.calibrations import CalibrationFiles
 
-    known = (*FITTED, *UNFITTED.judge.weights, *(READ if reader else ()))
+    known = (*FITTED, *UNFITTED.judge.weights, *((*READ, *ALSO_READ) if reader else ()))
     return CalibrationFiles(settings.data_dir, fingerprint, known=known)
 
 
@@ -339,11 +347,12 @@ def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) ->
 
 
 def book_id_for(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
-    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. Of a site, its
+    host and the folder that is read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
     site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
     if site is None:
-        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        shown = place.stem if place.is_file() else place.name
     else:
         shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
     name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
@@ -351,7 +360,14 @@ def book_id_for(path: str | Path) -> str:
 
 
 def open_book(
-    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
+    settings: Settings,
+    place: str,
+    book_id: str,
+    base_url: str = "",
+    crawled: TellSteps = lambda done, total: None,
+    *,
+    url_style: str = "",
+    project: Path | None = None,
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
     from quoth.sources import open_source  # brings the parsers along, which asking does not need
@@ -361,7 +377,14 @@ def open_book(
         place = str(Path(place).absolute())
     web = web_of(settings, tell=crawled)
     return open_source(
-        place, book_id=book_id, base_url=base_url, documents=documents(), web=web, roots=settings.ingest_roots
+        place,
+        book_id=book_id,
+        base_url=base_url,
+        documents=documents(),
+        web=web,
+        roots=settings.ingest_roots,
+        url_style=url_style,
+        project=project,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,7 @@ from quoth.domain import (
     StoredChunk,
     Vector,
 )
-from quoth.errors import Conflict, QuothError, Unreadable
+from quoth.errors import Conflict, QuothError, TextTooLong, Unreadable
 from quoth.index import status_of
 from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
 from quoth.text.terms import passage_weights
@@ -131,6 +132,7 @@ class Run:
     batch: list[PreparedPage] = field(default_factory=list)
     unrecorded: list[PageRecord] = field(default_factory=list)
     dropped: dict[str, array[float]] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)  # the texts of this batch that were embedded now
     published_at: float = 0.0
     saved_at: float = 0.0
 
@@ -239,7 +241,7 @@ class Ingest:
         for file in plan.to_read:
             try:
                 prepared = await asyncio.to_thread(self._prepare, source, file)
-            except Unreadable as error:
+            except (Unreadable, TextTooLong) as error:
                 run.notices.append(
                     Notice("UNREADABLE_PAGE", str(error), file.source_file, error.details.get("line"), fatal=True)
                 )
@@ -257,8 +259,16 @@ class Ingest:
                     await self._publish(run, source.book)
 
     def _prepare(self, source: BookSource, file: SourceFile) -> PreparedPage:
-        page = source.read(file)
-        chunks = split(page, self._embedder.tokens, self._options.chunks)
+        """`Unreadable` also for a page at which our own code fails; the traceback is in the log."""
+        try:
+            page = source.read(file)
+            chunks = split(page, self._embedder.tokens, self._options.chunks)
+        except (QuothError, OSError):
+            raise
+        except Exception as error:
+            logging.getLogger(__name__).exception("%s could not be read", file.source_file)
+            what = f"{file.source_file} could not be read, by a fault of Quoth ({type(error).__name__}: {error})."
+            raise Unreadable(what, hint="Please report it, with the page.") from error
         wanted = tuple(WantedChunk(chunk, payload_hash(chunk), embed_hash(chunk)) for chunk in chunks)
         return PreparedPage(file, page, wanted)
 
@@ -276,12 +286,18 @@ class Ingest:
             plan = plan_page(prepared.wanted, held.stored, held.by_file.get(file, ()))
             items = [item for item in prepared.wanted if item.chunk.id in plan.put]
             created = [item for item in items if item.chunk.id not in held.stored]
-            puts = [indexed(item, vectors[item.embed_hash], held.stored.get(item.chunk.id), now) for item in items]
+            puts = [
+                indexed(
+                    item, vectors[item.embed_hash], held.stored.get(item.chunk.id), now, new=item.embed_hash in run.made
+                )
+                for item in items
+            ]
             if not run.job.dry_run:
                 await run.writer.put(puts)
                 await self._drop(plan.drop, run)
             for item, put in zip(items, puts, strict=True):
-                chunk = StoredChunk(item.chunk.id, file, item.payload_hash, item.embed_hash, put.created_at)
+                hashes, stamps = (item.payload_hash, item.embed_hash), put.stamps
+                chunk = StoredChunk(item.chunk.id, file, *hashes, stamps.created_at, stamps.embedded_at, stamps.version)
                 held.put(chunk, imagined=imagined)
             held.drop(plan.drop, imagined=imagined)
             run.count(
@@ -311,6 +327,7 @@ class Ingest:
             return dict.fromkeys(texts, ())
         vectors |= {hash: tuple(run.dropped[hash]) for hash in texts.keys() - vectors.keys() if hash in run.dropped}
         missing = [hash for hash in texts if hash not in vectors]
+        run.made = set(missing)
         at_once = self._options.embed_slice or self._embedder.batch
         for start in range(0, len(missing), at_once):
             hashes = missing[start : start + at_once]
@@ -350,7 +367,10 @@ def embed_hash(chunk: Chunk) -> str:
     return hashlib.sha256(embedding_text(chunk).encode()).hexdigest()
 
 
-def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: datetime) -> IndexedChunk:
+def indexed(
+    item: WantedChunk, vector: Vector, before: StoredChunk | None, now: datetime, *, new: bool = True
+) -> IndexedChunk:
+    """`new`: its vector was made now, and not for a writing before."""
     return IndexedChunk(
         chunk=item.chunk,
         dense=vector,
@@ -358,6 +378,8 @@ def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: 
         embed_hash=item.embed_hash,
         created_at=now if before is None else before.created_at,
         updated_at=now,
+        embedded_at=now if new or before is None else before.embedded_at or before.created_at,
+        version=1 if before is None else before.version + 1,
     )
 
 

@@ -18,6 +18,7 @@ from quoth.domain import (
     Book,
     Chunk,
     Conversation,
+    Feedback,
     Fetched,
     Filters,
     Fingerprint,
@@ -27,7 +28,7 @@ from quoth.domain import (
     IndexQuery,
     IndexStatus,
     IngestJob,
-    IngestMode,
+    IngestTimes,
     Key,
     Message,
     ModelEvent,
@@ -324,8 +325,8 @@ class Library(Protocol):
     async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
         """Newest first; with `active` only those that are queued or running."""
 
-    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
-        """By mode, when the last completed job of the book ended; dry runs do not count."""
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        """Of the completed jobs of the book; dry runs do not count."""
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can still run."""
@@ -346,6 +347,19 @@ class Library(Protocol):
     ) -> tuple[list[Turn], int]:
         """The newest `limit` turns before the newest `offset`, oldest first, and how many there are in all.
         `SessionNotFound` when none."""
+
+    async def put_feedback(
+        self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
+    ) -> None:
+        """On the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn. It
+        goes with the conversation."""
+
+    async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
+        """From now on it can be read by its number and the secret. One that is shared already keeps its secret.
+        `SessionNotFound` when there is no such turn."""
+
+    async def shared_turn(self, turn_id: int, secret: str) -> Turn:
+        """`NotFound` when none is shared under this number and secret."""
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         """Does nothing where the conversation has gone meanwhile."""

@@ -18,8 +18,10 @@ from quoth.domain import (
     CitedSource,
     Coverage,
     Doubt,
+    Feedback,
     IngestJob,
     IngestMode,
+    IngestTimes,
     Notice,
     PageRecord,
     RecordedQuestion,
@@ -258,22 +260,28 @@ class LibraryContract:
         assert (await library.job(done.job_id)).status == "completed"
         assert (await library.job(alive.job_id)).status == "running"
 
-    async def test_the_last_ingests_are_those_that_completed_by_mode(self, library: Library) -> None:
+    async def test_the_last_ingests_are_known_and_the_first_one_read_everything(self, library: Library) -> None:
         async def done(number: int, mode: IngestMode, **changes: Any) -> None:
             job = await library.start_job(IngestJob("robots", mode))
             ended = replace(job, status="completed", completed_at=NOW + timedelta(seconds=number))
             await library.save_job(replace(ended, **changes))
 
-        assert await library.last_ingests("robots") == {}
-        await done(1, "full", tokens_embedded=70)
+        def at(full: int, incremental: int | None) -> IngestTimes:
+            later = None if incremental is None else NOW + timedelta(seconds=incremental)
+            return IngestTimes(NOW + timedelta(seconds=full), later)
+
+        assert await library.ingest_times("robots") == IngestTimes()
+        await done(1, "incremental", tokens_embedded=70)
+        assert await library.ingest_times("robots") == at(1, None)
         await done(2, "incremental")
-        await done(3, "incremental")
-        await done(4, "incremental", status="failed")
-        await done(5, "full", dry_run=True)
-        expected = {"full": NOW + timedelta(seconds=1), "incremental": NOW + timedelta(seconds=3)}
-        assert await library.last_ingests("robots") == expected
-        assert await library.last_ingests("birds") == {}
-        assert [job.tokens_embedded for job in await library.jobs("robots")] == [0, 0, 0, 0, 70]
+        assert await library.ingest_times("robots") == at(1, 2)
+        await done(3, "recreate")
+        await done(4, "full")
+        await done(5, "incremental", status="failed")
+        await done(6, "full", dry_run=True)
+        assert await library.ingest_times("robots") == at(4, 2)
+        assert await library.ingest_times("birds") == IngestTimes()
+        assert [job.tokens_embedded for job in await library.jobs("robots")] == [0, 0, 0, 0, 0, 70]
 
     # --- conversations ---
 
@@ -448,6 +456,37 @@ class LibraryContract:
             await library.put_tags(OTHER, ())
         await library.put_tags(SESSION, (), owner="key-1")
         assert (await library.conversation(SESSION, owner="key-1")).tags == ()
+
+    async def test_feedback_belongs_to_an_answer_and_to_the_key_of_its_session(self, library: Library) -> None:
+        await library.add_turn(replace(a_turn(0, owner="key-1"), request_id="one"))
+        await library.add_turn(replace(a_turn(1, owner="key-1"), request_id="two"))
+        await library.put_feedback(SESSION, "one", Feedback("down", "not what I asked"), owner="key-1")
+        first, second = await library.recent_turns(SESSION, owner="key-1")
+        assert (first.feedback, second.feedback) == (Feedback("down", "not what I asked"), None)
+        await library.put_feedback(SESSION, "one", None, owner="key-1")
+        assert (await library.recent_turns(SESSION, owner="key-1"))[0].feedback is None
+        for request_id, owner in (("one", "key-2"), ("three", "key-1")):
+            with pytest.raises(SessionNotFound):
+                await library.put_feedback(SESSION, request_id, Feedback("up"), owner=owner)
+
+    async def test_a_shared_turn_is_read_by_its_number_and_secret_until_its_session_is_erased(
+        self, library: Library
+    ) -> None:
+        stored = await library.add_turn(replace(a_turn(0, owner="key-1"), request_id="one"))
+        with pytest.raises(NotFound):
+            await library.shared_turn(stored.turn_id, "")
+        with pytest.raises(SessionNotFound):
+            await library.share_turn(SESSION, "one", "secret", owner="key-2")
+        shared = await library.share_turn(SESSION, "one", "secret", owner="key-1")
+        assert shared == replace(stored, share="secret")
+        assert (await library.share_turn(SESSION, "one", "another", owner="key-1")).share == "secret"
+        assert await library.shared_turn(stored.turn_id, "secret") == shared
+        for number, secret in ((stored.turn_id, "wrong"), (stored.turn_id, ""), (stored.turn_id + 1, "secret")):
+            with pytest.raises(NotFound):
+                await library.shared_turn(number, secret)
+        await library.delete_conversation(SESSION, owner="key-1")
+        with pytest.raises(NotFound):
+            await library.shared_turn(stored.turn_id, "secret")
 
     # --- questions for the author ---
 

@@ -61,14 +61,14 @@ async def cohere_at(server: EmbeddingServer, **options: Any) -> AsyncIterator[Re
 
 class TestOpenAI(EmbedderContract):
     @pytest.fixture
-    async def embedder(self) -> AsyncIterator[Embedder]:  # type: ignore[override]
+    async def embedder(self) -> AsyncIterator[Embedder]:
         async with EmbeddingServer() as server, openai_at(server) as made:
             yield made
 
 
 class TestCohere(EmbedderContract):
     @pytest.fixture
-    async def embedder(self) -> AsyncIterator[Embedder]:  # type: ignore[override]
+    async def embedder(self) -> AsyncIterator[Embedder]:
         async with EmbeddingServer() as server, cohere_at(server) as made:
             yield made
 

@@ -12,7 +12,8 @@ from quoth.domain import Page
 from quoth.errors import Unreadable
 from quoth.sources import BookSource, open_source
 from quoth.sources.bounds import bounds_of
-from quoth.sources.docusaurus import read_config, without_prefix
+from quoth.sources.docusaurus import without_prefix
+from quoth.sources.docusaurus_config import read_config
 
 
 def write(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -54,8 +55,10 @@ export default config;
 
 
 def test_the_configuration_is_read_without_running_it(tmp_path: Path) -> None:
-    site = read_config(tmp_path, CONFIG, bounds_of(tmp_path))
-    assert (site.title, site.url, site.base_path, site.route, site.docs, site.trailing_slash, site.language) == (
+    config = write(tmp_path, {"docusaurus.config.js": CONFIG}) / "docusaurus.config.js"
+    site = read_config(tmp_path, config, bounds_of(tmp_path))
+    docs = site.docs
+    assert (site.title, site.url, site.base_path, docs.route, docs.path, site.trailing_slash, site.language) == (
         "My Site",
         "https://site.example",
         "/base/",
@@ -153,7 +156,8 @@ def test_a_base_url_replaces_the_site_and_the_route_is_never_doubled(tmp_path: P
 
 def test_trailing_slashes_follow_the_configuration(tmp_path: Path) -> None:
     config = (
-        "export default {url: 'https://s.io', baseUrl: '/', trailingSlash: %s, presets: [{docs: {routeBasePath: '/'}}]}"
+        "export default {url: 'https://s.io', baseUrl: '/', trailingSlash: %s,"
+        " presets: [['classic', {docs: {routeBasePath: '/'}}]]}"
     )
     files = {"docs/a/index.md": "# A\n", "docs/b.md": "# B\n"}
     for setting, wanted in (("true", ["/a/", "/b/"]), ("false", ["/a", "/b"])):
@@ -337,13 +341,28 @@ def test_a_page_that_vanished_since_the_survey_is_unreadable(tmp_path: Path) -> 
 
 
 def test_a_folder_that_is_none_says_what_to_do(tmp_path: Path) -> None:
-    write(tmp_path, {"file.md": "# A\n", "empty/x.png": b"x"})
-    for path, reason in (("missing", "does not exist"), ("file.md", "is a file")):
+    write(tmp_path, {"file.png": b"x", "empty/x.png": b"x"})
+    for path, reason, hint in (
+        ("missing", "does not exist", "Give the folder that holds the book."),
+        ("file.png", "is not in a format that Quoth reads", "It reads .adoc .asc .asciidoc .docx .epub "),
+    ):
         with pytest.raises(Unreadable, match=reason) as caught:
             open_source(tmp_path / path, book_id="b")
-        assert caught.value.hint == "Give the folder that holds the book."
+        assert (caught.value.hint or "").startswith(hint)
     with pytest.raises(Unreadable, match="has no pages"):
         open_source(tmp_path / "empty", book_id="b").files()
+
+
+def test_one_file_is_read_by_itself(tmp_path: Path) -> None:
+    root = write(tmp_path, {"my-guide.md": "# A\n\ntext\n", "other.md": "# B\n", "in/a.md": "# In\n"})
+    source = open_source(root / "my-guide.md", book_id="b", base_url="https://x.org")
+    assert urls(source) == {"my-guide.md": "https://x.org/my-guide"}
+    assert source.book.title == "my guide"
+    assert source.notices == [notice for notice in source.notices if notice.code == "FRONT_MATTER_DEFAULT"]
+    assert open_source(root / "in" / "a.md", book_id="b", roots=[root / "in"]).files()
+    (root / "in" / "link.md").symlink_to(root / "other.md")
+    with pytest.raises(Unreadable, match="leads out of QUOTH_INGEST_ROOTS"):
+        open_source(root / "in" / "link.md", book_id="b", roots=[root / "in"])
 
 
 def test_a_folder_of_drafts_only_says_why_it_is_empty(tmp_path: Path) -> None:

@@ -219,13 +219,13 @@ async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Pag
     turn = page.locator(".turn.refused")
     await expect(turn).to_contain_text(REFUSAL)
     await expect(turn).to_contain_text("football")
-    assert await turn.locator(".nearest a").count() > 0
+    await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
     await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
     await expect(page.locator(".card, .failure")).to_have_count(0)
     await page.reload()
     await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
     await expect(turn).to_contain_text("football")
-    assert await turn.locator(".nearest a").count() > 0
+    await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
 
 
 async def test_an_outage_shows_what_to_do_and_can_be_tried_again(page: Page, index: Switch) -> None:

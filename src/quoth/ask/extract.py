@@ -22,7 +22,7 @@ from quoth.domain import Draft, Evidence, Passage
 from quoth.text.sentences import fold
 from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
 
-READER_WEIGHT = 0.3  # of the share of the answer that the reader sees in a sentence, against the cover of its words
+READER_WEIGHT = 0.6  # of the share of the answer that the reader sees in a sentence, against the cover of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ _CODE_SPAN = re.compile(r"`+[^`]*`+")
 _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
 _MOST_PASSAGES = 5  # later ones are read only by a language model
 _COMPANION_RATIO = 0.8  # a further piece of the best one's passage must be nearly as good …
-_ELSEWHERE_RATIO = 0.9  # … and one of another passage, which is another thing to read, its equal
+_ELSEWHERE_RATIO = 0.95  # … and one of another passage, which is another thing to read, its equal
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
 _CARRIED = 1 / 2  # what the words taken over from the conversation may weigh together: they say where, not what
 _HEARD = 0.3  # off a sentence that was quoted just before: readers who go on asking seldom ask for it again

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from typing_extensions import Unpack
 
 from quoth.bootstrap import Quoth, bootstrap
+from quoth.domain.versions import __version__
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
 from quoth.serve import (
@@ -26,6 +27,8 @@ from quoth.serve import (
     mcp,
     metrics,
     openai,
+    openai_embeddings,
+    opinions,
     reading,
     search,
     sessions,
@@ -40,7 +43,6 @@ from quoth.serve.openapi import document
 from quoth.serve.problems import install_problems
 from quoth.serve.static import install_pages
 from quoth.settings import Settings
-from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +99,22 @@ def create_app(
     app.add_middleware(Doorway)
     metrics.install_metrics(app)
     install_problems(app)
-    for door in (chat, sessions, search, books, reading, openai, mcp, ingestion, webhook, health, metrics):
+    doors = (
+        chat,
+        sessions,
+        search,
+        books,
+        reading,
+        opinions,
+        openai,
+        openai_embeddings,
+        mcp,
+        ingestion,
+        webhook,
+        health,
+        metrics,
+    )
+    for door in doors:
         app.include_router(door.router)
     install_pages(app)
     document(app)

@@ -124,6 +124,9 @@ class Settings(BaseModel):
     similarity_threshold: float = Field(
         default=0.0, ge=0, le=1, description="Passages that are less similar to the question are not used."
     )
+    openai_sources: bool = Field(
+        default=True, description="List the sources below answers to OpenAI clients, which show only text?"
+    )
     max_turns: int = Field(default=50, ge=1, le=10_000, description="The most questions in one `quoth chat`.")
     refusal_sentence: str = Field(
         default=REFUSAL_SENTENCE, min_length=1, description="The answer when the book does not hold one."
@@ -140,6 +143,9 @@ class Settings(BaseModel):
         default=False, description="Keep refused and low-confidence questions, redacted, for the author?"
     )
     record_days: int = Field(default=90, ge=1, le=3650, description="Days after which a kept question is deleted.")
+    sharing: bool = Field(
+        default=False, description="May readers share an answer by a link that everyone can open without a key?"
+    )
     traces: bool = Field(default=True, description="Keep a trace of each answer for `quoth explain`?")
     trace_days: int = Field(default=14, ge=1, le=3650, description="Days after which a trace is deleted.")
     max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="The most pages that a crawl reads.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -20,13 +21,14 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, decode, front_matter, walk
 from quoth.sources.folder import Route
 from quoth.sources.hugo_config import HugoConfig, Language, config_file, read_config
+from quoth.sources.left_out import LeftOut
 from quoth.sources.plain import label_of
-from quoth.sources.shortcodes import Shortcodes
 
 _MARKDOWN = frozenset((".md", ".markdown", ".mdown"))
 _OTHER = frozenset((".html", ".htm", ".adoc", ".asciidoc", ".org", ".pandoc", ".rst"))
 _TOKEN = re.compile(r":(\w+)(?:\[(\d*):?(\d*)\])?")
 _DATE = re.compile(r"^(\d{4})-(\d{2})-(\d{2})")
+_DATED = re.compile(r"(\d{4}-\d{2}-\d{2})[-_ ]*(.+)")
 
 
 def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
@@ -36,20 +38,19 @@ def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
         file = config_file(folder, own)
         if file is not None:
             site = read_config(folder, file, own)
-            contents = [folder / language.content for language in site.languages]
-            held = any(place.is_dir() and (path == folder or path.is_relative_to(place)) for place in contents)
-            return site if held else None
+            places = [own.published(folder, language.content, path) for language in site.languages]
+            return site if any(places) else None
     return None
 
 
 class HugoRules:
     toolchain = "hugo"
 
-    def __init__(self, site: HugoConfig, read: Path, base_url: str, shortcodes: Shortcodes) -> None:
+    def __init__(self, site: HugoConfig, read: Path, base_url: str, left_out: LeftOut) -> None:
         self._site = site
         self._read = read
         self._given = base_url.rstrip("/")
-        self._shortcodes = shortcodes
+        self._left_out = left_out  # the shortcodes that were left out
         self._fronts: dict[Path, FrontMatter] = {}
 
     @property
@@ -58,7 +59,7 @@ class HugoRules:
 
     def paths(self) -> Iterable[Path]:
         self._fronts.clear()
-        self._shortcodes.begin()
+        self._left_out.begin()
         seen: set[Path] = set()
         for language in self._site.languages:
             content = self._site.root / language.content
@@ -136,6 +137,8 @@ class HugoRules:
                 "index.html" if self._ugly(section) and parts else ""
             )
         name = parts.pop() if stem == "index" and parts else self._clean(stem)
+        if self._site.dated and (dated := _DATED.fullmatch(name)):  # as if the front matter said both
+            front = replace(front, values={"date": dated[1], "slug": dated[2], **front.values})
         pattern = self._site.pages.get(section) or ("" if parts else self._site.pages.get("/", ""))
         made = self._filled(pattern, parts, name, front) if pattern else ""
         if not made:
@@ -208,7 +211,7 @@ class HugoRules:
     def contents(self) -> Iterator[Notice]:
         for damage in self._site.damage:
             yield Notice("CONFIG_UNREADABLE", damage, str(self._site.file), 1)
-        if left_out := self._shortcodes.left_out():
+        if left_out := self._left_out.sentence():
             yield Notice("SHORTCODES_LEFT_OUT", left_out, str(self._site.file), 1)
 
 

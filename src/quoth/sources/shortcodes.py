@@ -18,12 +18,12 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, front_matter
 from quoth.sources.glossaries import Glossary, Translations
 from quoth.sources.includes import Directive, first_existing
+from quoth.sources.left_out import LeftOut
 from quoth.sources.marked_lines import fenced
 
 _OPENING = re.compile(r"\{\{([<%])")
-_MOST_NAMED = 20  # shortcodes in one notice
 _LONGEST = 4_000  # characters of one shortcode
-_TAG = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]*\w)(?P<rest>.*?)(?P<alone>/?)\s*", re.S)
+_TAG = re.compile(r"\s*+(?P<close>/?)\s*+(?P<name>[\w./-]*\w)(?P<rest>.*)", re.S)
 _ARGUMENT = re.compile(r"(?:([\w-]+)\s*=\s*)?(?:\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`|([^\s\"`=]+))")
 _NAMED = ("title", "text", "header", "heading", "caption", "summary", "label", "name", "alt")
 _SPOKEN = dict.fromkeys(("note", "caution", "warning", "tip", "info", "danger", "important", "hint"), "")
@@ -50,7 +50,7 @@ _MEDIA = frozenset(
     )
 )
 _MORE = re.compile(r"<!--\s*more\s*-->")
-_ATTRIBUTES = re.compile(r"^([ \t]{0,3}#{1,6}[ \t].*?)[ \t]*\{([^{}\n]*)\}[ \t]*$", re.M)
+_ATTRIBUTES = re.compile(r"^([ \t]{0,3}#{1,6}[ \t].*?(?<![ \t]))[ \t]*+\{([^{}\n]*+)\}[ \t]*+$", re.M)
 _ID = re.compile(r"(?:^|\s)(?:#|id=)\"?([\w.:-]+)")
 _ALERT = re.compile(r"^([ \t]*(?:>[ \t]?)+)\[!(\w+)\][+-]?[ \t]*(.*)$", re.M)
 _VERSION = re.compile(r"v?(\d+)\.(\d+)")
@@ -79,29 +79,16 @@ class Shortcodes:
     """The dialect of one site."""
 
     root: Path
-    contents: tuple[Path, ...]  # the folders of its languages
+    contents: Mapping[Path, str]  # the folders of its languages, with their codes
     params: Mapping[str, object]
     bounds: Bounds
-    _unknown: Counter[str] = field(default_factory=Counter)
+    left_out: LeftOut = field(default_factory=lambda: LeftOut("shortcodes that only Hugo's templates can show"))
     _glossary: Glossary = field(init=False)
     _headings: Translations = field(init=False)
 
     def __post_init__(self) -> None:
-        self._glossary = Glossary(self.contents, self.bounds)
+        self._glossary = Glossary(tuple(self.contents), self.bounds)
         self._headings = Translations(self.root, self.bounds)
-
-    def begin(self) -> None:
-        """A new survey of the book."""
-        self._unknown.clear()
-
-    def left_out(self) -> str:
-        """What was left out since the survey began, in a sentence; empty if nothing was."""
-        if not self._unknown:
-            return ""
-        named = [f"{name} ({count})" for name, count in self._unknown.most_common(_MOST_NAMED)]
-        more = len(self._unknown) - len(named)
-        listed = ", ".join([*named, f"and {more} more"] if more else named)
-        return f"shortcodes that only Hugo's templates can show are left out: {listed}"
 
     def __call__(self, text: str, path: Path, start: int) -> Iterator[Directive]:
         found = [*self._shortcodes(text, path, start)]
@@ -152,9 +139,9 @@ class Shortcodes:
             return self._file(tag, text, path)
         if name == "glossary_definition":
             return self._definition(tag, text)
-        return Directive(tag.start, tag.end, self._words(tag, text, front, paired))
+        return Directive(tag.start, tag.end, self._words(tag, text, path, front, paired))
 
-    def _words(self, tag: _Tag, text: str, front: FrontMatter, paired: bool) -> str:
+    def _words(self, tag: _Tag, text: str, path: Path, front: FrontMatter, paired: bool) -> str:
         name = tag.name
         if name in _LINKS:
             return tag.get("text") or _address(tag.get("path", "url") or tag.first)
@@ -163,7 +150,7 @@ class Shortcodes:
         if name == "skew":
             return _skewed(tag, self.params)
         if name == "heading":
-            return self._headings.of(f"{tag.first}_heading") or tag.first.replace("_", " ").capitalize()
+            return self._heading(tag.first, path)
         if name == "glossary_tooltip":
             return tag.get("text") or self._glossary.title(tag.get("term_id")) or tag.get("term_id")
         if name == "feature-state" and tag.get("state"):
@@ -174,8 +161,13 @@ class Shortcodes:
         if said := self._label(tag, paired):
             return f"**{said}**{_break(text, tag.end)}" if paired else said
         if not paired and name not in _MEDIA:
-            self._unknown[name] += 1
+            self.left_out.add(name)
         return ""
+
+    def _heading(self, name: str, path: Path) -> str:
+        languages = [code for content, code in self.contents.items() if path.is_relative_to(content)]
+        said = self._headings.of(f"{name}_heading", languages[-1] if languages else "en")
+        return said or name.replace("_", " ").capitalize()
 
     def _label(self, tag: _Tag, paired: bool) -> str:
         """The words in a tag that a reader sees."""
@@ -229,7 +221,7 @@ class Shortcodes:
         term = tag.get("term_id") or tag.first
         file = self._glossary.file(term)
         if file is None or not is_file(file):
-            self._unknown[f'glossary_definition "{term}"'] += 1
+            self.left_out.add(f'glossary_definition "{term}"')
             return Directive(tag.start, tag.end)
         prepend, whole = tag.get("prepend"), tag.get("length") != "short"
 
@@ -265,7 +257,7 @@ def _tags(text: str, start: int) -> Iterator[_Tag | Directive]:
 def _tag(tag: re.Match[str], start: int, end: int, *, percent: bool) -> _Tag:
     named: dict[str, str] = {}
     rest: list[tuple[str, bool]] = []
-    for argument in _ARGUMENT.finditer(tag["rest"]):
+    for argument in _ARGUMENT.finditer(tag["rest"].rstrip().removesuffix("/")):
         quoted = argument[2] if argument[2] is not None else argument[3]
         value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else argument[4]
         if argument[1]:
@@ -279,10 +271,10 @@ def _highlight(tag: _Tag, text: str, language: str, title: str = "") -> Directiv
     """Code between two tags, as a fence on lines of its own."""
     if tag.closes:
         begins = not text[text.rfind("\n", 0, tag.start) + 1 : tag.start].strip()
-        return Directive(tag.start, tag.end, "```" if begins else "\n```")
+        return Directive(tag.start, tag.end, "~~~~" if begins else "\n~~~~")
     follows = text.startswith(("\n", "\r\n"), tag.end)
     said = f' title="{title}"' if title and '"' not in title else ""
-    return Directive(tag.start, tag.end, f"```{language}{said}" + ("" if follows else "\n"))
+    return Directive(tag.start, tag.end, f"~~~~{language}{said}" + ("" if follows else "\n"))
 
 
 def _margin(text: str, at: int) -> str:

@@ -21,7 +21,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
-from quoth.domain import Book, Coverage, IngestJob, IngestMode, Notice, PageRecord, RecordedQuestion, Share, Trace
+from quoth.domain import Book, Coverage, IngestJob, IngestTimes, Notice, PageRecord, RecordedQuestion, Share, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
@@ -231,16 +231,13 @@ class SqlLibrary(SqlConversations):
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_job(row) for row in rows]
 
-    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
-        mine = and_(
-            ingestion_jobs.c.book_id == book_id,
-            ingestion_jobs.c.status == "completed",
-            ingestion_jobs.c.dry_run.is_(False),
-        )
-        ended = func.max(ingestion_jobs.c.completed_at, type_=ingestion_jobs.c.completed_at.type)
-        query = select(ingestion_jobs.c.mode, ended).where(mine).group_by(ingestion_jobs.c.mode)
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        jobs = ingestion_jobs.c
+        first, last = (pick(jobs.completed_at, type_=jobs.completed_at.type) for pick in (func.min, func.max))
+        done = and_(jobs.book_id == book_id, jobs.status == "completed", jobs.dry_run.is_(False))
+        query = select(jobs.mode, first, last).where(done, jobs.completed_at.is_not(None)).group_by(jobs.mode)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return {mode: when for mode, when in rows if when is not None}
+        return IngestTimes.of({mode: (start, end) for mode, start, end in rows})
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         statement = (

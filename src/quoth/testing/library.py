@@ -7,7 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from quoth.domain import Book, Conversation, IngestJob, IngestMode, Key, PageRecord, RecordedQuestion, Trace, Turn
+from quoth.domain import (
+    Book,
+    Conversation,
+    Feedback,
+    IngestJob,
+    IngestMode,
+    IngestTimes,
+    Key,
+    PageRecord,
+    RecordedQuestion,
+    Trace,
+    Turn,
+)
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -128,10 +140,12 @@ class MemoryLibrary:
         of_book = (job for job in newest_first if book_id in (None, job.book_id))
         return [job for job in of_book if not active or job.status in _ACTIVE][:limit]
 
-    async def last_ingests(self, book_id: str) -> dict[IngestMode, datetime]:
+    async def ingest_times(self, book_id: str) -> IngestTimes:
         done = [job for job in self._jobs.values() if job.book_id == book_id and job.status == "completed"]
-        ended = sorted((job.completed_at, job.mode) for job in done if job.completed_at and not job.dry_run)
-        return {mode: when for when, mode in ended}
+        ended: dict[IngestMode, tuple[datetime, datetime]] = {}
+        for when, mode in sorted((job.completed_at, job.mode) for job in done if job.completed_at and not job.dry_run):
+            ended[mode] = (ended.get(mode, (when, when))[0], when)
+        return IngestTimes.of(ended)
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         dead = [job for job in self._jobs.values() if job.book_id == book_id and job.status in _ACTIVE]
@@ -171,6 +185,29 @@ class MemoryLibrary:
         turns = self._turns[session_id]
         end = max(0, len(turns) - offset)
         return turns[max(0, end - limit) : end], len(turns)
+
+    async def put_feedback(
+        self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
+    ) -> None:
+        await self._change(session_id, request_id, owner, lambda turn: replace(turn, feedback=feedback))
+
+    async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
+        return await self._change(session_id, request_id, owner, lambda turn: replace(turn, share=turn.share or secret))
+
+    async def shared_turn(self, turn_id: int, secret: str) -> Turn:
+        for turn in (turn for turns in self._turns.values() for turn in turns):
+            if turn.turn_id == turn_id and turn.share and turn.share == secret:
+                return turn
+        raise NotFound("No answer is shared under this address.")
+
+    async def _change(self, session_id: str, request_id: str, owner: str, change: Callable[[Turn], Turn]) -> Turn:
+        await self.conversation(session_id, owner=owner)
+        turns = self._turns[session_id]
+        for at in reversed(range(len(turns))):
+            if turns[at].request_id == request_id:
+                turns[at] = change(turns[at])
+                return turns[at]
+        raise SessionNotFound(f"There is no session {session_id}.")
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         known = self._conversations.get(session_id)

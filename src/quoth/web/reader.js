@@ -116,21 +116,22 @@ export class Reader {
     const span = spanOf(page, source);
     const titled = /^\s*#{1,2}\s/.test(page.text) || page.text.startsWith("<"); // else its title is only in its front matter
     this.text.replaceChildren(titled ? "" : element("h3", { className: "page-title", dir: "auto" }, page.title), render(page.text, { mark: span, page: true, figure: (src, alt) => this.figure(src, alt) }));
+    const target = this.light(source, span); // before formulas take the place of their words
     this.adorn(this.text);
     this.turner.replaceChildren(...this.neighbours(page));
-    this.light(source, span);
+    const top = target ? target.getBoundingClientRect().top - this.text.getBoundingClientRect().top : 0;
+    this.text.scrollTop = target ? this.text.scrollTop + top - (source.quote ? this.text.clientHeight / 4 : 16) : 0;
   }
 
-  // The blocks that hold the words are known by their offsets; in them, the words themselves are lit.
+  // The blocks that hold the words are known by their offsets; in them, the words themselves are lit. Gives what to look at.
   /** @param {Source} source @param {[number, number] | null} span */
   light(source, span) {
     const blocks = [...this.text.querySelectorAll(".cited")];
     const words = source.quote ? drawnWords(decisive(source)) : "";
     if (words && blocks.some((block) => mark(block, words))) for (const block of blocks) block.classList.remove("cited");
-    const target = this.text.querySelector("mark") ?? (span && (source.quote ? blocks[0] : blocks.at(-1)));
     if (!source.quote) for (const block of blocks) block.classList.remove("cited");
-    const top = target ? target.getBoundingClientRect().top - this.text.getBoundingClientRect().top : 0;
-    this.text.scrollTop = target ? this.text.scrollTop + top - (source.quote ? this.text.clientHeight / 4 : 16) : 0;
+    const heading = source.heading && [...this.text.querySelectorAll("h3, h4, h5, h6")].find((one) => one.textContent === source.heading);
+    return heading || (this.text.querySelector("mark") ?? (span && blocks[0]) ?? null);
   }
 
   /** @param {BookPage} page */
