@@ -289,6 +289,7 @@ async def test_no_attack_runs_or_loads_anything(page: Page) -> None:
     made = await page.evaluate(
         """async (texts) => {
             const { render } = await import("/assets/markdown.js");
+    await (await import("/assets/texts/index.js")).speak(["en"]);
             const { adorn } = await import("/assets/adorn.js");
             const box = document.body.appendChild(document.createElement("div"));
             return texts.flatMap((text) => [false, true].map((page) => {
@@ -339,6 +340,7 @@ MARKDOWN = {
 }
 RENDER = """async (texts) => {
     const { render } = await import("/assets/markdown.js");
+    await (await import("/assets/texts/index.js")).speak(["en"]);
     const tags = (node) => [...node.querySelectorAll("*")].map((one) => one.tagName.toLowerCase()).join(" ");
     return texts.map((text) => tags(render(text)));
 }"""
