@@ -25,7 +25,7 @@ from quoth.models.minilm import NAME as EMBEDDER
 from refusal import relevant_to, whole
 from searching import Mask, Searcher
 
-SETS = ("rust_book_quiz", "chunking_evaluation")
+SETS = ("squad2_dev_half", "rust_book_quiz")
 TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "spec_scale.json"
 
 
@@ -60,7 +60,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
-    parser.add_argument("--most", type=int, default=150, help="questions of each set")
+    parser.add_argument("--most", type=int, default=300, help="questions of each set")
     parser.add_argument("--without-reader", action="store_true")
     arguments = parser.parse_args()
     sets = await load_sets(SETS, arguments.data, arguments.cache)
@@ -74,7 +74,12 @@ async def main() -> None:
         await reader.close()
     known = json.loads(TARGET.read_text("utf-8")) if TARGET.exists() else {}
     known[f"{EMBEDDER} + {reader.name}" if reader else EMBEDDER] = {
-        "provenance": f"benchmarks/spec_levels.py on {', '.join(SETS)}; with the answer: {len(there)}, without: {len(gone)}",
+        "provenance": {
+            "script": Path(__file__).name,
+            "sets": SETS,
+            "with the answer": len(there),
+            "without": len(gone),
+        },
         "low": round(float(np.quantile(there, 0.05)), 4),
         "medium": round(from_where(there, gone, 0.8), 4),
         "high": round(from_where(there, gone, 0.9), 4),

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import Retriever
-from quoth.ask.judge import FITTED, READ, UNFITTED, ConfidenceOptions
+from quoth.ask.judge import ALSO_READ, FITTED, READ, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.request import ChatRequest
@@ -28,12 +28,12 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
+from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
 from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
-from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
@@ -324,7 +324,7 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:
     from quoth.index.calibrations import CalibrationFiles
 
-    known = (*FITTED, *UNFITTED.judge.weights, *(READ if reader else ()))
+    known = (*FITTED, *UNFITTED.judge.weights, *((*READ, *ALSO_READ) if reader else ()))
     return CalibrationFiles(settings.data_dir, fingerprint, known=known)
 
 
@@ -347,8 +347,8 @@ def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) ->
 
 
 def book_id_for(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. Of a site, its host
-    and the folder that is read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. Of a site, its
+    host and the folder that is read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
     site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
     if site is None:
         place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
@@ -360,7 +360,14 @@ def book_id_for(path: str | Path) -> str:
 
 
 def open_book(
-    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
+    settings: Settings,
+    place: str,
+    book_id: str,
+    base_url: str = "",
+    crawled: TellSteps = lambda done, total: None,
+    *,
+    url_style: str = "",
+    project: Path | None = None,
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
     from quoth.sources import open_source  # brings the parsers along, which asking does not need
@@ -370,7 +377,14 @@ def open_book(
         place = str(Path(place).absolute())
     web = web_of(settings, tell=crawled)
     return open_source(
-        place, book_id=book_id, base_url=base_url, documents=documents(), web=web, roots=settings.ingest_roots
+        place,
+        book_id=book_id,
+        base_url=base_url,
+        documents=documents(),
+        web=web,
+        roots=settings.ingest_roots,
+        url_style=url_style,
+        project=project,
     )
 
 

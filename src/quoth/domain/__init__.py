@@ -33,6 +33,7 @@ from quoth.domain.answers import (
     Verdict,
 )
 from quoth.domain.books import (
+    URL_STYLES,
     AnchorRule,
     Book,
     Chunk,
@@ -48,7 +49,7 @@ from quoth.domain.books import (
     SourceFile,
     Stamps,
 )
-from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
+from quoth.domain.conversations import Conversation, Doubt, Feedback, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
     Coverage,
@@ -85,6 +86,7 @@ from quoth.domain.searching import (
 __all__ = [
     "DISCLAIMER",
     "REFUSAL_SENTENCE",
+    "URL_STYLES",
     "Allowance",
     "AnchorRule",
     "Answer",
@@ -107,6 +109,7 @@ __all__ = [
     "Doubt",
     "Draft",
     "Evidence",
+    "Feedback",
     "Fetched",
     "Filters",
     "Fingerprint",

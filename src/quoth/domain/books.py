@@ -38,6 +38,8 @@ AnchorRule = Literal[
     "vitepress",
 ]
 
+URL_STYLES = ("html", "slash", "bare")  # a/b.html, a/b/, a/b
+
 
 @dataclass(frozen=True, slots=True)
 class Book:
@@ -48,6 +50,7 @@ class Book:
     base_url: str = ""
     source: str = ""  # where it was last ingested from, for `quoth status`
     toolchain: str = ""  # what publishes it: docusaurus, mdbook, …
+    url_style: str = ""  # how its site writes addresses, if the user said so: html, slash, bare
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ class ContentsResponse(Shape):
     title: str
     contents: ContentsSection
     filters: FilterChoices
+    sharing: Annotated[bool, Field(description="Answers can be shared (QUOTH_SHARING)")]
 
 
 class QuestionsResponse(Shape):
@@ -210,6 +211,7 @@ async def book_contents(request: Request, book_id: str) -> JSONResponse:
             "proficiency_levels": list(outline.choices.proficiency_levels),
             "layer": list(outline.choices.layers),
         },
+        "sharing": quoth.settings.sharing,
     }
     return JSONResponse(body)
 

@@ -53,6 +53,7 @@ class HistoryEntry(Shape):
     model: str | None
     query_time_ms: float
     request_id: str
+    rating: Annotated[Literal["up", "down"] | None, Field(description="Set by POST /feedback")]
 
 
 class HistoryResponse(Shape):
@@ -63,10 +64,10 @@ class HistoryResponse(Shape):
 
 def history_view(session_id: str, turns: Sequence[Turn], total: int) -> HistoryResponse:
     """Oldest first."""
-    return {"session_id": session_id, "entries": [_entry_view(turn) for turn in turns], "total_entries": total}
+    return {"session_id": session_id, "entries": [entry_view(turn) for turn in turns], "total_entries": total}
 
 
-def _entry_view(turn: Turn) -> HistoryEntry:
+def entry_view(turn: Turn) -> HistoryEntry:
     return {
         "timestamp": timestamp(turn.timestamp),
         "query": turn.query,
@@ -88,6 +89,7 @@ def _entry_view(turn: Turn) -> HistoryEntry:
         "model": turn.model,
         "query_time_ms": round(turn.query_time_ms, 2),
         "request_id": turn.request_id,
+        "rating": None if turn.feedback is None else turn.feedback.rating,
     }
 
 

@@ -238,7 +238,7 @@ def mdx_partials(site: Path, *, rooted: bool = False) -> Dialect:
         imported = {match[1]: match[3] for match in _PARTIAL.finditer(text, start)} if "import" in text else {}
         if not imported:
             return
-        for begin, line in _outside_of_fences(text, start):
+        for begin, line in outside_of_fences(text, start):
             if (use := _USE.fullmatch(line)) and use[2] in imported:
                 said = imported[use[2]]
                 target = site / said[6:] if said.startswith("@site/") else path.parent / said
@@ -275,7 +275,7 @@ def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
     """Content that several pages share: a tag on a line of its own, with the path of its file from the page."""
     if "include" not in text:
         return
-    for begin, line in _outside_of_fences(text, start):
+    for begin, line in outside_of_fences(text, start):
         if tag := _INCLUDE.fullmatch(line):
             yield Directive(
                 begin + len(tag[1]),
@@ -288,7 +288,7 @@ def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
             )
 
 
-def _outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
+def outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
     """The lines outside of code, each with its offset."""
     fence = ""
     for begin, end in _line_spans(text, start):
