@@ -36,9 +36,9 @@ from answering_parts import (
 )
 from quoth.ask.find import Retriever
 from quoth.ask.model_turn import TOOLS
-from quoth.ask.prompts import numbered, opening
+from quoth.ask.prompts import opening
 from quoth.ask.request import ChatRequest
-from quoth.ask.tools import SearchBook
+from quoth.ask.tools import SearchBook, format_tool_response
 from quoth.bootstrap import bootstrap
 from quoth.domain import Message, ModelText, ModelTurn
 from quoth.models.openai import ModelOptions, OpenAIChat
@@ -120,7 +120,7 @@ async def tool_first(data: Path, model_url: str, times: int) -> list[float]:
         for at in range(-3, times):
             request = ChatRequest(query=QUESTIONS[at % len(QUESTIONS)])  # type: ignore[call-arg]
             asked = request.to_question(book=book, request_id="", top_k=5)
-            system = opening(asked, (), (), refusal="no")[0]
+            system = opening(asked, (), (), searched="", refusal="no")[0]
             messages = [system, Message("user", asked.query)]
             began = time.perf_counter()
             turn = ModelTurn()
@@ -129,7 +129,7 @@ async def tool_first(data: Path, model_url: str, times: int) -> list[float]:
             [call] = turn.tool_calls
             found = await search(json.loads(call.arguments))
             messages.append(Message("assistant", "", tool_calls=turn.tool_calls))
-            messages.append(Message("tool", numbered(found.passages, first=1), tool_call_id=call.id))
+            messages.append(Message("tool", format_tool_response(found.passages, found.query), tool_call_id=call.id))
             words = chat.reply(messages, TOOLS)
             assert isinstance(await anext(words), ModelText)
             if at >= 0:

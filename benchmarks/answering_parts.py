@@ -42,7 +42,7 @@ SENTENCES = (
     "A subscription that asks for more than a publisher offers gets nothing at all [3]. ",
 )
 TOKENS = 120
-# A call of search_book as tokenizers of current models cut it: the name, the braces and the words of a short query.
+# A call of the search as tokenizers of current models cut it: the name, the braces and the words of a short query.
 CALL_TOKENS = 18
 
 
@@ -58,12 +58,12 @@ class Listening(ModelServer):
         super().__init__()
         self._answer = says(*tokens_of_the_answer(tokens), pace=pace, tokens=(1_200, tokens))
         query = {"query": "durability of late subscribers", "top_k": 5}
-        self._search = calls("search_book", query, pieces=CALL_TOKENS, pace=pace)
+        self._search = calls("search_book_content", query, pieces=CALL_TOKENS, pace=pace)
 
     def reply_to(self, body: Mapping[str, Any]) -> Reply:
         self.bodies.clear()  # nobody reads them here
         self.headers.clear()
-        shown = any("<<<" in (message["content"] or "") for message in body["messages"])
+        shown = any(message["role"] == "tool" for message in body["messages"])
         return self._answer if shown or "tools" not in body else self._search
 
 

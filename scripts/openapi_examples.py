@@ -41,6 +41,7 @@ A topic carries messages from publishers to subscribers.
 
 Transient local durability keeps the last message for late subscribers. Volatile durability keeps nothing.
 """
+ARROW = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 3"><path d="M0 1h8L7 0l2 1.5L7 3l1-1H0z"/></svg>'
 ASKED = "Which durability keeps the last message for late subscribers?"
 SESSION = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
 REQUEST = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
@@ -95,10 +96,11 @@ def signed(body: Mapping[str, Any]) -> dict[str, str]:
     return {"x-hub-signature-256": f"sha256={signature}"}
 
 
-def calls(chunk_id: str, page_id: str) -> list[Call]:
+def calls(chunk_id: str, page_id: str, picture_id: str) -> list[Call]:
     message = {"role": "user", "content": ASKED}
     accept = {"accept": "application/json, text/event-stream", "host": "localhost"}
     repository = {"full_name": "me/ros2-topics", "clone_url": "https://github.com/me/ros2-topics.git"}
+    book = {"book_id": "ros2-topics"}
     push = {"ref": "refs/heads/main", "after": "6dcb09b5b57875f334f61aebed695e2e4193db5e", "repository": repository}
     return [
         Call("POST /chat", {"query": ASKED, "session_id": SESSION}),
@@ -111,10 +113,13 @@ def calls(chunk_id: str, page_id: str) -> list[Call]:
         Call("GET /context/{chunk_id}", values={"chunk_id": chunk_id}, query={"prev": 0, "next": 0}),
         Call("GET /lesson/{parent_doc_id}", values={"parent_doc_id": page_id}),
         Call("GET /books"),
+        Call("GET /books/{book_id}/contents", values=book),
+        Call("GET /books/{book_id}/page", values=book, query={"chunk_id": chunk_id}),
+        Call("GET /books/{book_id}/figure", values=book, query={"chunk_id": picture_id, "src": "arrow.svg"}),
         Call("GET /llms.txt"),
-        Call("GET /books/{book_id}/llms.txt", values={"book_id": "ros2-topics"}),
+        Call("GET /books/{book_id}/llms.txt", values=book),
         Call("GET /llms-full.txt"),
-        Call("GET /books/{book_id}/llms-full.txt", values={"book_id": "ros2-topics"}),
+        Call("GET /books/{book_id}/llms-full.txt", values=book),
         Call(
             "POST /v1/chat/completions",
             {"model": "quoth/ros2-topics", "messages": [message], "quoth": {"session_id": SESSION}},
@@ -163,6 +168,8 @@ async def examples(folder: Path) -> dict[str, Any]:
     docs = folder / "ros2-topics"
     docs.mkdir()
     (docs / "topics.md").write_text(PAGE, encoding="utf-8")
+    (docs / "graph.md").write_text("# The graph\n\n![From publisher to subscriber](arrow.svg)\n", encoding="utf-8")
+    (docs / "arrow.svg").write_text(ARROW, encoding="utf-8")
     embedder = FakeEmbedder()
     app = create_app(
         load_settings(environ={}, directory=folder, data_dir=folder / "data", github_webhook_secret=SECRET),
@@ -178,7 +185,8 @@ async def examples(folder: Path) -> dict[str, Any]:
         source = open_source(docs, book_id="ros2-topics", base_url="https://book.example.com")
         await quoth.ingest.run(source)
         chunks = [chunk async for chunk in quoth.index.scan("ros2-topics")]
-        return {call.door: await answered(client, call) for call in calls(chunks[-1].id, chunks[-1].parent_doc_id)}
+        wanted = calls(chunks[-1].id, chunks[-1].parent_doc_id, chunks[0].id)
+        return {call.door: await answered(client, call) for call in wanted}
 
 
 def settled(text: str, folder: Path) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from quoth.domain import Page
 from quoth.sources import BookSource
+from quoth.text.anchors import Anchors
+from quoth.text.markdown import leaves, parse
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -26,3 +28,12 @@ def urls_of(source: BookSource) -> dict[str, str]:
 
 def digests_of(source: BookSource) -> dict[str, str]:
     return {file.source_file: file.digest for file in source.files()}
+
+
+def heading_ids(page: Page) -> list[str]:
+    """Of all headings, in order, each with its level: `h2 id`. Those without an id are left out, as in a recording."""
+    blocks = parse(page.text, markup=page.markup, start=page.body_start)
+    headings = [leaf for leaf in leaves(blocks) if leaf.level]
+    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
+    ids = [(h.level, anchors.of(h.text, h.anchor, page.text[h.start : h.end])) for h in headings]
+    return [f"h{level} {anchor}" for level, anchor in ids if anchor]

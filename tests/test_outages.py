@@ -302,7 +302,7 @@ async def test_a_stream_whose_model_fails_never_ends_in_a_refusal(tmp_path: Path
     assert again["answer"] == f"{ANSWER} [1]"
 
 
-SEARCHES = ToolCall("1", "search_book", json.dumps({"query": "volatile durability"}))
+SEARCHES = ToolCall("1", "search_book_content", json.dumps({"query": "volatile durability"}))
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +108,71 @@ async def test_wrong_values_are_the_typed_errors_of_the_doors(book: Path, tmp_pa
             pass
 
 
+async def test_the_search_is_a_tool_with_json_in_and_out(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        await q.ingest(book)
+        found = json.loads(await quoth.execute_retrieval_tool(q, "late subscribers", top_k=2))
+        again = (await q.search("late subscribers", limit=2)).passages
+        wrong = json.loads(await quoth.execute_retrieval_tool(q, "late subscribers", top_k=21))
+        narrow = json.loads(await quoth.execute_retrieval_tool(q, "late", filters={"section": "No such heading"}))
+        strict = json.loads(await quoth.execute_retrieval_tool(q, "late subscribers", similarity_threshold=1))
+    assert found == json.loads(quoth.format_tool_response(again, "late subscribers"))
+    assert (found["total_results"], found["query"]) == (2, "late subscribers")
+    assert [one["rank"] for one in found["results"]] == [1, 2]
+    assert "1 to 20" in wrong["error"]
+    assert wrong["query"] == "late subscribers"
+    assert narrow["results"] == strict["results"] == []
+
+
+def test_the_tool_is_described_as_chat_completions_want_it() -> None:
+    function = quoth.retrieval_tool()["function"]
+    assert function["name"] == "search_book_content"
+    assert set(function["parameters"]["properties"]) == {"query", "top_k", "similarity_threshold", "filters"}
+
+
+async def test_a_stored_conversation_can_be_handed_to_a_model(book: Path, tmp_path: Path) -> None:
+    async with quoth.open(tmp_path / "data") as q:
+        await q.ingest(book)
+        for asked in (ASKED, UNKNOWN):
+            answer = await q.ask(asked, session_id=SESSION)
+        told = await q.conversation(SESSION)
+    roles = [message.role for message in told.messages]
+    assert roles == ["system", *["user", "assistant", "tool", "assistant"] * 2]
+    assert told.messages[-1].content == answer.text
+    times = [message.timestamp for message in told.messages[1:]]
+    assert times == sorted(times)
+    called, found = told.to_openai_messages()[2:4]
+    assert called["tool_calls"][0]["id"] == found["tool_call_id"]
+    assert json.loads(found["content"]) == {"total_results": 3, "query": ASKED}
+
+
+@pytest.mark.parametrize(
+    ("role", "content", "more"),
+    [
+        ("bogus", "x", {}),
+        ("user", " ", {}),
+        ("user", "x", {"tool_call_id": "1"}),
+        ("user", "x", {"tool_calls": (quoth.ToolCall("1", "f", "{}"),)}),
+    ],
+)
+def test_a_message_that_is_none_is_refused(role: Any, content: str, more: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="message"):
+        quoth.Message(role, content, **more)
+
+
+def test_a_conversation_takes_only_what_can_come_next() -> None:
+    system, user = quoth.Message("system", "Rules."), quoth.Message("user", "Why?")
+    calling = quoth.Message("assistant", "", tool_calls=(quoth.ToolCall("1", "search_book_content", "{}"),))
+    found, said = quoth.Message("tool", "{}", tool_call_id="1"), quoth.Message("assistant", "So.")
+    whole = quoth.Conversation(messages=[system, user, calling, found, said, user, said])
+    assert [one["role"] for one in whole.to_openai_messages()][2:4] == ["assistant", "tool"]
+    for wrong in ([user], [system, said], [system, user, user], [system, user, calling, said], [system, user, found]):
+        with pytest.raises(ValueError, match=r"begins with|cannot come after"):
+            quoth.Conversation(messages=wrong)
+    with pytest.raises(ValueError, match="at most 100"):
+        quoth.Conversation(messages=[system, *[user, said] * 50])
+
+
 def test_every_class_and_method_is_documented() -> None:
     exported = {name: getattr(quoth, name) for name in quoth.__all__}
     classes = {name: value for name, value in exported.items() if isinstance(value, type)}
@@ -135,4 +202,4 @@ def test_the_programs_of_the_document_run(program: str, sample_data: Path, tmp_p
 def test_the_programs_use_nothing_internal() -> None:
     assert len(PROGRAMS) >= 5
     for program in PROGRAMS:
-        assert set(re.findall(r"^(?:from|import) (\S+)", program, re.MULTILINE)) == {"asyncio", "quoth"}
+        assert set(re.findall(r"^(?:from|import) (\S+)", program, re.MULTILINE)) - {"json"} == {"asyncio", "quoth"}

@@ -6,6 +6,7 @@ async with quoth.open("data-dir") as q:
     answer = await q.ask("How do late subscribers get the last message?")
 """
 
+from quoth.ask.tools import format_tool_response
 from quoth.domain import (
     Answer,
     AnswerEvent,
@@ -18,11 +19,14 @@ from quoth.domain import (
     Grounded,
     Grounding,
     IngestJob,
+    Message,
     Notice,
     Passage,
     Retrieved,
     Sourced,
     Status,
+    ToolCall,
+    ToolUse,
     Turn,
     Verdict,
 )
@@ -38,7 +42,7 @@ from quoth.errors import (
     Unreadable,
     WrongUsage,
 )
-from quoth.public import Quoth, SearchResult, open
+from quoth.public import Conversation, Quoth, SearchResult, execute_retrieval_tool, open, retrieval_tool
 from quoth.versions import __version__
 
 __all__ = [
@@ -50,6 +54,7 @@ __all__ = [
     "Citation",
     "CitedSource",
     "Conflict",
+    "Conversation",
     "Delta",
     "Done",
     "Grounded",
@@ -57,6 +62,7 @@ __all__ = [
     "IndexMismatch",
     "IndexUnavailable",
     "IngestJob",
+    "Message",
     "NotFound",
     "Notice",
     "Outage",
@@ -67,11 +73,16 @@ __all__ = [
     "SearchResult",
     "Sourced",
     "Status",
+    "ToolCall",
+    "ToolUse",
     "Turn",
     "UnknownBook",
     "Unreadable",
     "Verdict",
     "WrongUsage",
     "__version__",
+    "execute_retrieval_tool",
+    "format_tool_response",
     "open",
+    "retrieval_tool",
 ]

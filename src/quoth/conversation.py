@@ -23,6 +23,7 @@ from quoth.ask.find import Retriever
 from quoth.ask.judge import ConfidenceOptions
 from quoth.ask.memory import Memory
 from quoth.ask.model_turn import ModelWriter
+from quoth.ask.prompts import first_search
 from quoth.ask.reply import MayUseModel, Replies, ReplyOptions, SoFar
 from quoth.ask.request import MAX_TOP_K, Search
 from quoth.ask.selection import evidence_of_selection, judge_selection
@@ -86,6 +87,10 @@ class _Stopwatch:
 
     def total_ms(self) -> float:
         return (self.clock.monotonic() - self.started) * 1000
+
+    def since(self, stage: str) -> timedelta:
+        """How long ago the stage, the first of all, was over."""
+        return timedelta(milliseconds=self.total_ms() - self.stages[stage])
 
 
 class Conversations:
@@ -269,6 +274,8 @@ class Conversations:
         in_book = question.selected_text is None
         verdict = conclude(verdict, reply)
         unanswered = in_book and not verdict.should_answer
+        now = self._clock.now()
+        first = first_search(evidence, now - watch.since("retrieve"))
         return Answer(
             text=None if reply.mode == "retrieval_only" else reply.draft.text,
             mode=reply.mode,
@@ -278,13 +285,14 @@ class Conversations:
             sources=sources_of(reply.draft.citations, question.selected_text),
             verdict=verdict,
             grounding=reply.grounding,
-            retrieval_count=len(evidence.passages) if in_book else 0,
-            created_at=self._clock.now(),
+            retrieval_count=len(evidence.passages) + reply.work.retrieved if in_book else 0,
+            created_at=now,
             query_time_ms=watch.total_ms(),
             fallback_message=reply.fallback_message or None,
             suggestions=_suggestions(evidence) if unanswered else (),
             missing_terms=follow_up.as_asked(evidence).missing_terms if unanswered else (),
             stage_ms=dict(watch.stages),
+            searches=(first, *reply.work.searches) if in_book else (),
             work=reply.work,
             interrupted=not reply.complete,
         )

@@ -207,7 +207,7 @@ class Ingest:
         records = {} if job.mode == "recreate" else await self._library.page_records(job.book_id)
         plan = plan_files(files, records, await run.writer.files(), force=job.mode != "incremental")
         planned(plan)
-        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged))
+        run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged), coverage=source.coverage)
         run.pages_total, run.published_at = len(plan.to_read), self._clock.monotonic()
         run.notices.extend((*source.skipped, *source.notices))
         run.count(chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged))

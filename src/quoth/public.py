@@ -11,16 +11,33 @@ In: plain strings and numbers, checked exactly as the HTTP doors check them. Out
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quoth.ask.tools import SearchBook, format_tool_error, format_tool_response
 from quoth.bootstrap import Quoth as Parts
 from quoth.bootstrap import book_id_for, bootstrap, open_book
-from quoth.domain import Answer, AnswerEvent, Book, IngestJob, IngestMode, Passage, Question, Turn, Verdict
+from quoth.domain import (
+    Answer,
+    AnswerEvent,
+    Book,
+    Filters,
+    IngestJob,
+    IngestMode,
+    Message,
+    Passage,
+    Question,
+    ToolUse,
+    Turn,
+    Verdict,
+)
+from quoth.errors import QuothError
 from quoth.settings import load_settings
 
 if TYPE_CHECKING:
@@ -35,6 +52,54 @@ class SearchResult:
     passages: tuple[Passage, ...]
     total_found: int  # chunks of the book that pass the filters
     verdict: Verdict
+
+
+_MOST_MESSAGES = 100  # of a conversation; more do not fit into what most models read
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What a model and its user said, with the model's searches, in the order in which it was said.
+
+    `ValueError` for a message that cannot come next: the first is the system's, and user and assistant take turns, with
+    calls of tools and their results in between."""
+
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    messages: list[Message] = field(default_factory=list)
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        given, self.messages = self.messages, []
+        for message in given:
+            self.add_message(message)
+
+    def add_message(self, message: Message) -> None:
+        last = self.messages[-1] if self.messages else None
+        if (last is None) != (message.role == "system"):
+            raise ValueError("A conversation begins with the system's message, and has only one.")
+        if last is not None and not _may_follow(last, message, self._unanswered()):
+            raise ValueError(f"The {message.role}'s message cannot come after the {last.role}'s.")
+        if len(self.messages) == _MOST_MESSAGES:
+            raise ValueError(f"A conversation has at most {_MOST_MESSAGES} messages; begin another.")
+        self.messages.append(message)
+
+    def to_openai_messages(self) -> list[dict[str, Any]]:
+        """For `messages` of OpenAI's chat completions."""
+        return [message.to_openai() for message in self.messages]
+
+    def _unanswered(self) -> frozenset[str]:
+        """The calls of tools that have no result yet."""
+        called = {call.id for message in self.messages for call in message.tool_calls}
+        return frozenset(called - {message.tool_call_id for message in self.messages})
+
+
+def _may_follow(last: Message, message: Message, unanswered: frozenset[str]) -> bool:
+    if unanswered:
+        return message.role == "tool" and message.tool_call_id in unanswered
+    if message.role == "user":
+        return last.role in ("system", "assistant")
+    return message.role == "assistant" and last.role in ("user", "tool")
 
 
 class Quoth:
@@ -74,6 +139,21 @@ class Quoth:
         )
         assert found.total_found is not None  # a search counts
         return SearchResult(found.query, found.passages, found.total_found, verdict)
+
+    async def call_retrieval_tool(
+        self, arguments: Mapping[str, Any], *, book: str | None = None
+    ) -> tuple[Passage, ...]:
+        """What a call of the search tool finds; `execute_retrieval_tool` gives it as JSON."""
+        from quoth.ask.request import ToolRequest, parse
+
+        chosen = await self._parts.choose_book(book)
+        threshold = self._parts.settings.similarity_threshold or 0.0
+        search = parse(ToolRequest, dict(arguments)).to_search(
+            book=chosen, within=Filters(), similarity_threshold=threshold
+        )
+        assert search is not None, "nothing is narrower than everything"
+        found, _ = await self._parts.conversations.search(search)
+        return found.passages
 
     async def ingest(
         self,
@@ -116,6 +196,21 @@ class Quoth:
         turns, _ = await self._parts.library.turns(session_id, limit=limit)
         return turns
 
+    async def conversation(self, session_id: str) -> Conversation:
+        """A stored conversation as messages: each question, the searches that were made for it, and its answer. Its
+        oldest exchanges are left out where there are too many; what the searches found is not stored."""
+        stored = await self._parts.library.conversation(session_id)
+        turns = await self._parts.library.recent_turns(session_id, limit=_MOST_MESSAGES)
+        told: list[Message] = []
+        for turn in reversed(turns):
+            spoken = _messages_of(turn)
+            if 1 + len(spoken) + len(told) > _MOST_MESSAGES:
+                break
+            told = [*spoken, *told]
+        model = next((turn.model for turn in reversed(turns) if turn.model), "")
+        rules = Message("system", "Answer from what search_book_content returns, and from nothing else.")
+        return Conversation(session_id, [rules, *told], stored.created_at, model)
+
     async def forget(self, session_id: str) -> None:
         """Erase a conversation for good."""
         await self._parts.conversations.forget(session_id)
@@ -127,6 +222,48 @@ class Quoth:
         request = parse(ChatRequest, {"query": query, **fields})
         book = await self._parts.choose_book(request.book_id)
         return self._parts.question(request, book, request_id=str(uuid.uuid4()))
+
+
+def _messages_of(turn: Turn) -> list[Message]:
+    asked_at = turn.timestamp - timedelta(milliseconds=turn.query_time_ms)
+    spoken = [Message("user", turn.query, asked_at)]
+    for number, search in enumerate(turn.searches, start=1):
+        call = replace(search.call, id=f"{turn.request_id}-{number}")  # a model counts its calls in each answer anew
+        spoken.append(Message("assistant", "", search.timestamp, tool_calls=(call,)))
+        spoken.append(Message("tool", _kept_result(search), search.timestamp, tool_call_id=call.id))
+    return [*spoken, Message("assistant", turn.response or turn.fallback_message or "", turn.timestamp)]
+
+
+def _kept_result(search: ToolUse) -> str:
+    if search.error:
+        return format_tool_error(search.error, search.query)
+    return json.dumps({"total_results": search.results, "query": search.query}, ensure_ascii=False)
+
+
+def retrieval_tool() -> dict[str, Any]:
+    """The search as OpenAI's chat completions describe a tool, for an agent of your own: hand its calls to
+    `execute_retrieval_tool`."""
+    function = {"name": SearchBook.name, "description": SearchBook.description, "parameters": SearchBook.parameters()}
+    return {"type": "function", "function": function}
+
+
+async def execute_retrieval_tool(
+    q: Quoth,
+    query: str,
+    top_k: int = 5,
+    similarity_threshold: float = 0.0,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    book: str | None = None,
+) -> str:
+    """What the tool answers, as JSON: `{"results": […], "total_results", "query"}`, or `{"error", "query"}`: a wrong
+    argument or an outage is for the model to read."""
+    arguments = {"query": query, "top_k": top_k, "similarity_threshold": similarity_threshold, "filters": filters}
+    try:
+        found = await q.call_retrieval_tool(arguments, book=book)
+    except QuothError as error:
+        return format_tool_error(str(error), query)
+    return format_tool_response(found, query)
 
 
 @asynccontextmanager

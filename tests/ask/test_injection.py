@@ -3,6 +3,7 @@ what was said before. The attacks are in attacks.py; the model here obeys every 
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -51,16 +52,16 @@ async def test_in_the_book_it_stays_material(tmp_path: Path, attack: str) -> Non
         await doors.quoth.ingest.run(
             open_source(tmp_path / "docs", book_id="book", base_url="https://book.example.com")
         )
-        model.script = [[OBEDIENT, ToolCall("c", "search_book", '{"query": "x", "book_id": "*"}')], [OBEDIENT]]
+        model.script = [[OBEDIENT, ToolCall("c", "search_book_content", '{"query": "x", "book_id": "*"}')], [OBEDIENT]]
         body = await doors.ask(query=f"{ASKED} What do late subscribers keep?")
     first = model.shown[1]
-    assert [message.role for message in first] == ["system", "user"]
+    assert [message.role for message in first] == ["system", "user", "assistant", "tool"]
     assert first[0] == rules
-    assert CANARY not in outside_of_passages(first[1])
-    assert [int(number) for number, *_ in FENCED.findall(first[1].content)] == list(
-        range(1, body["metadata"]["retrieval_count"] + 1)
-    )
-    assert model.shown[2][-1].content.startswith("Error: ")  # another book is out of reach
+    assert not any(CANARY in message.content for message in first[:3])
+    found = json.loads(first[3].content)
+    assert [one["rank"] for one in found["results"]] == list(range(1, body["metadata"]["retrieval_count"] + 1))
+    assert CANARY not in json.dumps([{**one, "content": ""} for one in found["results"]])
+    assert set(json.loads(model.shown[2][-1].content)) == {"error", "query"}  # another book is out of reach
     assert all(of_the_book(source) for source in body["sources"])
     assert [source["index"] for source in body["sources"]] == list(range(1, len(body["sources"]) + 1))
     forged = [one for one in body["grounding"]["sentences"] if "[99]" in one["text"] or "[0]" in one["text"]]
@@ -100,9 +101,11 @@ async def test_in_what_was_said_before_it_is_only_words(tmp_path: Path, attack: 
     last = model.shown[-1]
     assert last[0] == rules
     assert [message.role for message in last if CANARY in message.content] in ([], ["user"], ["user", "assistant"])
-    assert {message.role for message in last} <= {"system", "user", "assistant"}
-    assert not any(message.tool_calls for message in last)
-    assert last[-1].content.endswith(f"Question: {ASKED}")
+    *before, question, called, found = last
+    assert {message.role for message in before} <= {"system", "user", "assistant"}
+    assert not any(message.tool_calls for message in before)
+    assert (question.role, question.content) == ("user", ASKED)
+    assert (called.role, found.role) == ("assistant", "tool")
     assert body["answer"] == TRUE
     assert all(of_the_book(source) for source in body["sources"])
 

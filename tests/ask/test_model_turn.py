@@ -19,10 +19,11 @@ from quoth.testing.model import Line, ScriptedModel
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
 FALSE = "It was invented in Atlantis in 1977 [1]."
 DOWN = ModelUnavailable("it is down")
+TOLD = {"content", "url", "page_title", "section", "breadcrumb", "score", "rank", "chunk_index"}
 
 
 def search(**arguments: Any) -> ToolCall:
-    return ToolCall("call_1", "search_book", json.dumps(arguments))
+    return ToolCall("call_1", "search_book_content", json.dumps(arguments))
 
 
 def deltas(events: list[tuple[str, dict[str, Any]]]) -> str:
@@ -74,18 +75,39 @@ async def test_streamed_or_not_it_is_the_same_answer_and_the_same_stored_turn(as
 async def test_the_model_is_shown_the_rules_the_passages_and_the_question_and_nothing_is_forced(asked: Asked) -> None:
     await asked.doors.ask()
     [messages] = asked.model.shown
-    assert [message.role for message in messages] == ["system", "user"]
+    assert [message.role for message in messages] == ["system", "user", "assistant", "tool"]
     assert REFUSAL in messages[0].content
-    assert "Transient local durability keeps" in messages[1].content
-    assert messages[1].content.endswith(f"Question: {ASKED}")
-    assert asked.model.offered == [("search_book", "read_section")]
+    assert messages[1].content == ASKED
+    assert asked.model.offered == [("search_book_content", "read_section")]
+
+
+async def test_the_first_search_is_handed_over_as_a_result_of_the_tool(asked: Asked) -> None:
+    await asked.doors.ask(top_k=2)
+    [[_, _, called, found]] = asked.model.shown
+    [call] = called.tool_calls
+    assert (call.name, json.loads(call.arguments)) == ("search_book_content", {"query": ASKED})
+    assert found.tool_call_id == call.id
+    told = json.loads(found.content)
+    assert (told["total_results"], told["query"]) == (2, ASKED)
+    assert [one["rank"] for one in told["results"]] == [1, 2]
+    assert set(told["results"][0]) == TOLD
+    first = told["results"][0]
+    assert "Transient local durability keeps" in first["content"]
+    assert (first["page_title"], first["section"], first["breadcrumb"], first["chunk_index"]) == (
+        "Topics",
+        "Durability",
+        "Topics › Durability",
+        1,
+    )
+    assert first["url"] == "https://book.example.com/topics#durability"
+    assert 0 < first["score"] <= 1
 
 
 async def test_the_last_five_exchanges_are_shown_without_their_markers(asked: Asked) -> None:
     for _ in range(7):
         await asked.doors.ask(session_id=SESSION)
     roles = [message.role for message in asked.model.shown[-1]]
-    assert roles == ["system", *["user", "assistant"] * 5, "user"]
+    assert roles == ["system", *["user", "assistant"] * 5, "user", "assistant", "tool"]
     assert "[1]" not in asked.model.shown[-1][2].content
 
 
@@ -176,9 +198,8 @@ async def test_without_a_model_the_same_is_refused(tmp_path: Path) -> None:
     assert (body["should_answer"], body["answer"]) == (False, REFUSAL)
 
 
-@pytest.mark.parametrize("script", [[DOWN], ["Transient local durability ", DOWN]])
-async def test_a_model_that_fails_leaves_the_passages(asked: Asked, script: list[Line]) -> None:
-    asked.says(script)
+async def test_a_model_that_fails_leaves_the_passages(asked: Asked) -> None:
+    asked.says([DOWN])
     body = await asked.doors.ask()
     assert (body["metadata"]["mode"], body["answer"], body["fallback_message"]) == (
         "retrieval_only",
@@ -189,12 +210,25 @@ async def test_a_model_that_fails_leaves_the_passages(asked: Asked, script: list
     assert REFUSAL not in json.dumps(body)
 
 
-async def test_a_model_that_breaks_off_in_a_stream_keeps_what_was_read_and_says_so(asked: Asked) -> None:
+async def test_what_a_model_wrote_before_it_broke_off_is_kept_streamed_or_not(
+    asked: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
     asked.says(["Transient local durability keeps the last message ", DOWN])
     events = await asked.doors.stream()
     done = dict(events)["done"]
     assert deltas(events) == done["answer"] == "Transient local durability keeps the last message "
-    assert done["fallback_message"] == MODEL_STOPPED
+    whole = await asked.doors.ask()
+    for body in (done, whole):
+        assert (body["answer"], body["fallback_message"]) == (done["answer"], MODEL_STOPPED)
+        assert (body["metadata"]["mode"], body["metadata"]["interrupted"]) == ("full", True)
+        assert body["sources"]
+    assert caplog.text.count("an answer is kept without its end: it is down") == 2
+
+
+async def test_what_a_model_spent_before_it_failed_is_counted(asked: Asked) -> None:
+    asked.says([search(query="deadline policy")], [DOWN])
+    body = await asked.doors.ask(top_k=1)
+    assert (body["metadata"]["mode"], body["model"], body["tokens_used"]) == ("retrieval_only", None, 7)
 
 
 class CutShort(ScriptedModel):
@@ -235,8 +269,42 @@ async def test_the_model_may_search_again_and_cite_what_it_finds(asked: Asked) -
     body = await asked.doors.ask(top_k=1)
     tool = asked.model.shown[1][-1]
     assert (tool.role, tool.tool_call_id) == ("tool", "call_1")
-    assert "[2]" in tool.content
+    told = json.loads(tool.content)
+    new = [one["rank"] for one in told["results"] if not one["content"].startswith("(You have read it")]
+    assert new == list(range(2, 2 + len(new)))
+    assert told["total_results"] == len(told["results"])
     assert body["tokens_used"] == 14
+    assert body["metadata"]["retrieval_count"] == 1 + len(new) > 1
+
+
+@pytest.mark.parametrize("name", ["search_book_content", "retrieve_documentation", "search_textbook", "search_book"])
+async def test_the_search_answers_to_each_of_its_names(asked: Asked, name: str) -> None:
+    call = ToolCall("c", name, json.dumps({"query": "deadline policy", "top_k": 20, "similarity_threshold": 0}))
+    asked.says([call], [TRUE])
+    await asked.doors.ask(top_k=1)
+    assert "longest time" in asked.model.shown[1][-1].content
+
+
+async def test_the_model_can_raise_the_threshold_and_not_lower_it(asked: Asked) -> None:
+    asked.says([search(query="deadline policy", similarity_threshold=1)], [TRUE])
+    await asked.doors.ask(top_k=1)
+    assert json.loads(asked.model.shown[1][-1].content)["results"] == []
+    asked.says([search(query="deadline policy", similarity_threshold=0)], [TRUE])
+    await asked.doors.ask(top_k=1, similarity_threshold=0.7)
+    scores = [one["score"] for one in json.loads(asked.model.shown[3][-1].content)["results"]]
+    assert all(score >= 0.7 for score in scores)
+
+
+async def test_a_turn_keeps_its_searches_with_the_calls_that_made_them(asked: Asked) -> None:
+    asked.says([search(query="deadline policy", top_k=2), ToolCall("c", "rm_rf", "{}")], [TRUE])
+    await asked.doors.ask(session_id=SESSION, top_k=1)
+    turns, _ = await asked.doors.quoth.library.turns(SESSION)
+    first, second, wrong = turns[0].searches
+    assert (first.query, first.results) == (ASKED, 1)
+    assert (second.call.id, second.query, second.results) == ("call_1", "deadline policy", 2)
+    assert 0 < second.average <= 1
+    assert "There is no tool" in wrong.error
+    assert first.timestamp <= turns[0].timestamp
 
 
 async def test_after_three_rounds_it_has_to_answer(asked: Asked) -> None:
@@ -249,18 +317,20 @@ async def test_after_three_rounds_it_has_to_answer(asked: Asked) -> None:
     ("call", "said"),
     [
         (ToolCall("c", "rm_rf", "{}"), "There is no tool 'rm_rf'"),
-        (ToolCall("c", "search_book", "{oops"), "not JSON"),
-        (ToolCall("c", "search_book", "[]"), "must be an object"),
-        (ToolCall("c", "search_book", '{"query": ""}'), "Error"),
-        (ToolCall("c", "search_book", '{"query": "x", "book_id": "other"}'), "book_id"),
-        (ToolCall("c", "search_book", '{"query": "x", "filters": {"tenant": 1}}'), "tenant"),
+        (ToolCall("c", "search_book_content", "{oops"), "not JSON"),
+        (ToolCall("c", "search_book_content", "[]"), "must be an object"),
+        (ToolCall("c", "search_book_content", '{"query": ""}'), "is empty"),
+        (ToolCall("c", "search_book_content", '{"query": "x", "book_id": "other"}'), "book_id"),
+        (ToolCall("c", "search_book_content", '{"query": "x", "filters": {"tenant": 1}}'), "tenant"),
         (ToolCall("c", "read_section", '{"chunk_id": "77"}'), "1 to"),
     ],
 )
 async def test_wrong_calls_come_back_as_a_message(asked: Asked, call: ToolCall, said: str) -> None:
     asked.says([call], [TRUE])
     body = await asked.doors.ask()
-    assert said in asked.model.shown[1][-1].content
+    told = json.loads(asked.model.shown[1][-1].content)
+    assert set(told) == {"error", "query"}
+    assert said in told["error"]
     assert body["answer"] == TRUE
 
 

@@ -136,7 +136,7 @@ class Behind(NamedTuple):
 @pytest.fixture
 async def behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Behind]:
     """A session in which somebody asks, and a door that soon gives the head of its response."""
-    monkeypatch.setattr(asking, "PATIENCE", 0.01)
+    monkeypatch.setattr(asking, "_FIRST_EVENT_TIMEOUT", 0.01)
     model = Pausing()
     async with (
         opened(tmp_path, model=model) as doors,

@@ -125,13 +125,13 @@ async def test_wrong_arguments_are_an_error_that_the_model_can_read(tool: Search
 def test_the_schema_names_the_query_and_every_filter() -> None:
     schema = SearchBook.parameters()
     assert schema["required"] == ["query"]
-    assert set(schema["properties"]) == {"query", "top_k", "filters"}
+    assert set(schema["properties"]) == {"query", "top_k", "similarity_threshold", "filters"}
     assert set(schema["properties"]["filters"]["properties"]) == set(Filters.__dataclass_fields__)
     assert schema["properties"]["top_k"] == {
         "type": "integer",
         "description": "How many passages",
         "minimum": 1,
-        "maximum": 10,
+        "maximum": 20,
     }
 
 

@@ -191,4 +191,4 @@ def named(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def chunks_in(exported: str) -> list[dict[str, Any]]:
     """Without the digest of the page's file, which only an ingest knows."""
-    return [{**json.loads(line), "digest": None} for line in exported.splitlines()]
+    return [{**json.loads(line), "page_digest": None} for line in exported.splitlines()]

@@ -390,3 +390,20 @@ def test_the_next_command_is_the_one_to_type_here(tmp_path: Path) -> None:
     # Found by its name, and with a second book the book must be named.
     said = typed("quoth ingest 'other docs' --data-dir 'my data'", path=f"{program.parent}:/usr/bin:/bin")
     assert said.endswith("Ask it: quoth ask --data-dir 'my data' --book other-docs \"…\"\n")
+
+
+def test_an_ingest_that_loses_most_of_the_text_says_so_with_its_exit_code_and_groups_its_notes(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "main.tex").write_text("A gripper closes with a force of 40 newtons. " * 100)
+    for number in range(5):
+        (docs / f"{number}.md").write_text("---\nhardware_tier: 99\n---\n# A page\n\nWith little text.\n")
+    run = quoth("ingest", docs, "--data-dir", tmp_path / "data")
+    assert run.returncode == 3
+    assert "Read as plain files: 5 Markdown (" in run.stderr
+    assert "Not read: 1 LaTeX (900 words)" in run.stderr
+    assert run.stderr.count("FRONT_MATTER_INVALID") == 1
+    assert "and 4 more of this kind" in run.stderr
+    job = json.loads(quoth("ingest", docs, "--mode", "full", "--json", "--data-dir", tmp_path / "data").stdout)
+    assert [notice["code"] for notice in job["warnings"]].count("FRONT_MATTER_INVALID") == 5
+    assert job["coverage"]["left"][0]["lost"]

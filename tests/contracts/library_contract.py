@@ -15,11 +15,13 @@ import pytest
 from quoth.domain import (
     Book,
     CitedSource,
+    Coverage,
     Doubt,
     IngestJob,
     Notice,
     PageRecord,
     RecordedQuestion,
+    Share,
     Suggestion,
     Trace,
     Turn,
@@ -175,6 +177,9 @@ class LibraryContract:
             dry_run=True,
             started_at=NOW,
             notices=(Notice("BAD_UTF8", "not UTF-8", "a.md", fatal=True), Notice("DEFAULT", "tier 1", "b.md", 3)),
+            coverage=Coverage(
+                "mkdocs", "mkdocs.yml", (Share("Markdown", 9, 1200),), (Share("LaTeX", 2, 300, "not read", lost=True),)
+            ),
         )
         started = await library.start_job(job)
         assert started.job_id > 0

@@ -93,7 +93,7 @@ async def test_an_answer_is_an_agent_with_its_searches_inside_a_request(
 async def test_a_model_s_calls_and_tools_are_spans_with_their_tokens(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
-    model = ScriptedModel([[ToolCall("c1", "search_book", '{"query": "deadline"}')], [WORDS]])
+    model = ScriptedModel([[ToolCall("c1", "search_book_content", '{"query": "deadline"}')], [WORDS]])
     async with traced(tmp_path, exporter, model=model) as doors:
         await doors.stream()
     finished = exporter.get_finished_spans()
@@ -107,7 +107,7 @@ async def test_a_model_s_calls_and_tools_are_spans_with_their_tokens(
     assert (last["gen_ai.usage.input_tokens"], last["gen_ai.usage.output_tokens"]) == (0, 7)
     assert last["gen_ai.response.time_to_first_chunk"] >= 0
     spans = by_name(exporter)
-    tool = spans["execute_tool search_book"]
+    tool = spans["execute_tool search_book_content"]
     assert facts(tool)["gen_ai.tool.call.id"] == "c1"
     assert parent_of(tool, spans) == parent_of(chats[1], spans) == "invoke_agent quoth"
     inner = [span for span in finished if span.name == "retrieval book" and parent_of(span, spans) == tool.name]
@@ -175,7 +175,7 @@ async def test_no_word_of_a_reader_or_of_an_answer_is_in_any_span(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     canary = "canary-81c2"
-    model = ScriptedModel([[ToolCall("c1", "search_book", f'{{"query": "{canary}"}}')], [f"{canary} {WORDS}"]])
+    model = ScriptedModel([[ToolCall("c1", "search_book_content", f'{{"query": "{canary}"}}')], [f"{canary} {WORDS}"]])
     async with traced(tmp_path, exporter, model=model) as doors:
         await doors.ask(f"{ASKED} {canary}")
         await doors.ask(f"tell me more, {canary}")

@@ -93,12 +93,12 @@ async def test_a_follow_up_tells_its_rules_and_what_it_took_over(tmp_path: Path)
 
 
 async def test_what_a_model_was_told_and_did_is_in_the_trace(tmp_path: Path) -> None:
-    call = ToolCall("c1", "search_book", '{"query": "deadline policy"}')
+    call = ToolCall("c1", "search_book_content", '{"query": "deadline policy"}')
     script: list[list[Line]] = [[call], ["Transient local durability keeps the last message for late subscribers. [1]"]]
     answer = (await traced(tmp_path, question(ASKED), script=script))["answer"]
     assert (answer["mode"], answer["model"], answer["prompt_version"]) == ("full", "scripted", PROMPT_VERSION)
     assert (answer["rounds"], answer["tokens"]) == (2, 14)
-    assert answer["tools"] == [{"name": "search_book", "arguments": '{"query": "deadline policy"}'}]
+    assert answer["tools"] == [{"name": "search_book_content", "arguments": '{"query": "deadline policy"}'}]
 
 
 async def test_a_model_that_failed_is_told_as_such(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def calling(*deltas: dict[str, Any]) -> Reply:
 
 
 def searching(arguments: str, **more: object) -> dict[str, Any]:
-    return {"function": {"name": "search_book", "arguments": arguments}, **more}
+    return {"function": {"name": "search_book_content", "arguments": arguments}, **more}
 
 
 TWO_CALLS = {
@@ -109,9 +109,9 @@ async def test_both_calls_are_done_and_answered_under_ids_of_their_own(desk: Des
 ONE_CALL = {
     "a missing id": calling(searching(DEADLINE, index=0)),
     "a null id": calling(searching(DEADLINE, index=0, id=None)),
-    "arguments as an object": calling({"function": {"name": "search_book", "arguments": json.loads(DEADLINE)}}),
+    "arguments as an object": calling({"function": {"name": "search_book_content", "arguments": json.loads(DEADLINE)}}),
     "words before the call": Reply(
-        (chunk({"content": "Let me look. "}), *calls("search_book", DEADLINE).steps),
+        (chunk({"content": "Let me look. "}), *calls("search_book_content", DEADLINE).steps),
     ),
 }
 
@@ -236,7 +236,9 @@ async def test_a_fault_of_the_moment_costs_the_reader_nothing(desk: Desk) -> Non
 
 
 async def test_a_fault_between_two_rounds_keeps_what_was_read(desk: Desk) -> None:
-    desk.server.then([Reply((chunk({"content": TRUE + " "}), *calls("search_book", DEADLINE).steps)), fails(500)])
+    desk.server.then(
+        [Reply((chunk({"content": TRUE + " "}), *calls("search_book_content", DEADLINE).steps)), fails(500)]
+    )
     events = dict(await desk.doors.stream())
     assert events["done"]["answer"].startswith(TRUE)
     assert events["done"]["fallback_message"]

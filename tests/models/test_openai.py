@@ -71,7 +71,7 @@ async def test_words_then_one_turn_and_the_request_is_what_the_wire_wants(bench:
 
 
 async def test_a_tool_call_arrives_whole(bench: Bench) -> None:
-    bench.server.then([calls("search_book", {"query": "q"})])
+    bench.server.then([calls("search_book_content", {"query": "q"})])
     assert (await bench.say())[1].tool_calls[0].arguments == '{"query": "q"}'
 
 
@@ -116,7 +116,7 @@ async def test_an_account_without_credit_is_not_asked_again(bench: Bench) -> Non
 # --- parameters that a server refuses ---
 
 
-TOOLS = [Tool("search_book", "Searches.", {"type": "object"})]
+TOOLS = [Tool("search_book_content", "Searches.", {"type": "object"})]
 
 
 async def with_tools(bench: Bench) -> str:
@@ -401,7 +401,7 @@ async def test_a_refusal_of_the_request_does_not_open_the_circuit(bench: Bench) 
 async def test_the_check_asks_as_a_question_does_and_says_what_answers(bench: Bench) -> None:
     assert await bench.model.check(TOOLS) == f"scripted at {bench.server.url} answers."
     assert "tools" in bench.server.bodies[0]
-    bench.server.then([calls("search_book", {"query": "ready"})])
+    bench.server.then([calls("search_book_content", {"query": "ready"})])
     assert "answers" in await bench.model.check(TOOLS)
     bench.server.then([Reply((chunk({}, finish="stop"), DONE))])
     with pytest.raises(ModelUnavailable, match="without a word"):

@@ -15,7 +15,7 @@ from quoth.domain import Message, Tool, ToolCall
 from quoth.models.openai_wire import Completion, EventLines, Malformed, ReportedFault, fault_message, request_body
 from quoth.testing.model_server import DONE, calls, chunk, says, usage
 
-SEARCH = Tool("search_book", "Searches.", {"type": "object", "properties": {}})
+SEARCH = Tool("search_book_content", "Searches.", {"type": "object", "properties": {}})
 
 
 def read(blocks: Iterable[bytes]) -> tuple[str, Completion]:
@@ -45,14 +45,14 @@ def test_words_come_out_in_order_with_the_usage_of_the_last_report() -> None:
 @given(st.data())
 def test_the_cuts_between_packets_change_nothing(draw: st.DataObject) -> None:
     whole = b"".join(
-        step for step in calls("search_book", {"query": "naïve — ünïcode"}).steps if isinstance(step, bytes)
+        step for step in calls("search_book_content", {"query": "naïve — ünïcode"}).steps if isinstance(step, bytes)
     )
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(whole)), max_size=12)))
     bounds = [0, *cuts, len(whole)]
     words, completion = read(whole[start:end] for start, end in pairwise(bounds))
     assert words == ""
     assert completion.turn().tool_calls == (
-        ToolCall("call_a", "search_book", '{"query": "na\\u00efve \\u2014 \\u00fcn\\u00efcode"}'),
+        ToolCall("call_a", "search_book_content", '{"query": "na\\u00efve \\u2014 \\u00fcn\\u00efcode"}'),
     )
 
 
@@ -233,17 +233,17 @@ def test_servers_say_what_went_wrong_in_many_shapes(body: object, said: str) -> 
 
 
 def test_tools_and_calls_leave_in_the_shape_the_wire_wants() -> None:
-    call = ToolCall("c1", "search_book", "{}")
+    call = ToolCall("c1", "search_book_content", "{}")
     body = request_body(
         "m",
         [Message("assistant", "", tool_calls=(call,)), Message("tool", "found", tool_call_id="c1")],
         [SEARCH],
         temperature=0.0,
     )
-    assert body["tools"][0]["function"]["name"] == "search_book"
+    assert body["tools"][0]["function"]["name"] == "search_book_content"
     assert body["tool_choice"] == "auto"
     assert body["messages"][0]["tool_calls"] == [
-        {"id": "c1", "type": "function", "function": {"name": "search_book", "arguments": "{}"}}
+        {"id": "c1", "type": "function", "function": {"name": "search_book_content", "arguments": "{}"}}
     ]
     assert body["messages"][1] == {"role": "tool", "content": "found", "tool_call_id": "c1"}
     assert "tools" not in request_body("m", [], [])

@@ -137,7 +137,7 @@ async def test_what_was_understood_before_is_counted_as_found(tmp_path: Path) ->
 
 async def test_a_model_is_counted_with_its_tokens_refusals_and_failures(tmp_path: Path) -> None:
     refusal = "I don't have information about that in the book content"
-    call = ToolCall("c1", "search_book", '{"query": "deadline"}')
+    call = ToolCall("c1", "search_book_content", '{"query": "deadline"}')
     words = (
         "Transient local durability keeps the last message for late subscribers. [1] It was built in Atlantis 9. [1]"
     )

@@ -126,7 +126,7 @@ async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:
     await ask(page, ASKED)
     await expect(page.locator(".searched")).to_have_count(0)
     await ask(page, "Why does it?")
-    await expect(page.locator(".searched")).to_contain_text("Searched for: Why does it? ")
+    await expect(page.locator(".searched")).to_contain_text("Why does it?")
     await expect(page.locator(".searched")).to_contain_text("durability")
 
 
@@ -143,8 +143,8 @@ async def test_an_outage_shows_what_to_do_and_can_be_tried_again(page: Page, ind
     index.down = True
     await ask(page, ASKED)
     alert = page.get_by_role("alert")
-    await expect(alert).to_contain_text("The index cannot be read.")
-    await expect(alert).to_contain_text("Look at the disk.")
+    await expect(alert).to_contain_text("The book cannot be asked at the moment.")
+    await expect(alert).not_to_contain_text("disk")  # that is for the operator, in the log
     await expect(alert).to_contain_text("QDRANT_UNAVAILABLE")
     index.down = False
     await page.get_by_role("button", name="Try again").click()

@@ -162,7 +162,7 @@ async def test_the_page_of_a_closed_server_asks_for_a_key(tmp_path: Path, chromi
         await page.goto(quoth)
         await page.get_by_label("Key", exact=True).fill("qk_wrong")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_text("That key does not open this server.")).to_be_visible()
+        await expect(page.get_by_text("That key does not open this library.")).to_be_visible()
         await page.get_by_label("Key", exact=True).fill(shown["authorization"].removeprefix("Bearer "))
         await page.keyboard.press("Enter")
         await ask(page, ASKED)

@@ -38,6 +38,9 @@ def turn_of(answer: Answer) -> Turn:
         disclaimer=answer.disclaimer,
         fallback_message=answer.fallback_message,
         interrupted=answer.interrupted,
+        partial=verdict.partial,
+        checked=answer.grounding.total,
+        removed=answer.grounding.removed,
         doubts=tuple(Doubt(one.text, one.reason) for one in answer.grounding.sentences if not one.supported),
         suggestions=answer.suggestions,
         missing_terms=answer.missing_terms,
@@ -46,6 +49,7 @@ def turn_of(answer: Answer) -> Turn:
         stage_ms=answer.stage_ms,
         model=answer.model,
         tokens_used=answer.tokens_used,
+        searches=answer.searches,
         owner=question.owner,
     )
 

@@ -10,16 +10,17 @@ and wrong arguments come back to it as a message.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quoth.ask import prompts
 from quoth.ask.check import GroundingPolicy
 from quoth.ask.find import Retriever
 from quoth.ask.spans import SILENT, Spans
-from quoth.ask.tools import SearchBook
+from quoth.ask.tools import SearchBook, format_tool_error, format_tool_response
 from quoth.ask.writing import Writing
 from quoth.domain import (
     Chunk,
@@ -35,6 +36,7 @@ from quoth.domain import (
     Reply,
     Tool,
     ToolCall,
+    ToolUse,
     passes,
 )
 from quoth.errors import ModelUnavailable, WrongUsage
@@ -47,6 +49,8 @@ _NEIGHBOURS = 2  # before and after a passage that it wants to see more of
 
 _SEARCH_BOOK = Tool(SearchBook.name, SearchBook.description, SearchBook.parameters())
 TOOLS = (_SEARCH_BOOK, prompts.READ_SECTION)
+
+logger = logging.getLogger(__name__)
 
 
 class ModelWriter:
@@ -76,11 +80,14 @@ class ModelWriter:
         """With `whole` the answer is read only at its end: its words come then, or not at all."""
         writing = Writing(evidence.passages, question.query, policy, refusal=refusal, whole=whole)
         work = ModelWork(model=self._model.name)
-        return AnswerInProgress(question, refusal, list(evidence.passages), writing, work)
+        return AnswerInProgress(question, evidence.asked, refusal, list(evidence.passages), writing, work)
 
     async def write(self, answer: AnswerInProgress, history: Sequence[PastTurn]) -> AsyncGenerator[str | Reply]:
-        """Words, then one `Reply`. `ModelUnavailable` when the model failed before the reader saw a word."""
-        messages = prompts.opening(answer.question, answer.passages, history, refusal=answer.refusal)
+        """Words, then one `Reply`. `ModelUnavailable` when the model failed before it had said anything. What it said
+        before it broke off is kept, whether the reader has seen it already or not."""
+        messages = prompts.opening(
+            answer.question, answer.passages, history, searched=answer.searched, refusal=answer.refusal
+        )
         try:
             for rounds_left in range(_ROUNDS, -1, -1):
                 tools = TOOLS if rounds_left and answer.question.selected_text is None else ()
@@ -92,13 +99,16 @@ class ModelWriter:
                 if not tools or not answer.turn.tool_calls:
                     break
                 messages += await self._call_tools(answer)
-        except ModelUnavailable:
-            if not answer.writing.begun:
-                raise
-            answer.cut_off = True
+        except ModelUnavailable as error:
+            answer.cut_off = error
         rest = answer.writing.finish()
         if not answer.complete and not answer.writing.begun and answer.refusal.startswith(rest.strip(" \n.")):
-            raise ModelUnavailable("The model was cut off by a limit before it had said anything.")
+            limit = ModelUnavailable("The model was cut off by a limit before it had said anything.")
+            raise answer.cut_off or limit
+        if not answer.complete:
+            logger.warning(
+                "an answer is kept without its end: %s", answer.cut_off or "a limit of the model was reached"
+            )
         if rest:
             yield rest
         yield answer.reply()
@@ -111,21 +121,28 @@ class ModelWriter:
 
     async def _tool_result(self, at: int, call: ToolCall, answer: AnswerInProgress) -> Message:
         with self._spans.tool(call.name, call.id):
+            query = ""
             try:
-                found = await self._call(at, call, answer)
+                arguments = _arguments(call)
+                query = str(arguments.get("query", ""))
+                found = await self._call(at, call.name, arguments, answer)
             except WrongUsage as error:
-                return Message("tool", f"Error: {error}", tool_call_id=call.id)
-            return Message("tool", answer.show(found), tool_call_id=call.id)
+                said = Message("tool", format_tool_error(str(error), query), tool_call_id=call.id)
+                answer.note(ToolUse(call, query, 0, 0.0, said.timestamp, str(error)))
+                return said
+            said = Message("tool", answer.show(found, query), tool_call_id=call.id)
+            average = sum(passage.similarity for passage in found) / len(found) if found else 0.0
+            answer.note(ToolUse(call, query, len(found), average, said.timestamp))
+            return said
 
-    async def _call(self, at: int, call: ToolCall, answer: AnswerInProgress) -> Sequence[Passage]:
+    async def _call(self, at: int, name: str, arguments: dict[str, Any], answer: AnswerInProgress) -> Sequence[Passage]:
         if at >= _CALLS:
             raise WrongUsage(f"At most {_CALLS} calls at once.")
-        arguments = _arguments(call)
-        if call.name == _SEARCH_BOOK.name:
+        if name in SearchBook.names:
             return await self._search(arguments, answer.question)
-        if call.name == prompts.READ_SECTION.name:
+        if name == prompts.READ_SECTION.name:
             return await self._around(answer.passage(arguments.get("chunk_id")), answer.question)
-        raise WrongUsage(f"There is no tool {call.name!r}.", hint=f"There are {', '.join(t.name for t in TOOLS)}.")
+        raise WrongUsage(f"There is no tool {name!r}.", hint=f"There are {', '.join(t.name for t in TOOLS)}.")
 
     async def _search(self, arguments: dict[str, Any], question: Question) -> Sequence[Passage]:
         book = await self._library.book(question.book_id)
@@ -154,13 +171,14 @@ class AnswerInProgress:
     """What one answer of a model has so far."""
 
     question: Question
+    searched: str  # what the first passages were found with
     refusal: str  # the words with which it may refuse
     passages: list[Passage]  # that the model was shown, in the order of their numbers
     writing: Writing
     work: ModelWork
     turn: ModelTurn = ModelTurn()  # the end of the last call
     said: list[str] = field(default_factory=list)  # by the model, in this round
-    cut_off: bool = False  # it failed in the middle
+    cut_off: ModelUnavailable | None = None  # why it failed in the middle
 
     @property
     def complete(self) -> bool:
@@ -181,8 +199,13 @@ class AnswerInProgress:
             tools=done.tools + event.tool_calls,
             tokens=done.tokens + event.tokens,
             prompt_tokens=done.prompt_tokens + event.prompt_tokens,
+            searches=done.searches,
+            retrieved=done.retrieved,
         )
         return ""
+
+    def note(self, use: ToolUse) -> None:
+        self.work = replace(self.work, searches=(*self.work.searches, use))
 
     def passage(self, chunk_id: object) -> Passage:
         """Only around a passage that it was shown may a model look. Models take the number for the id, and may."""
@@ -190,17 +213,19 @@ class AnswerInProgress:
         for number, passage in enumerate(self.passages, start=1):
             if wanted in (str(number), passage.chunk.id):
                 return passage
-        raise WrongUsage(f"`chunk_id` must be the number of a passage you were given, 1 to {len(self.passages)}.")
+        raise WrongUsage(f"`chunk_id` must be the rank of a passage you were given, 1 to {len(self.passages)}.")
 
-    def show(self, found: Sequence[Passage]) -> str:
-        """New passages get the next numbers; those shown before are only named."""
-        numbers = {passage.chunk.id: number for number, passage in enumerate(self.passages, start=1)}
-        again = [f"[{numbers[passage.chunk.id]}]" for passage in found if passage.chunk.id in numbers]
-        new = [passage for passage in found if passage.chunk.id not in numbers]
-        text = prompts.numbered(new, first=len(self.passages) + 1)
+    def show(self, found: Sequence[Passage], query: str) -> str:
+        """New passages get the next numbers; of those shown before only the number is told. A rank is thus a number to
+        cite, whichever search it came from."""
+        ranks = {passage.chunk.id: number for number, passage in enumerate(self.passages, start=1)}
+        known = frozenset(ranks)
+        new = [passage for passage in found if passage.chunk.id not in known]
+        ranks |= {passage.chunk.id: number for number, passage in enumerate(new, start=len(self.passages) + 1)}
         self.passages += new
         self.writing.add(new)
-        return text + (f"\n\nFound again: {', '.join(again)}" if again else "")
+        self.work = replace(self.work, retrieved=self.work.retrieved + len(new))
+        return format_tool_response(found, query, ranks=[ranks[passage.chunk.id] for passage in found], known=known)
 
     def draft(self) -> Draft:
         """What the reader has seen, with its citations."""

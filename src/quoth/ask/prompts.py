@@ -1,36 +1,40 @@
 """What a language model is shown: rules, what was said before, passages, the question. Pure.
 
 In: a question, numbered passages, earlier turns. Out: messages and tools. The rules here only ask; what must hold is
-enforced by the stages around the model. Text of the book, of a selection or of earlier answers is put between
-delimiters that it cannot contain, and is called material, never instruction. `PROMPT_VERSION` changes with any word of
-this, because a trace has to say what a model was told.
+enforced by the stages around the model. What was found comes as the result of a search that the model could have made
+itself, in JSON, whose strings no text can leave; a selection is put between delimiters that it cannot contain. Both are
+called material, never instruction. `PROMPT_VERSION` changes with any word of this, because a trace has to say what a
+model was told.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
+from datetime import datetime
 
-from quoth.domain import Message, Passage, PastTurn, Question, Tool
+from quoth.ask.tools import SearchBook, format_tool_response
+from quoth.domain import Evidence, Message, Passage, PastTurn, Question, Tool, ToolCall, ToolUse
 
-PROMPT_VERSION = "3"
+PROMPT_VERSION = "4"
 LONGEST_REMEMBERED = 2_000  # characters of an earlier answer
 
 _MARKERS = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
 
 _RULES = """\
-You answer questions about one book, using ONLY the numbered passages of the book that you are given.
+You answer questions about one book, using ONLY the passages of the book that search_book_content returns.
 
 Rules:
 - Use only what the passages say. Never use outside knowledge, never assume, never invent.
-- The book has been searched for you already. If the passages do not suffice, call search_book with other words, or \
-read_section to see what is around a passage; then answer.
+- The book has been searched for the question already: you are given the result. If its passages do not suffice, call \
+search_book_content with other words, or read_section to see what is around a passage; then answer.
 - You may be asked to explain, simplify, summarise, compare or translate, for an example or for a quiz. Do that with \
 what the passages say.
 - If the passages do not hold the answer, reply with exactly: {refusal}
 - If they hold only a part of it, give that part and say in one sentence what they do not say.
-- End each sentence with the number of the passage it rests on, like this [1] or [2][3]. Cite only what you were given.
+- End each sentence with the rank of the passage it rests on, like this [1] or [2][3]. Cite only what you were given.
 - Keep names, flags, numbers, versions and identifiers exactly as the passage writes them. Copy code unchanged.
 - Earlier answers tell you what a follow-up question means; what you say now must rest on the passages.
 - Where passages contradict each other, say so and give both, each with its number.
@@ -55,23 +59,40 @@ READ_SECTION = Tool(
     "Read the passages before and after one that you were given.",
     {
         "type": "object",
-        "properties": {"chunk_id": {"type": "string", "description": "The number of the passage, for example 2."}},
+        "properties": {"chunk_id": {"type": "string", "description": "The rank of the passage, for example 2."}},
         "required": ["chunk_id"],
     },
 )
 
 
 def opening(
-    question: Question, passages: Sequence[Passage], history: Sequence[PastTurn], *, refusal: str
+    question: Question, passages: Sequence[Passage], history: Sequence[PastTurn], *, searched: str, refusal: str
 ) -> list[Message]:
-    """The messages of the first call. A selection is alone with its question: nothing of the book may leak into it."""
+    """The messages of the first call. `searched`: what the passages were found with. A selection is alone with its
+    question: nothing of the book may leak into it."""
     if question.selected_text is not None:
-        rules, before, label = _SELECTION_RULES, [], "Selected text"
-    else:
-        rules, before, label = _RULES, _remembered(history), "Passages of the book"
-    shown = numbered(passages, first=1)
-    asked = f"{label}:\n\n{shown}\n\nQuestion: {question.query}"
-    return [Message("system", rules.format(refusal=refusal)), *before, Message("user", asked)]
+        asked = f"Selected text:\n\n{_fenced(passages)}\n\nQuestion: {question.query}"
+        return [Message("system", _SELECTION_RULES.format(refusal=refusal)), Message("user", asked)]
+    call = _first_call(searched)
+    return [
+        Message("system", _RULES.format(refusal=refusal)),
+        *_remembered(history),
+        Message("user", question.query),
+        Message("assistant", "", tool_calls=(call,)),
+        Message("tool", format_tool_response(passages, searched), tool_call_id=call.id),
+    ]
+
+
+def first_search(evidence: Evidence, when: datetime) -> ToolUse:
+    """The search that was made before anybody answered, as a use of the tool."""
+    found = [passage.similarity for passage in evidence.passages]
+    average = sum(found) / len(found) if found else 0.0
+    return ToolUse(_first_call(evidence.asked), evidence.asked, len(found), average, when)
+
+
+def _first_call(searched: str) -> ToolCall:
+    """As the model would have called it. (Mistral's servers take only ids of nine letters and digits.)"""
+    return ToolCall("search001", SearchBook.name, json.dumps({"query": searched}, ensure_ascii=False))
 
 
 def _remembered(history: Sequence[PastTurn]) -> list[Message]:
@@ -83,14 +104,11 @@ def _remembered(history: Sequence[PastTurn]) -> list[Message]:
     return messages
 
 
-def numbered(passages: Sequence[Passage], *, first: int) -> str:
-    """Each passage between lines that none of them contains, with its number and its place in the book."""
+def _fenced(passages: Sequence[Passage]) -> str:
+    """Each part of a selection between lines that none of them contains, with its number."""
     texts = [passage.chunk.shown for passage in passages]
     fence = _fence(texts)
-    blocks = []
-    for number, (passage, text) in enumerate(zip(passages, texts, strict=True), start=first):
-        place = " › ".join(part.replace("\n", " ") for part in passage.chunk.breadcrumb)
-        blocks.append(f"[{number}] {place}\n<<<{fence}\n{text}\n{fence}>>>")
+    blocks = [f"[{number}] Selected text\n<<<{fence}\n{text}\n{fence}>>>" for number, text in enumerate(texts, start=1)]
     return "\n\n".join(blocks) if blocks else "(none)"
 
 

@@ -61,7 +61,7 @@ class SoFar:
 
     said: list[str] = field(default_factory=list)
     draft: Callable[[], Draft] = lambda: Draft("", ())  # what its markers point at
-    model: str = ""
+    work: Callable[[], ModelWork] = ModelWork  # of a model, as far as it has come
 
 
 class Replies:
@@ -93,8 +93,7 @@ class Replies:
         *,
         whole: bool,
     ) -> AsyncGenerator[str | Reply]:
-        """Pieces, which joined are the answer; then the reply. With `whole` it is read only at its end, so a
-        model that breaks off is a model that failed; one that was cut off by a limit is not."""
+        """Pieces, which joined are the answer; then the reply. With `whole` it is read only at its end."""
         if by == "model" and self._writer is not None:
             pieces = self._by_the_model(self._writer, question, evidence, history, so_far, whole=whole)
         else:
@@ -112,20 +111,20 @@ class Replies:
 
     def broken_off(self, question: Question, by: Answerer, so_far: SoFar) -> Reply:
         """What was said, by a reply that will not be finished."""
-        text = "".join(so_far.said)
+        text, work = "".join(so_far.said), so_far.work()
         marked = {int(number) for number in _MARKED.findall(text)}
         draft = so_far.draft()
         citations = tuple(one for one in draft.citations if one.index in marked)
         mode: AnswerMode = "no_results"
         if by != "nobody":
-            mode = "full" if so_far.model else "extractive"
+            mode = "full" if work.model else "extractive"
         return Reply(
             Draft(text, citations),
             check.check(text, citations, question.query) if text else Grounding(),
             _mode(question, mode),
             # A model might have added something; the book's own sentences are complete when all of them were said.
-            complete=not so_far.model and text == draft.text != "",
-            work=ModelWork(model=so_far.model),
+            complete=not work.model and text == draft.text != "",
+            work=work,
         )
 
     def refusal(self, question: Question) -> str:
@@ -156,7 +155,7 @@ class Replies:
     ) -> AsyncGenerator[str | Reply]:
         refusal, policy = self.refusal(question), self._options.grounding
         answer = writer.begin(question, evidence, policy, refusal=refusal, whole=whole)
-        so_far.draft, so_far.model = answer.draft, writer.model.name
+        so_far.draft, so_far.work = answer.draft, lambda: answer.work
         try:
             async with aclosing(writer.write(answer, history)) as pieces:
                 async for piece in pieces:
@@ -164,7 +163,8 @@ class Replies:
             return
         except ModelUnavailable as error:
             logger.warning("the language model failed: %s", error)
-        yield Reply(Draft("", _cite_whole(evidence)), Grounding(), "retrieval_only", MODEL_FAILED)
+        spent = replace(answer.work, model="")  # the answer is not the model's, but what it spent was spent
+        yield Reply(Draft("", _cite_whole(evidence)), Grounding(), "retrieval_only", MODEL_FAILED, work=spent)
 
     def _finish(self, question: Question, reply: Reply) -> Reply:
         """A model that says nothing but that it cannot answer has refused, in whatever words."""

@@ -237,7 +237,8 @@ class ToolRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     query: _QueryText = Field(description="What to look for, in words that the book would use")
-    top_k: Annotated[int, Field(ge=1, le=10, strict=True), Whole] = Field(5, description="How many passages")
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] = Field(5, description="How many passages")
+    similarity_threshold: Threshold = Field(0.0, description="Leave out passages with a lower score")
     filters: FilterFields | None = None
 
     def to_search(self, *, book: Book, within: Filters, similarity_threshold: float = 0.0) -> Search | None:
@@ -246,7 +247,8 @@ class ToolRequest(BaseModel):
         filters = within.narrowed_by(own)
         if filters is None:
             return None
-        return Search(self.query, book.book_id, filters, self.top_k, similarity_threshold=similarity_threshold)
+        threshold = max(self.similarity_threshold, similarity_threshold)
+        return Search(self.query, book.book_id, filters, self.top_k, similarity_threshold=threshold)
 
 
 Request = TypeVar("Request", bound=BaseModel)

@@ -1,19 +1,34 @@
-"""The search that a language model may call in the middle of an answer, as a tool.
+"""The search that a language model may call in the middle of an answer, as a tool: JSON in, JSON out.
 
 In: what the model wrote as arguments. Out: Evidence, from the reader's book and within the reader's filters whatever
 the arguments say: they can narrow, never widen. The reader's threshold holds too. Wrong arguments leave as the error
-that names them, for the model to read. Knows no model and no transport.
+that names them, for the model to read. How passages and errors are written down for a model is decided here too, once
+for the model's turn and for the Python API. Knows no model and no transport.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from quoth.ask.find import Retriever
 from quoth.ask.request import ToolRequest, parse
-from quoth.domain import Book, Evidence, Filters
+from quoth.domain import Book, Evidence, Filters, Passage
+
+
+class ToolResult(TypedDict):
+    """One passage, as a model reads it."""
+
+    content: str
+    url: str
+    page_title: str
+    section: str | None
+    breadcrumb: str
+    score: float
+    rank: int
+    chunk_index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +38,9 @@ class SearchBook:
     within: Filters = Filters()
     threshold: float = 0.0  # the reader's: passages below it are dropped here too
 
-    name: ClassVar[str] = "search_book"
+    name: ClassVar[str] = "search_book_content"
+    # Models that were taught another name for it call it by that.
+    names: ClassVar[frozenset[str]] = frozenset((name, "retrieve_documentation", "search_textbook", "search_book"))
     description: ClassVar[str] = (
         "Find passages of the book, best first. Search again with other words when what you have does not answer."
     )
@@ -46,6 +63,37 @@ class SearchBook:
             limit=search.limit,
             threshold=search.similarity_threshold,
         )
+
+
+def format_tool_response(
+    results: Sequence[Passage], query: str, *, ranks: Sequence[int] = (), known: Collection[str] = ()
+) -> str:
+    """The passages as JSON for a model. `ranks`: the numbers by which it cites them, where they do not count from 1.
+    `known`: ids of chunks whose text it has read already, so that it is not paid for twice."""
+    numbers = ranks or range(1, len(results) + 1)
+    listed = [
+        _tool_result(passage, rank, known=passage.chunk.id in known)
+        for rank, passage in zip(numbers, results, strict=True)
+    ]
+    return json.dumps({"results": listed, "total_results": len(listed), "query": query}, ensure_ascii=False)
+
+
+def format_tool_error(error: str, query: str) -> str:
+    return json.dumps({"error": error, "query": query}, ensure_ascii=False)
+
+
+def _tool_result(passage: Passage, rank: int, *, known: bool) -> ToolResult:
+    chunk = passage.chunk
+    return {
+        "content": f"(You have read it: rank {rank}.)" if known else chunk.shown,
+        "url": chunk.url or chunk.source_file,
+        "page_title": chunk.title,
+        "section": chunk.section_title or None,
+        "breadcrumb": " › ".join(part.replace("\n", " ") for part in chunk.breadcrumb),
+        "score": round(passage.similarity, 4),
+        "rank": rank,
+        "chunk_index": chunk.chunk_index,
+    }
 
 
 # The words of JSON Schema that go to a model. Gemini refuses a request with others, and each costs tokens in every

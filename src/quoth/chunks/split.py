@@ -107,7 +107,10 @@ def _said(shown: str, markup: Markup) -> str:
 def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
     headings = [leaf for leaf in leaves(blocks) if leaf.level]
     anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
-    anchor_at = {heading.start: anchors.of(heading.text, heading.anchor) for heading in headings}
+    anchor_at = {
+        heading.start: anchors.of(heading.text, heading.anchor, page.text[heading.start : heading.end])
+        for heading in headings
+    }
     top = headings[0].start if headings else -1
     outline = _Outline(page)
     sections: list[_Section] = []

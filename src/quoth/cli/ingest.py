@@ -15,7 +15,7 @@ import typer
 
 from quoth.bootstrap import Quoth, book_id_for, open_book
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import command_line, counted, print_job, print_notices, print_plan, summary
+from quoth.cli.output import command_line, counted, print_coverage, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
@@ -146,10 +146,15 @@ def ingest(
                 f"quoth: {counted(job.files_failed, 'page')} could not be read; all others were ingested.\n"
             )
         raise typer.Exit(Unreadable.exit_code)
+    if job.coverage is not None and job.coverage.mostly_lost:
+        if not json:
+            sys.stderr.write("quoth: most of the text in this folder could not be read; see the notes above.\n")
+        raise typer.Exit(Unreadable.exit_code)
 
 
 def _print(job: IngestJob, plan: FilePlan) -> None:
     print_notices(job.notices)
+    print_coverage(job.coverage)
     if job.dry_run:
         print_plan(plan, job)
     print_job(job)
@@ -172,6 +177,7 @@ def _watch(settings: Settings, command: IngestCommand) -> None:
         async def first() -> None:
             job, _ = await carry_out(quoth, command, quiet=False)
             print_notices(job.notices)
+            print_coverage(job.coverage)
             print_job(job)
 
         again = replace(command, mode="incremental")

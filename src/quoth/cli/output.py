@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from quoth.ask.cited import snippet
-from quoth.domain import Answer, Grounding, IngestJob, Notice, Passage
+from quoth.domain import Answer, Coverage, Grounding, IngestJob, Notice, Passage, Share
 from quoth.serve.library_views import plan_view
 
 if TYPE_CHECKING:
@@ -129,6 +129,22 @@ def print_job(job: IngestJob) -> None:
     )
 
 
+def print_coverage(coverage: Coverage | None) -> None:
+    """What the book was taken for, how much of it was read, and what was not: on standard error, like notices."""
+    if coverage is None:
+        return
+    by = f" by {coverage.recognised_by}" if coverage.recognised_by else ""
+    known = "Read as plain files" if coverage.toolchain == "plain" else f"Recognised {coverage.toolchain}{by}"
+    sys.stderr.write(harmless(f"{known}: {', '.join(_share(share) for share in coverage.taken)}\n"))
+    for share in coverage.left:
+        sys.stderr.write(harmless(f"{'Not read' if share.lost else 'Left out'}: {_share(share)} · {share.reason}\n"))
+
+
+def _share(share: Share) -> str:
+    words = f" ({share.words:,} words)" if share.words else ""
+    return f"{share.files:,} {share.kind}{words}"
+
+
 def summary(plan: FilePlan) -> str:
     counts = f"{len(plan.new)} new, {len(plan.changed)} changed, {len(plan.deleted)} deleted"
     return f"Plan: {counts}, {counted(len(plan.unchanged), 'unchanged page')}"
@@ -148,12 +164,20 @@ def print_plan(plan: FilePlan, job: IngestJob) -> None:
 
 
 def print_notices(notices: Sequence[Notice]) -> None:
-    """Fatal ones first; on standard error, because they are not the result."""
-    ordered = sorted(notices, key=lambda notice: not notice.fatal)
-    for notice in ordered[:NOTICES_SHOWN]:
-        sys.stderr.write(f"{'error' if notice.fatal else 'note'}: {notice}\n")
-    if len(ordered) > NOTICES_SHOWN:
-        sys.stderr.write(f"… and {len(ordered) - NOTICES_SHOWN} more (--json lists all)\n")
+    """Fatal ones first, each by itself; of the others one line for each kind, so that none buries another. On standard
+    error, because they are not the result."""
+    fatal = [notice for notice in notices if notice.fatal]
+    for notice in fatal[:NOTICES_SHOWN]:
+        sys.stderr.write(f"error: {harmless(str(notice))}\n")
+    if len(fatal) > NOTICES_SHOWN:
+        sys.stderr.write(f"… and {len(fatal) - NOTICES_SHOWN} more errors (--json lists all)\n")
+    kinds: dict[str, list[Notice]] = {}
+    for notice in notices:
+        if not notice.fatal:
+            kinds.setdefault(notice.code, []).append(notice)
+    for alike in kinds.values():
+        more = f" … and {len(alike) - 1:,} more of this kind (--json lists all)" if len(alike) > 1 else ""
+        sys.stderr.write(f"note: {harmless(str(alike[0]))}{more}\n")
 
 
 def command_line(command: str, *arguments: str, data_dir: Path | None) -> str:

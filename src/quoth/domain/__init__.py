@@ -49,6 +49,7 @@ from quoth.domain.books import (
 from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
+    Coverage,
     Fingerprint,
     IdSet,
     IndexedChunk,
@@ -58,11 +59,12 @@ from quoth.domain.indexing import (
     IngestMode,
     JobStatus,
     PageRecord,
+    Share,
     StoredChunk,
     TermWeights,
     Vector,
 )
-from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
+from quoth.domain.messages import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall, ToolUse
 from quoth.domain.reading import Reading, ReadingTask
 from quoth.domain.searching import (
     Candidate,
@@ -96,6 +98,7 @@ __all__ = [
     "ConfidenceLevel",
     "ConfidenceMetrics",
     "Conversation",
+    "Coverage",
     "Delta",
     "Done",
     "Doubt",
@@ -142,6 +145,7 @@ __all__ = [
     "Retrieved",
     "Scope",
     "SearchQuery",
+    "Share",
     "SourceFile",
     "Sourced",
     "Status",
@@ -150,6 +154,7 @@ __all__ = [
     "TermWeights",
     "Tool",
     "ToolCall",
+    "ToolUse",
     "Trace",
     "Turn",
     "Vector",

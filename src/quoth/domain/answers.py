@@ -10,7 +10,7 @@ from typing import Literal
 
 from quoth.domain.books import Chunk
 from quoth.domain.filters import Filters
-from quoth.domain.messages import ToolCall
+from quoth.domain.messages import ToolCall, ToolUse
 from quoth.domain.searching import CitedSource, Evidence, PastTurn
 
 AnswerMode = Literal["full", "extractive", "selected_text", "retrieval_only", "no_results"]
@@ -152,6 +152,8 @@ class ModelWork:
     tools: tuple[ToolCall, ...] = ()  # what it wanted done, as it wrote it
     tokens: int = 0  # of all calls
     prompt_tokens: int = 0  # of them, those that it read
+    searches: tuple[ToolUse, ...] = ()  # what its calls came to
+    retrieved: int = 0  # passages that its calls brought beside those of the first search
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,7 @@ class Answer:
     missing_terms: tuple[str, ...] = ()
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False  # the reader left, or the model broke off, before it was whole
+    searches: tuple[ToolUse, ...] = ()  # the first, and those of a model; none beside a selection
     work: ModelWork = ModelWork()
 
     @property

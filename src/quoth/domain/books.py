@@ -12,18 +12,27 @@ Layer = Literal["L1", "L2", "L3", "L4"]
 Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes a page decides how its headings become anchors.
 AnchorRule = Literal[
+    "astro",
     "docusaurus",
     "github",
     "honkit",
     "html",  # only ids that are written in the text
+    "hugo",
+    "hugo-ascii",
+    "hugo-blackfriday",
+    "hugo-plain",  # without its typographer
+    "jekyll",
     "jupyter",
+    "kramdown",
     "mdbook",
     "mkdocs",
     "mkdocs-unicode",
     "none",
+    "pandoc",
     "pymdownx",
     "pymdownx-cased",
     "sphinx",
+    "vitepress",
 ]
 
 

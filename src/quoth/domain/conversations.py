@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from quoth.domain.answers import AnswerMode, ConfidenceLevel, Suggestion
+from quoth.domain.messages import ToolUse
 from quoth.domain.searching import CitedSource
 
 
@@ -53,6 +54,9 @@ class Turn:
     disclaimer: str | None = None
     fallback_message: str | None = None
     interrupted: bool = False
+    partial: bool = False  # the answer says itself that a part of the question is not in the book
+    checked: int = 0  # sentences that were compared with their sources
+    removed: int = 0  # sentences that no source supports and that were taken out
     doubts: tuple[Doubt, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     missing_terms: tuple[str, ...] = ()
@@ -61,6 +65,7 @@ class Turn:
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     model: str | None = None
     tokens_used: int = 0
+    searches: tuple[ToolUse, ...] = ()  # as calls of the search tool, whether a model made them or not
     turn_id: int = 0
     owner: str = ""  # of its conversation
 

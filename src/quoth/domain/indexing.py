@@ -130,6 +130,33 @@ class PageRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Files of one kind, and their words as far as they are known without converting them."""
+
+    kind: str  # Markdown, LaTeX, …
+    files: int
+    words: int
+    reason: str = ""  # why they were left out
+    lost: bool = False  # the book may be there, and Quoth cannot read it
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a source was taken for, and how much of its text became pages."""
+
+    toolchain: str
+    recognised_by: str = ""  # a file, by its path from the folder that was given; empty for a plain folder
+    taken: tuple[Share, ...] = ()
+    left: tuple[Share, ...] = ()
+
+    @property
+    def mostly_lost(self) -> bool:
+        """Whether more words were lost than read. What the book's own toolchain leaves out is not lost."""
+        lost = sum(share.words for share in self.left if share.lost)
+        return lost > sum(share.words for share in self.taken)
+
+
+@dataclass(frozen=True, slots=True)
 class IngestJob:
     """One run of ingestion over a book (IngestionJob at the doors). `job_id` is 0 until the library has numbered it."""
 
@@ -152,3 +179,4 @@ class IngestJob:
     duration_seconds: float | None = None
     error_message: str | None = None
     notices: tuple[Notice, ...] = ()
+    coverage: Coverage | None = None  # None until the source has been looked at

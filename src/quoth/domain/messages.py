@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,49 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One entry of what a model is shown."""
+class ToolUse:
+    """A search that was made for an answer: by the model's call, or before its first word. What it found is not here:
+    that is the book's text, which may change."""
 
-    role: Literal["system", "user", "assistant", "tool"]
+    call: ToolCall
+    query: str  # what was searched
+    results: int  # passages that were found
+    average: float  # similarity of them; 0 where there are none
+    timestamp: datetime
+    error: str = ""  # why nothing was searched
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of what a model is shown. `ValueError` for one that no model would be shown."""
+
+    role: Role
     content: str
+    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            raise ValueError(f"A message's role is {', '.join(get_args(Role))}; {self.role!r} is none of them.")
+        if self.role == "user" and not self.content.strip():
+            raise ValueError("A user's message cannot be empty.")
+        if self.tool_calls and self.role != "assistant":
+            raise ValueError(f"Only an assistant calls tools; this message is the {self.role}'s.")
+        if self.tool_call_id is not None and self.role != "tool":
+            raise ValueError(f"Only a tool answers a call; this message is the {self.role}'s.")
+
+    def to_openai(self) -> dict[str, Any]:
+        """As OpenAI's chat completions write it."""
+        body: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            body["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            body["tool_call_id"] = self.tool_call_id
+        return body
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from quoth.chunks.payload import check_fingerprint, check_put, to_payload, to_stored
 from quoth.domain import Book, Fingerprint, IdSet, IndexedChunk, StoredChunk, Vector
+from quoth.errors import IndexDamaged
 from quoth.index.generations import FORMAT, Generations, Pointer, disk_errors
 from quoth.index.inventory import INVENTORY, Inventory
 
@@ -73,7 +74,12 @@ class Draft:
         self._number = self._generations.sweep()
         if self._number == 0:
             return
-        pointer = self._generations.pointer()
+        try:
+            pointer = self._generations.pointer()
+        except IndexDamaged:
+            if recreate:  # that is the way out; the book's record is made anew with the publication
+                return
+            raise
         self._book = pointer.book
         if recreate:
             return

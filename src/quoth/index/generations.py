@@ -102,7 +102,8 @@ class Generations:
         except FileNotFoundError:
             raise self._unknown() from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise damaged((file, f"cannot be read: {error!r}")) from error
+            reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else repr(error)
+            raise damaged((file, f"cannot be read: {reason}")) from error
         except OSError as error:
             raise unavailable(error, self.root) from error
 

@@ -21,7 +21,9 @@ from opentelemetry.semconv.attributes import error_attributes, http_attributes
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from quoth.ask.prompts import READ_SECTION
 from quoth.ask.spans import RequestSpan
+from quoth.ask.tools import SearchBook
 from quoth.domain import Answer, AnswerEvent, Done, Message, ModelEvent, ModelText, ModelTurn, Question, Tool
 from quoth.errors import ModelUnavailable, QuothError
 from quoth.ports import ChatModel
@@ -33,7 +35,7 @@ Facts = Mapping[str, str | int | bool]
 AGENT = "quoth"
 FLUSH_SECONDS = 2.0  # for the last spans, when the program ends
 # A model may ask for a tool that does not exist; the name that it made up must not become the name of a span.
-TOOLS = frozenset(("search_book", "read_section"))
+TOOLS = SearchBook.names | {READ_SECTION.name}
 
 
 def telemetry_for(endpoint: str) -> Telemetry:

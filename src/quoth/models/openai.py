@@ -35,6 +35,7 @@ from quoth.models.openai_wire import (
     fault_message,
     refused_parameters,
     request_body,
+    without_tools,
 )
 from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
 from quoth.versions import __version__
@@ -235,7 +236,9 @@ class OpenAIChat:
             name = "max_completion_tokens" if "max_tokens" in without else "max_tokens"
             optional[name] = self._options.max_tokens
         wanted = {name: value for name, value in optional.items() if name not in without}
-        return request_body(self._options.model, messages, () if "tools" in without else tools, **wanted)
+        if "tools" in without:
+            messages, tools = without_tools(messages), ()
+        return request_body(self._options.model, messages, tools, **wanted)
 
     def _remember(self, without: frozenset[str]) -> None:
         if without != self._refused:

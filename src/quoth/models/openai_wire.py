@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quoth.domain import Message, ModelTurn, Tool, ToolCall
@@ -55,24 +55,31 @@ def request_body(model: str, messages: Sequence[Message], tools: Sequence[Tool],
     return {**body, **more}
 
 
+def without_tools(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation for a server that knows no tools: what a search found is read before the question."""
+    told: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            found = f"What a search of the book returned:\n{message.content}"
+            if told and told[-1].role == "user":
+                found = f"{found}\n\n{told.pop().content}"
+            told.append(Message("user", found, message.timestamp))
+        elif message.content or not message.tool_calls:
+            told.append(replace(message, tool_calls=()))
+    return told
+
+
 def _message(message: Message) -> dict[str, Any]:
-    body: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        body["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name or "unknown", "arguments": _sound(call)}}
-            for call in message.tool_calls
-        ]
-    if message.tool_call_id is not None:
-        body["tool_call_id"] = message.tool_call_id
-    return body
+    return replace(message, tool_calls=tuple(map(_sound, message.tool_calls))).to_openai()
 
 
-def _sound(call: ToolCall) -> str:
-    """Arguments that can be sent back: servers refuse a conversation in which a model once wrote broken JSON."""
+def _sound(call: ToolCall) -> ToolCall:
+    """One that can be sent back: servers refuse a conversation in which a model once wrote broken JSON."""
     try:
-        return call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
+        arguments = call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
     except (ValueError, RecursionError):
-        return "{}"
+        arguments = "{}"
+    return ToolCall(call.id, call.name or "unknown", arguments)
 
 
 # --- what a server refuses -------------------------------------------------------------------------------------------

@@ -17,7 +17,20 @@ from typing_extensions import Unpack
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
-from quoth.serve import books, chat, health, ingestion, job_process, mcp, metrics, openai, search, sessions, webhook
+from quoth.serve import (
+    books,
+    chat,
+    health,
+    ingestion,
+    job_process,
+    mcp,
+    metrics,
+    openai,
+    reading,
+    search,
+    sessions,
+    webhook,
+)
 from quoth.serve.access import Access, open_guard
 from quoth.serve.bodies import TransferLimits
 from quoth.serve.doorway import Doorway
@@ -54,6 +67,7 @@ def create_app(
             app.state.checks = health.Checks(app.state.quoth, app.state.guard.limiter)
             app.state.quoth.observers.watchers.append(app.state.metrics.count_answer)
             app.state.agents = mcp.AgentSessions()
+            app.state.outlines = reading.Outlines()
             app.state.deliveries = webhook.Deliveries(app.state.quoth.clock)
             await _settle(app.state.jobs)
             warming = asyncio.create_task(_warm(app.state.quoth, app.state.checks))
@@ -83,7 +97,7 @@ def create_app(
     app.add_middleware(Doorway)
     metrics.install_metrics(app)
     install_problems(app)
-    for door in (chat, sessions, search, books, openai, mcp, ingestion, webhook, health, metrics):
+    for door in (chat, sessions, search, books, reading, openai, mcp, ingestion, webhook, health, metrics):
         app.include_router(door.router)
     install_pages(app)
     document(app)

@@ -48,13 +48,21 @@ async def text_of(index: ChunkIndex, record: PageRecord) -> str:
 
 def whole(chunks: Sequence[Chunk]) -> str:
     """The text of a page. What two chunks share appears once; what is between two chunks is blank."""
+    return placed(chunks)[0]
+
+
+def placed(chunks: Sequence[Chunk]) -> tuple[str, dict[str, int]]:
+    """The same, and where in it each chunk begins, by its id."""
     text, at = "", 0
+    places: dict[str, int] = {}
     for chunk in sorted(chunks, key=lambda chunk: chunk.start):
         if text and chunk.start > at:
             text += "\n" if chunk.start == at + 1 else "\n\n"
-        text += chunk.text[max(0, at - chunk.start) if text else 0 :]
+        shared = max(0, at - chunk.start) if text else 0
+        places[chunk.id] = max(0, len(text) - shared)
+        text += chunk.text[shared:]
         at = max(at, chunk.end)
-    return text
+    return text, places
 
 
 async def contents(index: ChunkIndex, records: Sequence[PageRecord]) -> list[PageLink]:

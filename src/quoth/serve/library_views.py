@@ -14,6 +14,7 @@ from pydantic import Field
 from quoth.domain import (
     Book,
     ConfidenceLevel,
+    Coverage,
     IndexStatus,
     IngestJob,
     IngestMode,
@@ -63,6 +64,26 @@ class IngestNotice(Shape):
     fatal: Annotated[bool, Field(description="The page is not in the index because of this")]
 
 
+class ShareFields(Shape):
+    kind: Annotated[str, Field(examples=["Markdown"])]
+    files: int
+    words: Annotated[int, Field(description="As far as they are known without converting documents")]
+
+
+class LeftFields(ShareFields):
+    reason: str
+    lost: Annotated[bool, Field(description="The book's own toolchain does not leave it out: Quoth cannot read it")]
+
+
+class CoverageFields(Shape):
+    """What the source was taken for, and how much of its text became pages."""
+
+    toolchain: Annotated[str, Field(examples=["mkdocs"])]
+    recognised_by: Annotated[str, Field(description="A file of the project; empty for a plain folder or a site")]
+    taken: list[ShareFields]
+    left: list[LeftFields]
+
+
 class JobResponse(Shape):
     """An ingestion job with its warnings."""
 
@@ -86,6 +107,7 @@ class JobResponse(Shape):
     completed_at: Moment | None
     duration_seconds: float | None
     error_message: str | None
+    coverage: Annotated[CoverageFields | None, Field(description="Null until the source has been looked at")]
     warnings: list[IngestNotice]
 
 
@@ -119,7 +141,20 @@ def job_view(job: IngestJob) -> JobResponse:
         "completed_at": timestamp(job.completed_at),
         "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),
         "error_message": job.error_message,
+        "coverage": None if job.coverage is None else _coverage_view(job.coverage),
         "warnings": [_notice_view(notice) for notice in job.notices],
+    }
+
+
+def _coverage_view(coverage: Coverage) -> CoverageFields:
+    return {
+        "toolchain": coverage.toolchain,
+        "recognised_by": coverage.recognised_by,
+        "taken": [{"kind": one.kind, "files": one.files, "words": one.words} for one in coverage.taken],
+        "left": [
+            {"kind": one.kind, "files": one.files, "words": one.words, "reason": one.reason, "lost": one.lost}
+            for one in coverage.left
+        ],
     }
 
 

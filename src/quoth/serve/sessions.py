@@ -16,10 +16,10 @@ from pydantic import Field
 
 from quoth.ask.request import SessionId
 from quoth.ask.threads import LIVE_TURNS, ThreadState, archived_messages, state_of, topic_of
-from quoth.domain import Conversation, Turn
+from quoth.domain import AnswerMode, ConfidenceLevel, Conversation, Turn
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.shapes import Moment, Score, Shape, Uuid, answers, problems, timestamp
-from quoth.serve.views import AnySource, source_view
+from quoth.serve.views import AnySource, Suggestion, source_view, suggestion_view
 
 # --- exchanges -------------------------------------------------------------------------------------------------------
 
@@ -39,6 +39,19 @@ class HistoryEntry(Shape):
     ]
     interrupted: Annotated[bool, Field(description="The response broke off here")]
     disclaimer: str | None
+    fallback_message: str | None
+    mode: AnswerMode
+    confidence: Annotated[Score | None, Field(description="Null where no verdict is known")]
+    confidence_level: ConfidenceLevel | None
+    partial: Annotated[bool, Field(description="The response says itself that a part is not in the book")]
+    checked: Annotated[int, Field(description="Sentences that were compared with their sources; 0: not known")]
+    removed: Annotated[int, Field(description="Unsupported sentences that were taken out")]
+    suggestions: Annotated[list[Suggestion], Field(description="The nearest sections, with a refusal")]
+    missing_terms: Annotated[list[str], Field(description="Words that the book never uses, with a refusal")]
+    searched_query: str
+    model: str | None
+    query_time_ms: float
+    request_id: str
 
 
 class HistoryResponse(Shape):
@@ -61,6 +74,19 @@ def _entry_view(turn: Turn) -> HistoryEntry:
         "unsupported": [{"text": doubt.text, "reason": doubt.reason} for doubt in turn.doubts],
         "interrupted": turn.interrupted,
         "disclaimer": turn.disclaimer,
+        "fallback_message": turn.fallback_message,
+        "mode": turn.mode,
+        "confidence": None if turn.confidence is None else round(turn.confidence, 4),
+        "confidence_level": turn.level,
+        "partial": turn.partial,
+        "checked": turn.checked,
+        "removed": turn.removed,
+        "suggestions": [suggestion_view(suggestion) for suggestion in turn.suggestions],
+        "missing_terms": list(turn.missing_terms),
+        "searched_query": turn.searched_query,
+        "model": turn.model,
+        "query_time_ms": round(turn.query_time_ms, 2),
+        "request_id": turn.request_id,
     }
 
 

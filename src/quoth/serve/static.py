@@ -1,18 +1,35 @@
 """`GET /`, `/widget.js` and their assets: the reader's page and the button for other sites.
 
-Out: files of the package. Nothing is loaded from another server.
+Out: files of the package, read and compressed once, when the server starts. Nothing is loaded from another server. The
+page and the widget name their assets with the hash of all of them (`/assets/0a1b2c…/talk.js`), so browsers may keep
+those for ever, and a new version is seen at once: what names them is asked for again each time. Files name each other
+relatively and never see the hash.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import mimetypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from fastapi import FastAPI, Request
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.routing import get_route_path
+from starlette.types import Receive, Scope, Send
 
 _WEB = Path(__file__).parent.parent / "web"
+_NAMES_ASSETS = ("index.html", "widget.js")
+_ASSETS = b"assets/"
+_VERSION = re.compile(r"[0-9a-f]{12}")
+_TYPES = {".js": "text/javascript", ".woff2": "font/woff2"}  # systems differ in these
+_WORTH_IT = 0.9  # compressed only if this much is left at most: fonts and pictures are compressed already
 
 # No inline script, no foreign origin: a book's text can never run.
 _PAGE_POLICY = (
@@ -21,30 +38,85 @@ _PAGE_POLICY = (
 )
 
 
-class _PageFiles(StaticFiles):
-    """Static files that browsers revalidate each time, with an ETag, so that a new version is seen at once. Any site
-    may load them: they hold nothing private."""
+@dataclass(frozen=True)
+class _File:
+    media_type: str
+    plain: bytes
+    packed: bytes | None  # with gzip
+    tag: str
 
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        # They are small and sent whole; the framework would answer a wrong range in a shape of its own.
-        scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
-        response = await super().get_response(path, scope)
-        response.headers["cache-control"] = "no-cache"
-        response.headers["content-security-policy"] = _PAGE_POLICY
-        response.headers["access-control-allow-origin"] = "*"
-        response.headers["cross-origin-resource-policy"] = "cross-origin"
-        return response
+    def response(self, request: Headers, *, keep: bool) -> Response:
+        """`keep`: the address holds the version, so browsers need not ask again. Any site may load the files: they hold
+        nothing private."""
+        packed = self.packed if _takes_gzip(request) else None
+        headers = {
+            "cache-control": "public, max-age=31536000, immutable" if keep else "no-cache",
+            "etag": f'"{self.tag}{"-gzip" if packed else ""}"',
+            "content-security-policy": _PAGE_POLICY,
+            "access-control-allow-origin": "*",
+            "cross-origin-resource-policy": "cross-origin",
+        }
+        if self.packed:
+            headers["vary"] = "accept-encoding"
+        if headers["etag"] in {tag.strip().removeprefix("W/") for tag in request.get("if-none-match", "").split(",")}:
+            return Response(status_code=304, headers=headers)
+        if packed:
+            headers["content-encoding"] = "gzip"
+        return Response(packed or self.plain, headers=headers, media_type=self.media_type)
+
+
+def _takes_gzip(request: Headers) -> bool:
+    wanted = [coding.strip().partition(";") for coding in request.get("accept-encoding", "").lower().split(",")]
+    return any(name.strip() == "gzip" and not re.fullmatch(r"q=0(\.0*)?", q.strip()) for name, _, q in wanted)
+
+
+def _found() -> Iterator[tuple[str, bytes]]:
+    for path in sorted(_WEB.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(_WEB).as_posix(), path.read_bytes()
+
+
+def _file(name: str, content: bytes) -> _File:
+    kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    packed = gzip.compress(content, mtime=0)
+    smaller = packed if len(packed) < _WORTH_IT * len(content) else None
+    return _File(kind, content, smaller, hashlib.sha256(content).hexdigest()[:16])
+
+
+@cache
+def _files() -> tuple[str, dict[str, _File]]:
+    """The version of all files, and each by its name."""
+    contents = dict(_found())
+    listed = "".join(f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in contents.items())
+    version = hashlib.sha256(listed.encode()).hexdigest()[:12]
+    for name in _NAMES_ASSETS:
+        contents[name] = contents[name].replace(_ASSETS, _ASSETS + f"{version}/".encode())
+    return version, {name: _file(name, content) for name, content in contents.items()}
+
+
+class _Assets:
+    """The folder of files, with and without their version. A page that was loaded from an older server gets the
+    files of this one."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+            raise HTTPException(405, headers={"Allow": "GET, HEAD"})
+        version, files = _files()
+        first, _, rest = get_route_path(scope).removeprefix("/").partition("/")
+        versioned = bool(_VERSION.fullmatch(first))
+        file = files.get(rest if versioned else get_route_path(scope).removeprefix("/"))
+        if file is None:
+            raise HTTPException(404)
+        await file.response(Headers(scope=scope), keep=first == version)(scope, receive, send)
 
 
 def install_pages(app: FastAPI) -> None:
-    files = _PageFiles(directory=_WEB)
-
     async def page(request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
+        return _files()[1]["index.html"].response(request.headers, keep=False)
 
     async def widget(request: Request) -> Response:
-        return await files.get_response("widget.js", request.scope)
+        return _files()[1]["widget.js"].response(request.headers, keep=False)
 
     app.add_route("/", page, methods=["GET"], include_in_schema=False)
     app.add_route("/widget.js", widget, methods=["GET"], include_in_schema=False)
-    app.mount("/assets", files)
+    app.mount("/assets", _Assets())

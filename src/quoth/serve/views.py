@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from quoth import domain
 from quoth.domain import (
     Answer,
     AnswerEvent,
@@ -225,6 +226,10 @@ class ChatResponse(AnswerDetails):
     answer: str | None
 
 
+def suggestion_view(suggestion: domain.Suggestion) -> Suggestion:
+    return {"title": suggestion.title, "source_url": suggestion.url, "breadcrumb": list(suggestion.breadcrumb)}
+
+
 def _metadata_view(answer: Answer) -> ResponseMetadata:
     return {
         "query_time_ms": round(answer.query_time_ms, 2),
@@ -237,10 +242,7 @@ def _metadata_view(answer: Answer) -> ResponseMetadata:
         "request_id": answer.question.request_id,
         "book_id": answer.question.book_id,
         "searched_query": answer.searched_query,
-        "suggestions": [
-            {"title": suggestion.title, "source_url": suggestion.url, "breadcrumb": list(suggestion.breadcrumb)}
-            for suggestion in answer.suggestions
-        ],
+        "suggestions": [suggestion_view(suggestion) for suggestion in answer.suggestions],
         "missing_terms": list(answer.missing_terms),
         "stage_ms": {stage: round(spent, 2) for stage, spent in answer.stage_ms.items()},
     }

@@ -8,11 +8,12 @@ its business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from quoth.domain import Book, Notice, Page, SourceFile
+from quoth.domain import Book, Coverage, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds, bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
@@ -28,8 +29,11 @@ from quoth.sources.plain import PlainRules, label_of
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
+from quoth.sources.unknown import unknown_project
 from quoth.sources.urls import is_url
 from quoth.sources.visitor import CrawlOptions, Web
+from quoth.sources.vitepress import VitePressRules, find_vitepress
+from quoth.sources.vitepress_includes import vitepress_includes
 
 __all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
 
@@ -50,6 +54,10 @@ class BookSource(Protocol):
     @property
     def notices(self) -> list[Notice]:
         """What concerns the book as a whole."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What the book was taken for, and how much of its text the pages hold. Known once `files` was called."""
 
     def files(self) -> list[SourceFile]:
         """By source file. `Unreadable` when there is no page at all."""
@@ -90,7 +98,14 @@ def open_source(
         return found
     includes = Includes(named.bounds, sphinx_includes(root))
     rules = PlainRules(root, base_url)
-    return FolderSource(root, named.bounds, named.book("plain"), rules, includes=includes, documents=documents)
+    unknown = unknown_project(root, named.bounds)
+    told = partial(_notices, root, unknown)
+    book = named.book("plain")
+    return FolderSource(root, named.bounds, book, rules, includes=includes, contents=told, documents=documents)
+
+
+def _notices(root: Path, unknown: Notice | None) -> list[Notice]:
+    return [replace(unknown, source_file=str(root / unknown.source_file))] if unknown else []
 
 
 def _recognised(folder: Path, named: _Named) -> BookSource | None:
@@ -103,6 +118,7 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         _mdbook(folder, named)
         or _mkdocs(folder, named)
         or _sphinx(folder, named)
+        or _vitepress(folder, named)
         or _gitbook(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
@@ -184,4 +200,14 @@ def _gitbook(folder: Path, named: _Named) -> BookSource | None:
     rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("gitbook", found.title)
     includes = Includes(found.bounds, gitbook_includes)
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+
+
+def _vitepress(folder: Path, named: _Named) -> BookSource | None:
+    found = find_vitepress(folder, named.bounds)
+    if found is None:
+        return None
+    rules = VitePressRules(found, _part(folder, found.docs), named.base_url)
+    book = named.book("vitepress", found.title, rules.published)
+    includes = Includes(found.bounds, vitepress_includes(found.docs))
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)

@@ -17,11 +17,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from quoth.domain import AnchorRule, Book, Labels, Markup, Notice, Page, SourceFile
+from quoth.domain import AnchorRule, Book, Coverage, Labels, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds
+from quoth.sources.coverage import Known, coverage_of, loss_notices, words_in
 from quoth.sources.files import FrontMatter, decode, front_matter
-from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document
+from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document, no_page
 from quoth.sources.front_matter import Field, Place, grading, place, used_fields
 from quoth.sources.includes import Expanded, Includes
 from quoth.text.limits import MAX_PAGE_CHARACTERS
@@ -71,6 +72,7 @@ class _SurveyedFile:
     digest: str = "unreadable"
     place: Place = Place()
     route: Route = Route("")
+    words: int = 0
     error: Unreadable | None = None
 
 
@@ -90,6 +92,7 @@ class _Survey:
     notices: list[Notice] = field(default_factory=list)
     used: set[Field] = field(default_factory=set)
     shared: frozenset[Place] = frozenset()  # places that several files claim
+    coverage: Coverage = Coverage("")
 
 
 class FolderSource:
@@ -134,17 +137,25 @@ class FolderSource:
         """Notices on the book as a whole."""
         return list(self._survey.notices)
 
+    @property
+    def coverage(self) -> Coverage:
+        return self._survey.coverage
+
     def files(self) -> list[SourceFile]:
         """Surveys the folder anew, so that edits since the last call count."""
         self._known = self._look()
         found = [SourceFile(name, self._digest(file)) for name, file in sorted(self._known.files.items())]
         if not found:
-            why = " All its pages are drafts, unlisted or partials." if self._known.skipped else ""
-            raise Unreadable(
-                f"{self._root} has no pages.{why}",
-                hint="Give a folder with .md, .mdx, .rst, .html, .ipynb or .txt files.",
-            )
+            raise self._nothing_to_read(self._known)
         return found
+
+    def _nothing_to_read(self, survey: _Survey) -> Unreadable:
+        why = " All its pages are drafts, unlisted or partials." if survey.skipped else ""
+        hint = "Give a folder with .md, .mdx, .rst, .adoc, .html, .ipynb or .txt files."
+        told = [n.message for n in survey.notices if n.code in ("TEXT_LEFT_OUT", "TOOLCHAIN_UNKNOWN")]
+        if told:
+            hint = " ".join(f"{message[0].upper()}{message[1:]}." for message in told)
+        return Unreadable(f"{self._root} has no pages.{why}", hint=hint)
 
     def read(self, file: SourceFile) -> Page:
         """One page; `Unreadable` with its file and the reason if it cannot be read."""
@@ -242,18 +253,26 @@ class FolderSource:
                 claims[found.place] += found.place.complete
         survey.shared = frozenset(where for where, count in claims.items() if count > 1)
         survey.notices = _book_notices(survey)
+        survey.coverage = self._covered(survey)
+        survey.notices += loss_notices(survey.coverage)
         for notice in self._contents():
             file = Path(os.path.relpath(notice.source_file, self._root)).as_posix()
             notice = replace(notice, source_file=file)
             (survey.skipped if notice.code == "PAGE_SKIPPED" else survey.notices).append(notice)
         return survey
 
+    def _covered(self, survey: _Survey) -> Coverage:
+        words = {name: file.words for name, file in survey.files.items()}
+        skipped = {notice.source_file: notice.message for notice in survey.skipped}
+        included = frozenset(self._includes.opened) if self._includes else frozenset()
+        return coverage_of(self.toolchain, self._root, self._docs, self._bounds, Known(words, skipped, included))
+
     def _surveyed(self, path: Path, name: str, source_file: str, survey: _Survey) -> _SurveyedFile | None:
         """One file; None, and a notice in the survey, if it is not published."""
         data = self._bounds.page_bytes(path, source_file)
         text = "" if is_converted(path) else decode(data, source_file)
         front = front_matter(text)
-        reason = self._rules.skips(name, front)
+        reason = self._rules.skips(name, front) or no_page(path, data)
         if is_document(path) and self._documents is None:
             reason = "a document; to read it, install the extra `documents`"
         if reason:
@@ -263,7 +282,8 @@ class FolderSource:
         where, _ = place(front, source_file, name, route.place)
         survey.used |= used_fields(front)
         shown = self._expanded(text, path, source_file, front.body_start)
-        return _SurveyedFile(path, name, _content_digest(data, shown), where, route)
+        words = words_in(data, path.suffix.lower()) if is_converted(path) else len(shown.text.split())
+        return _SurveyedFile(path, name, _content_digest(data, shown), where, route, words)
 
     def _digest(self, file: _SurveyedFile) -> str:
         """Covers everything the chunks of a page depend on, apart from the chunker itself."""

@@ -48,6 +48,20 @@ def is_document(path: Path) -> bool:
     return path.suffix.lower() in DOCUMENTS
 
 
+_REFRESH = re.compile(rb"<meta\b[^>]*http-equiv\s*=\s*[\"']?refresh", re.I)
+_TEMPLATE = re.compile(rb"\{%-?\s*(?:extends|block|include|for|if|set)\b|\{\{-?\s*(?:define|block|template|partial|\.)")
+_STUB = 2_000  # bytes; a page that only leads elsewhere is no longer
+
+
+def no_page(path: Path, data: bytes) -> str:
+    """Why an HTML file is not a page that anybody reads; empty when it is one."""
+    if path.suffix.lower() not in HTML:
+        return ""
+    if _REFRESH.search(data[:_STUB]) and len(data) <= _STUB:
+        return "it only leads to another page"
+    return "a template of pages" if _TEMPLATE.search(data[:100_000]) else ""
+
+
 def convert(
     path: Path, data: bytes, source_file: str, url: str, markup: Markup, documents: Documents | None
 ) -> Converted:

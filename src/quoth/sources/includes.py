@@ -74,6 +74,7 @@ class Includes:
     def __init__(self, bounds: Bounds, dialect: Dialect) -> None:
         self._bounds = bounds
         self._dialect = dialect
+        self.opened: set[Path] = set()  # the files whose text some page shows
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
         """`start` is where the body begins: front matter stays as it is."""
@@ -140,6 +141,7 @@ class Includes:
             if real.stat().st_size > MAX_INCLUDED_CHARACTERS:
                 page.tell("INCLUDE_TOO_LARGE", f"{said} is larger than a page may include; it is left out")
                 return None
+            self.opened.add(real)
             return decode(real.read_bytes(), said).removeprefix("\ufeff").replace("\r\n", "\n")
         except OSError as error:
             page.tell("INCLUDE_MISSING", f"{said} cannot be read ({error.strerror}); it is left out")

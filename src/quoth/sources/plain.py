@@ -20,7 +20,18 @@ from quoth.sources.formats import CONVERTED, HTML
 
 SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | CONVERTED
 # Folders whose HTML is built or is a part of pages.
-_NO_HTML = frozenset(("_build", "_site", "_static", "_templates", "_includes", "_layouts", "_book", "public", "dist"))
+_NO_HTML = frozenset(
+    """
+    _build _site _static _templates _includes _layouts _partials _book public dist layouts archetypes overrides
+    """.split()  # noqa: SIM905 - as in quoth.text.terms
+)
+_NO_PAGES = frozenset(("_sources",))  # what Sphinx puts beside its HTML, for readers who want the source
+_FOR_MACHINES = frozenset(
+    """
+    robots.txt humans.txt ads.txt security.txt llms.txt llms-full.txt cmakelists.txt 404.html search.html genindex.html
+    """.split()  # noqa: SIM905 - as in quoth.text.terms
+)
+_PACKAGES = re.compile(r"(?:requirements|constraints)[\w.-]*\.txt$", re.I)
 _SOURCE_HOST = re.compile(r"/(?:blob|tree|raw|src)(?:/|$)")
 
 
@@ -34,7 +45,7 @@ class PlainRules:
 
     def paths(self) -> Iterable[Path]:
         for path in walk(self._root, SUFFIXES):
-            if path.suffix.lower() not in HTML or _NO_HTML.isdisjoint(path.relative_to(self._root).parts):
+            if _may_be_page(path, path.relative_to(self._root).parts):
                 yield path
 
     def skips(self, name: str, front: FrontMatter) -> str:
@@ -58,6 +69,13 @@ class PlainRules:
         if suffix in ("rst", "rest"):
             return "rst"
         return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
+
+
+def _may_be_page(path: Path, parts: tuple[str, ...]) -> bool:
+    name = parts[-1].lower()
+    if name in _FOR_MACHINES or _PACKAGES.match(name) or not _NO_PAGES.isdisjoint(parts):
+        return False
+    return path.suffix.lower() not in HTML or _NO_HTML.isdisjoint(parts[:-1])
 
 
 def label_of(name: str) -> str:

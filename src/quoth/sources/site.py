@@ -19,7 +19,7 @@ from hashlib import sha256
 from threading import Lock
 from urllib.parse import unquote
 
-from quoth.domain import Book, Fetched, Labels, Notice, Page, SourceFile
+from quoth.domain import Book, Coverage, Fetched, Labels, Notice, Page, Share, SourceFile
 from quoth.errors import DiskFull, QuothError, Unreadable
 from quoth.sources.html import WebPage, decode_html, page_from_html
 from quoth.sources.plain import label_of
@@ -41,6 +41,7 @@ class _Entry:
     language: str | None = None
     start: int = 0
     length: int = 0
+    words: int = 0
     file_hash: str = ""
     error: Unreadable | None = None
 
@@ -106,6 +107,14 @@ class SitemapSource:
     @property
     def notices(self) -> list[Notice]:
         return list(self._known.notices)
+
+    @property
+    def coverage(self) -> Coverage:
+        read = [entry for entry in self._known.entries.values() if entry.error is None]
+        words = sum(entry.words for entry in read)
+        skipped = len(self._known.skipped)
+        left = (Share("HTML", skipped, 0, "not published, or not to be read"),) if skipped else ()
+        return Coverage(self.toolchain, "", (Share("HTML", len(read), words),), left)
 
     def files(self) -> list[SourceFile]:
         """Crawls the site anew."""
@@ -224,6 +233,7 @@ class SitemapSource:
             language=page.language,
             start=self._spool.add(text),
             length=len(text),
+            words=len(text.split()),
             file_hash=sha256(text).hexdigest(),
         )
 

@@ -21,7 +21,7 @@ from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
-from quoth.domain import Book, IngestJob, Notice, PageRecord, RecordedQuestion, Trace
+from quoth.domain import Book, Coverage, IngestJob, Notice, PageRecord, RecordedQuestion, Share, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
@@ -331,12 +331,21 @@ def _job_row(job: IngestJob) -> dict[str, Any]:
     row = _values(job)
     del row["job_id"]
     row["notices"] = [asdict(notice) for notice in job.notices]
+    row["coverage"] = None if job.coverage is None else asdict(job.coverage)
     row["error_message"] = None if job.error_message is None else storable(job.error_message)
     return row
 
 
 def _job(row: Row[*tuple[Any, ...]]) -> IngestJob:
-    return IngestJob(**{**row._mapping, "notices": tuple(Notice(**notice) for notice in row.notices)})
+    notices = tuple(Notice(**notice) for notice in row.notices)
+    return IngestJob(**{**row._mapping, "notices": notices, "coverage": _coverage(row.coverage)})
+
+
+def _coverage(stored: dict[str, Any] | None) -> Coverage | None:
+    if stored is None:
+        return None
+    shares = {side: tuple(Share(**share) for share in stored[side]) for side in ("taken", "left")}
+    return Coverage(**{**stored, **shares})
 
 
 def _question_row(question: RecordedQuestion) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0006"
+SCHEMA_VERSION = "0007"
 
 metadata = MetaData()
 
@@ -125,6 +125,7 @@ ingestion_jobs = Table(
     Column("duration_seconds", Float),
     Column("error_message", Text),
     Column("notices", Json, nullable=False),
+    Column("coverage", Json),
     # One job at a time for each book, whichever process starts it: the database itself refuses the second. (The
     # migration makes the same index on PostgreSQL; declaring it here would import that dialect at every start.)
     Index("one_active_job_per_book", "book_id", unique=True, sqlite_where=text("status IN ('queued', 'running')")),

@@ -4,7 +4,8 @@ The columns `sources` and `metadata` are JSON with the public names of an answer
 the database reads what the doors show. `metadata.version` says which layout a row has:
 
 1 (no version): rows written before turns were typed. They know no level, model or tokens.
-2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none.
+2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none; turns of that time
+   do not know how many of their sentences were checked, and have no `searches`.
 
 A row of a newer layout than this code knows is read as far as it goes; unknown keys are left alone.
 """
@@ -12,11 +13,12 @@ A row of a newer layout than this code knows is read as far as it goes; unknown 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row
 
-from quoth.domain import CitedSource, Doubt, Suggestion, Turn
+from quoth.domain import CitedSource, Doubt, Suggestion, ToolCall, ToolUse, Turn
 from quoth.store.database import storable
 
 VERSION = 2
@@ -52,6 +54,9 @@ def from_row(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
         disclaimer=known.get("disclaimer"),
         fallback_message=known.get("fallback_message"),
         interrupted=known.get("interrupted", False),
+        partial=known.get("partial", False),
+        checked=known.get("checked", 0),
+        removed=known.get("removed", 0),
         doubts=tuple(Doubt(one["text"], one["reason"]) for one in known.get("unsupported", ())),
         suggestions=tuple(
             Suggestion(one["title"], one["source_url"], tuple(one["breadcrumb"]))
@@ -63,6 +68,7 @@ def from_row(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
         stage_ms=known.get("stage_ms", {}),
         model=known.get("model"),
         tokens_used=known.get("tokens_used", 0),
+        searches=tuple(_search(one) for one in known.get("searches", ())),
         turn_id=row.id,
         owner=owner,
     )
@@ -80,6 +86,9 @@ def _metadata_json(turn: Turn) -> Json:
         "disclaimer": turn.disclaimer,
         "fallback_message": turn.fallback_message,
         "interrupted": turn.interrupted,
+        "partial": turn.partial,
+        "checked": turn.checked,
+        "removed": turn.removed,
         "unsupported": [{"text": storable(one.text), "reason": storable(one.reason)} for one in turn.doubts],
         "suggestions": [
             {"title": one.title, "source_url": one.url, "breadcrumb": list(one.breadcrumb)} for one in turn.suggestions
@@ -90,7 +99,32 @@ def _metadata_json(turn: Turn) -> Json:
         "stage_ms": {stage: round(spent, 2) for stage, spent in turn.stage_ms.items()},
         "model": turn.model,
         "tokens_used": turn.tokens_used,
+        "searches": [_search_json(one) for one in turn.searches],
     }
+
+
+def _search_json(search: ToolUse) -> Json:
+    return {
+        "id": search.call.id,
+        "tool_name": search.call.name,
+        "arguments": storable(search.call.arguments),
+        "query": storable(search.query),
+        "results_count": search.results,
+        "avg_similarity": round(search.average, 4),
+        "timestamp": search.timestamp.isoformat(),
+        "error": storable(search.error),
+    }
+
+
+def _search(stored: Mapping[str, Any]) -> ToolUse:
+    return ToolUse(
+        call=ToolCall(stored["id"], stored["tool_name"], stored["arguments"]),
+        query=stored["query"],
+        results=stored["results_count"],
+        average=stored["avg_similarity"],
+        timestamp=datetime.fromisoformat(stored["timestamp"]),
+        error=stored["error"],
+    )
 
 
 def _source_json(source: CitedSource) -> Json:

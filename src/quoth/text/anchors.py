@@ -15,14 +15,13 @@ from functools import partial
 from quoth.domain import AnchorRule
 from quoth.text.accents import ascii_letters
 from quoth.text.rst_ids import docutils_id
+from quoth.text.written_ids import github_slug, is_written_rule, written_id
 
 _MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
+_COUNTED_ALONE = ("jekyll", "kramdown")
 _SHORTCODE = re.compile(r"(?<![\w:]):[a-z0-9_+-]+:(?![\w:])")  # an emoji or icon, a picture when the id is made
 _HONKIT_MARKS = re.compile(r"[\[\]!\"'#$%&()*+,./:;<=>?@\\^_`{|}~©∑®†“”‘’∂ƒ™℠…œŒ˚ºª•∆∞♥]")
-_ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
 _LONGEST_COMPOSED = 2_000  # letters; nobody writes a longer heading, and composing one may take quadratic time
-# Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
-_LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 
 
 class Anchors:
@@ -36,20 +35,35 @@ class Anchors:
         if rule in _MKDOCS:
             self._seen.update((anchor, 0) for anchor in explicit if anchor)
 
-    def of(self, words: str, explicit: str = "") -> str:
-        """The anchor of the next heading; empty when the toolchain gives none."""
+    def of(self, words: str, explicit: str = "", written: str = "") -> str:
+        """The anchor of the next heading; empty when the toolchain gives none. `written` is the heading with its marks:
+        some toolchains see more in it than its words."""
         if self._rule == "none":
             return ""
         if self._rule == "html":  # the ids of the published page are all there is
             return explicit
         if self._rule in ("jupyter", "honkit"):  # headings of the same words get the same anchor
             return explicit or _slug(words, self._rule)
+        if is_written_rule(self._rule):
+            return self._from_written(written or words, explicit)
         if explicit:
             # Docusaurus, mdBook and GitHub's slugger do not count explicit ids when they number later headings.
             if self._rule == "sphinx" or self._rule in _MKDOCS:
                 self._seen.setdefault(explicit, 0)
             return explicit
         return self._unique(_slug(words, self._rule))
+
+    def _from_written(self, written: str, explicit: str) -> str:
+        if explicit:
+            if self._rule not in _COUNTED_ALONE:
+                self._seen.setdefault(explicit, 0)
+            return explicit
+        base = written_id(written, self._rule)
+        if self._rule in _COUNTED_ALONE:  # kramdown does not look whether a number makes an id that is taken
+            number = self._seen[base] = self._seen.get(base, -1) + 1
+            return f"{base}-{number}" if base and number else base
+        anchor = self._unique(base)
+        return anchor.removesuffix("-") if self._rule == "astro" else anchor
 
     def _unique(self, base: str) -> str:
         if self._rule == "sphinx" and (not base or base in self._seen):
@@ -91,12 +105,6 @@ def _slug(words: str, rule: AnchorRule) -> str:
     return _SLUGS[rule](words)
 
 
-def _github_slug(words: str) -> str:
-    if words.isascii():
-        return _ASCII_MARKS.sub("", words.lower()).replace(" ", "-")
-    return "".join(_github(character) for character in words.lower())
-
-
 def _mdbook_slug(words: str) -> str:
     kept = (c if c in "_-" or c.isalnum() else "-" if c.isspace() else "" for c in words.strip().lower())
     return "".join(kept) or "section"
@@ -117,8 +125,8 @@ def _honkit_slug(words: str) -> str:
 
 
 _SLUGS: dict[AnchorRule, Callable[[str], str]] = {
-    "docusaurus": _github_slug,
-    "github": _github_slug,
+    "docusaurus": github_slug,
+    "github": github_slug,
     "mdbook": _mdbook_slug,
     "mkdocs": lambda words: _mkdocs_slug(ascii_letters(words)),
     "mkdocs-unicode": _mkdocs_slug,
@@ -128,15 +136,3 @@ _SLUGS: dict[AnchorRule, Callable[[str], str]] = {
     "honkit": _honkit_slug,
     "jupyter": lambda words: words.strip().replace(" ", "-"),
 }
-
-
-def _github(character: str) -> str:
-    """github-slugger: spaces become hyphens; letters, marks, digits and connectors stay; everything else goes."""
-    if character == " ":
-        return "-"
-    if character == "-" or character.isalpha():
-        return character
-    category = unicodedata.category(character)
-    if category[0] == "M" or category in ("Nd", "Nl", "Pc"):
-        return character
-    return character if any(low <= ord(character) <= high for low, high in _LETTERLIKE) else ""

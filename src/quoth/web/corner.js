@@ -2,12 +2,15 @@
 
 import { element } from "./nodes.js";
 import { offerSelection } from "./selection.js";
-import { Server } from "./server.js";
+import { Server, Trouble } from "./server.js";
+import { tab } from "./storage.js";
 import { Talk } from "./talk.js";
+import { language, say, speak } from "./texts/index.js";
 
 export class Corner {
   static async in(widget, base, options) {
-    const sheets = await Promise.all(["quoth.css", "corner.css"].map((name) => sheet(new URL(`assets/${name}`, base))));
+    await speak([options.lang, document.documentElement.lang, ...navigator.languages]);
+    const sheets = await Promise.all(["quoth.css", "corner.css"].map((name) => sheet(new URL(name, import.meta.url))));
     const corner = new Corner(widget, base, options);
     widget.shadowRoot.adoptedStyleSheets.push(...sheets);
     widget.shadowRoot.append(corner.node);
@@ -20,12 +23,12 @@ export class Corner {
     this.options = options;
     this.server = new Server(base, options.key);
     this.talk = new Talk(this.server, { changed: () => this.changed() });
-    this.title = element("h2", { id: "corner-title" }, options.title ?? "Ask the book");
-    this.anew = element("button", { type: "button", className: "quiet", hidden: true, onclick: () => this.talk.anew() }, "New conversation");
-    const close = element("button", { type: "button", className: "quiet", "aria-label": "Close", onclick: () => this.close() }, "✕");
-    this.note = element("p", { className: "lede" }, "Answers in the book’s own words, each with the place it comes from.");
+    this.title = element("h2", { id: "corner-title" }, options.title ?? say("askTheBook"));
+    this.anew = element("button", { type: "button", className: "quiet", hidden: true, onclick: () => this.talk.anew() }, say("newConversation"));
+    const close = element("button", { type: "button", className: "quiet", "aria-label": say("close"), onclick: () => this.close() }, "✕");
+    this.note = element("p", { className: "lede" }, say("promise"));
     this.node = element(
-      "section", { className: "corner", role: "dialog", "aria-labelledby": "corner-title", hidden: true },
+      "section", { className: "corner", role: "dialog", ...language(), "aria-labelledby": "corner-title", hidden: true },
       element("header", {}, this.title, this.anew, close),
       element("div", { className: "scroll" }, this.note, ...this.talk.nodes),
     );
@@ -34,9 +37,11 @@ export class Corner {
 
   // The book is looked up once, when the panel is first opened.
   ready() {
-    this.opening ??= this.choose().catch((problem) => {
+    this.opening ??= this.choose().catch((trouble) => {
       this.opening = null;
-      this.note.textContent = `${problem.message} ${problem.hint ?? ""}`;
+      if (!(trouble instanceof Trouble)) throw trouble;
+      const { what, hint } = trouble.told();
+      this.note.textContent = `${what} ${hint}`;
       this.note.setAttribute("role", "alert");
     });
     return this.opening;
@@ -45,7 +50,7 @@ export class Corner {
   async choose() {
     const { books } = await this.server.get("books");
     const book = books.find((candidate) => candidate.book_id === this.options.book) ?? (this.options.book ? null : books[0]);
-    if (!book) throw { message: `There is no book ${this.options.book ?? ""} here.`, hint: "" };
+    if (!book) throw new Trouble({ error_code: "UNKNOWN_BOOK" });
     this.title.textContent = this.options.title ?? book.title;
     await this.talk.open(book.book_id);
   }
@@ -53,7 +58,7 @@ export class Corner {
   async open() {
     this.node.hidden = false;
     this.widget.button.ariaExpanded = "true";
-    sessionStorage.setItem("quoth.open", "yes"); // also on the next page of the site
+    tab.set("quoth.open", "yes"); // also on the next page of the site
     await this.ready();
     this.talk.box.focus();
   }
@@ -61,7 +66,7 @@ export class Corner {
   close() {
     this.node.hidden = true;
     this.widget.button.ariaExpanded = "false";
-    sessionStorage.removeItem("quoth.open");
+    tab.remove("quoth.open");
     this.widget.button.focus();
   }
 

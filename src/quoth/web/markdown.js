@@ -2,6 +2,7 @@
 // can run. Covers what answers and passages hold; anything else is shown as it was written.
 
 import { element, link } from "./nodes.js";
+import { say } from "./texts/index.js";
 
 // `cite(n)` gives the node of a marker [n], or null when there is no such source.
 // `mark` = [start, end]: blocks that overlap it are the ones relied on.
@@ -241,12 +242,12 @@ function span(form, context) {
     return element(
       "mark", { className: "doubt", title: reason },
       inline(form.doubt, context),
-      element("span", { className: "unseen" }, ` (not supported by the source: ${reason})`),
+      element("span", { className: "unseen" }, " ", say("unsupported", { reason })),
     );
   }
   if (form.escaped !== undefined) return document.createTextNode(form.escaped);
   if (form.code !== undefined) return element("code", {}, form.code);
-  if (form.alt !== undefined) return element("span", { className: "picture" }, form.alt || "picture");
+  if (form.alt !== undefined) return element("span", { className: "picture" }, form.alt || say("picture"));
   if (form.label !== undefined) return link(form.href, inline(form.label, context));
   if (form.cited !== undefined) return markers(form.cited, context);
   const strong = form.strong ?? form.strong2;

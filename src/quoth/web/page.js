@@ -2,15 +2,20 @@
 
 import { element } from "./nodes.js";
 import { offerSelection } from "./selection.js";
-import { Server } from "./server.js";
+import { HOME, Server } from "./server.js";
+import { tab } from "./storage.js";
 import { Talk } from "./talk.js";
+import { say, speak } from "./texts/index.js";
 
 const get = (id) => document.getElementById(id);
 const chooser = get("book");
-const server = new Server(new URL("..", import.meta.url), sessionStorage.getItem("quoth.key") ?? "");
+Object.assign(document.documentElement, await speak(navigator.languages)); // before anything says a word
+for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(node.dataset.say);
+const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const talk = new Talk(server, { changed });
 get("main").append(...talk.nodes);
 
+const greeting = [...get("welcome").childNodes];
 let books = [];
 
 const book = () => books.find((candidate) => candidate.book_id === chooser.value) ?? books[0];
@@ -19,11 +24,12 @@ async function start() {
   try {
     ({ books } = await server.get("books"));
   } catch (problem) {
-    return problem.status === 401 ? askForKey(problem) : welcome(problem.message, problem.hint);
+    const { what, hint } = problem.told();
+    return problem.status === 401 ? askForKey() : welcome(what, hint);
   }
-  if (!books.length) return welcome("There is no book yet.", "Add one in a terminal: quoth ingest my-docs/");
+  if (!books.length) return welcome(say("noBook"), "");
   for (const { book_id, title } of books) chooser.append(element("option", { value: book_id }, title));
-  const wanted = new URLSearchParams(location.search).get("book") ?? sessionStorage.getItem("quoth.book");
+  const wanted = new URLSearchParams(location.search).get("book") ?? tab.get("quoth.book");
   if (books.some((candidate) => candidate.book_id === wanted)) chooser.value = wanted;
   get("chooser").hidden = books.length < 2;
   await openBook();
@@ -38,21 +44,24 @@ function welcome(message, hint) {
 }
 
 // Kept until the tab is closed, and never in the address.
-function askForKey({ message }) {
-  welcome(server.key ? "That key does not open this server." : message, "");
-  const field = element("input", { type: "password", className: "key", "aria-label": "Key", placeholder: "qk_…", autocomplete: "off" });
+function askForKey() {
+  welcome(say(server.key ? "keyWrong" : "keyNeeded"), "");
+  const field = element("input", { type: "password", className: "key", "aria-label": say("key"), placeholder: "qk_…", autocomplete: "off" });
   const enter = (event) => {
     event.preventDefault();
-    sessionStorage.setItem("quoth.key", field.value.trim());
-    location.reload();
+    server.key = field.value.trim();
+    tab.set("quoth.key", server.key);
+    get("welcome").replaceChildren(...greeting);
+    talk.disable(false);
+    start();
   };
-  get("welcome").append(element("form", { onsubmit: enter }, field, element("button", { type: "submit", className: "quiet" }, "Open")));
+  get("welcome").append(element("form", { onsubmit: enter }, field, element("button", { type: "submit", className: "quiet" }, say("keyOpen"))));
   field.focus();
 }
 
 async function openBook() {
   const { book_id, title, toolchain } = book();
-  sessionStorage.setItem("quoth.book", book_id);
+  tab.set("quoth.book", book_id);
   get("title").textContent = get("display").textContent = title;
   document.title = `${title} · Quoth`;
   document.body.dataset.toolchain = toolchain;

@@ -2,13 +2,14 @@
 
 import { render } from "./markdown.js";
 import { crumbs, element } from "./nodes.js";
+import { say } from "./texts/index.js";
 
 export class Reader {
   constructor(server) {
     this.server = server;
     this.title = element("h2", { id: "reader-title" });
     this.text = element("div", { className: "prose reader-text", tabindex: "0" });
-    const close = element("button", { type: "button", className: "quiet", "aria-label": "Close", onclick: () => this.node.close() }, "✕");
+    const close = element("button", { type: "button", className: "quiet", "aria-label": say("close"), onclick: () => this.node.close() }, "✕");
     this.node = element("dialog", { "aria-labelledby": "reader-title" }, element("header", {}, this.title, close), this.text);
     this.node.addEventListener("click", (event) => {
       if (event.target === this.node) this.node.close(); // the backdrop
@@ -17,14 +18,14 @@ export class Reader {
 
   async read(source, bookId) {
     this.title.replaceChildren(...crumbs(source.breadcrumb));
-    this.text.replaceChildren(element("p", { className: "progress" }, "Opening the page"));
+    this.text.replaceChildren(element("p", { className: "progress" }, say("openingPage")));
     this.node.showModal();
     const where = new URLSearchParams({ prev: 2, next: 2, book_id: bookId });
     try {
       const { chunks } = await this.server.get(`context/${encodeURIComponent(source.chunk_id)}?${where}`);
       this.text.replaceChildren(...chunks.map((chunk) => section(chunk, source)));
     } catch (problem) {
-      this.text.replaceChildren(element("p", {}, problem.message));
+      this.text.replaceChildren(element("p", {}, problem.told().what));
       return;
     }
     const cited = this.text.querySelector(".cited");

@@ -1,12 +1,13 @@
 // "Ask about this", next to what the reader has selected.
 
 import { element } from "./nodes.js";
+import { say } from "./texts/index.js";
 
 const SHORTEST = 12; // characters: less is a word that was double-clicked
 
 // `allowed(node)` says whether a selection that begins at this node may be asked about; `ask(text)` is called with it.
 export function offerSelection({ place, allowed, ask }) {
-  const button = element("button", { type: "button", className: "about", hidden: true }, "Ask about this");
+  const button = element("button", { type: "button", className: "about", hidden: true }, say("askAboutThis"));
   let text = "";
   const hide = () => (button.hidden = true);
   const look = () => {

@@ -3,7 +3,10 @@
 
 import { element } from "./nodes.js";
 import { Reader } from "./reader.js";
-import { SILENT } from "./server.js";
+import { Trouble } from "./server.js";
+import { Speaker } from "./speaker.js";
+import { tab } from "./storage.js";
+import { parts, say } from "./texts/index.js";
 import { Turn } from "./turn.js";
 
 const LONGEST = 64000; // characters of a selection, as the server has it
@@ -18,33 +21,34 @@ export class Talk {
     this.waiting = false; // a question was sent before that
     this.selected = null;
     this.asking = null; // the AbortController of the answer that is arriving
+    this.queue = []; // questions that wait until it is there
     this.reader = new Reader(server);
-    this.turns = element("div", { className: "turns", "aria-label": "Conversation" });
-    this.spoken = element("p", { className: "unseen", role: "status" });
+    this.turns = element("div", { className: "turns", role: "group", "aria-label": say("conversation") });
+    this.speaker = new Speaker();
     this.dock = this.makeDock();
-    this.nodes = [this.turns, this.dock, this.spoken, this.reader.node];
+    this.nodes = [this.turns, this.dock, this.speaker.node, this.reader.node];
   }
 
   makeDock() {
     const stroke = (path) => icon("path", { d: path });
     this.box = element("textarea", {
-      id: "question", rows: "1", maxlength: "32000", placeholder: "Ask the book a question", "aria-describedby": "keys",
+      id: "question", rows: "1", maxlength: "32000", dir: "auto", placeholder: say("askPlaceholder"), "aria-describedby": "keys",
       oninput: () => this.grow(), onkeydown: (event) => this.onKey(event),
     });
-    this.sendButton = element("button", { type: "submit", "aria-label": "Ask" }, stroke("M12 19V6m0 0-6 6m6-6 6 6"));
+    this.sendButton = element("button", { type: "submit", "aria-label": say("ask") }, stroke("M12 19V6m0 0-6 6m6-6 6 6"));
     this.stopButton = element(
-      "button", { type: "button", className: "stop", "aria-label": "Stop the answer", hidden: true, onclick: () => this.stop() },
+      "button", { type: "button", className: "stop", "aria-label": say("stop"), hidden: true, onclick: () => this.stop() },
       icon("rect", { x: 7, y: 7, width: 10, height: 10, rx: 2 }),
     );
     this.form = element(
       "form", { className: "ask", autocomplete: "off", onsubmit: (event) => this.onSubmit(event) },
-      element("label", { className: "unseen", for: "question" }, "Your question"),
+      element("label", { className: "unseen", for: "question" }, say("yourQuestion")),
       this.box, this.sendButton, this.stopButton,
     );
     this.chip = element("div", { className: "selected", hidden: true });
     const keys = element(
       "p", { className: "keys", id: "keys" },
-      element("kbd", {}, "Enter"), " asks · ", element("kbd", {}, "Shift"), " ", element("kbd", {}, "Enter"), " starts a new line",
+      parts("keysHint", { enter: [element("kbd", {}, "Enter")], shift: [element("kbd", {}, "Shift")] }),
     );
     return element("div", { className: "dock" }, this.chip, this.form, keys);
   }
@@ -59,11 +63,12 @@ export class Talk {
 
   // Shows the book's conversation again; it lives on the server.
   async open(bookId) {
+    this.queue = [];
     this.stop();
     this.opened = false;
     this.bookId = bookId;
     this.turns.replaceChildren();
-    const session = sessionStorage.getItem(this.sessionKey);
+    const session = tab.get(this.sessionKey);
     if (session) await this.restore(session);
     if (this.bookId !== bookId) return; // the reader has opened another one meanwhile
     this.opened = true;
@@ -83,18 +88,18 @@ export class Talk {
       this.turns.lastElementChild?.scrollIntoView({ block: "start" });
     } catch (problem) {
       // Erased on the server, or another reader's: start anew. After an outage the conversation is there again.
-      if ([403, 404].includes(problem.status)) sessionStorage.removeItem(sessionKey);
+      if ([403, 404].includes(problem.status)) tab.remove(sessionKey);
     }
   }
 
   begin(question, selected = null) {
     const turn = new Turn(question, { selected, read: (source) => this.reader.read(source, this.bookId) });
-    this.turns.append(turn.node);
+    this.turns.insertBefore(turn.node, this.queue[0]?.node ?? null);
     return turn;
   }
 
   async ask(question, selected = this.selected) {
-    if (this.asking) return;
+    if (this.asking) return this.wait(question, selected);
     const turn = this.begin(question, selected);
     this.changed();
     turn.node.scrollIntoView({ block: "start", behavior: "smooth" });
@@ -102,10 +107,13 @@ export class Talk {
     try {
       await this.converse(turn, question, selected);
     } catch (error) {
-      if (error.name === "AbortError") turn.interrupted();
-      else turn.fail(error.message && error.hint !== undefined ? error : SILENT, () => this.again(turn, selected));
+      if (this.asking.signal.aborted) return turn.interrupted();
+      const known = error instanceof Trouble;
+      turn.fail(known ? error : new Trouble({ status: 500 }), () => this.again(turn, selected));
+      if (!known) throw error; // a fault of ours: for the console
     } finally {
       this.busy(null);
+      this.next();
     }
   }
 
@@ -116,36 +124,59 @@ export class Talk {
 
   async converse(turn, question, selected) {
     const key = this.sessionKey; // the reader may open another book meanwhile
-    const session_id = sessionStorage.getItem(key) ?? undefined;
+    const session_id = tab.get(key) ?? undefined;
     const selected_text = selected ?? undefined;
     const body = { query: question, book_id: this.bookId, session_id, selected_text };
-    let finished = false;
+    this.speaker.begin(say("looking"));
     for await (const { name, data } of this.server.stream("chat/stream", body, this.asking.signal)) {
-      if (name === "error") throw data;
-      if (name === "retrieval") sessionStorage.setItem(key, data.session_id); // who stops the answer can still ask on
-      if (name === "done") {
-        finished = true;
-        this.spoken.textContent = data.answer ?? data.fallback_message;
-      }
+      if (name === "retrieval") tab.set(key, data.session_id); // who stops the answer can still ask on
+      if (name === "delta") this.speaker.add(data.delta);
+      if (name === "done") this.speaker.end(data.answer ?? data.fallback_message ?? "");
       turn.take(name, data);
     }
-    if (!finished) throw { message: "The answer broke off.", hint: "The connection to the server was lost." };
+  }
+
+  // Shown at once, asked when the answer before it is complete.
+  wait(question, selected = this.selected) {
+    const drop = () => {
+      this.queue = this.queue.filter((one) => one !== waiting);
+      waiting.node.remove();
+      this.box.focus();
+    };
+    const waiting = {
+      question, selected,
+      node: element(
+        "article", { className: "turn queued", "aria-label": question },
+        element("h2", { className: "asked", dir: "auto" }, question),
+        element("p", { className: "facts reply" }, say("queued"), element("button", { type: "button", className: "plain", onclick: drop }, say("dropQueued"))),
+      ),
+    };
+    this.queue.push(waiting);
+    this.turns.append(waiting.node);
+  }
+
+  next() {
+    const waiting = this.queue.shift();
+    if (!waiting) return;
+    waiting.node.remove();
+    this.ask(waiting.question, waiting.selected);
   }
 
   // From now on only this text may answer; null means the whole book again.
   select(text) {
     this.selected = text ? [...text].slice(0, LONGEST).join("") : null;
     this.chip.hidden = !this.selected;
-    this.box.placeholder = this.selected ? "Ask about the selected text" : "Ask the book a question";
+    this.box.placeholder = say(this.selected ? "askSelectionPlaceholder" : "askPlaceholder");
     this.chip.replaceChildren(
       element("span", { className: "selected-text" }, this.selected?.replace(/\s+/g, " ").slice(0, 200) ?? ""),
-      element("button", { type: "button", className: "quiet", "aria-label": "Drop the selection", onclick: () => this.select(null) }, "✕"),
+      element("button", { type: "button", className: "quiet", "aria-label": say("dropSelection"), onclick: () => this.select(null) }, "✕"),
     );
   }
 
   anew() {
+    this.queue = [];
     this.stop();
-    sessionStorage.removeItem(this.sessionKey);
+    tab.remove(this.sessionKey);
     this.turns.replaceChildren();
     this.select(null);
     this.changed();
@@ -156,13 +187,12 @@ export class Talk {
     this.asking?.abort();
   }
 
-  disable() {
-    this.box.disabled = this.sendButton.disabled = true;
+  disable(off = true) {
+    this.box.disabled = this.sendButton.disabled = off;
   }
 
   busy(controller) {
     this.asking = controller;
-    this.sendButton.hidden = Boolean(controller);
     this.stopButton.hidden = !controller;
   }
 
@@ -180,12 +210,13 @@ export class Talk {
   onSubmit(event) {
     event.preventDefault();
     const question = this.box.value.trim();
-    if (!question || this.asking) return;
+    if (!question) return;
     this.waiting = !this.opened; // it stays in the box, and is asked as soon as there is a book to ask
     if (this.waiting) return;
     this.box.value = "";
     this.grow();
-    this.ask(question);
+    if (this.asking) this.wait(question);
+    else this.ask(question);
   }
 }
 

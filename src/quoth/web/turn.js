@@ -2,18 +2,10 @@
 
 import { render } from "./markdown.js";
 import { crumbs, element, link, mark } from "./nodes.js";
+import { parts, percent, say, time } from "./texts/index.js";
 
-const LEVELS = {
-  high: "High confidence",
-  medium: "Medium confidence",
-  low: "Low confidence",
-  insufficient: "Not in the book",
-};
-const MODES = {
-  extractive: "the book’s own words",
-  selected_text: "from your selection",
-  retrieval_only: "sources only: the language model did not answer",
-};
+const LEVELS = { high: "confidenceHigh", medium: "confidenceMedium", low: "confidenceLow", insufficient: "confidenceNone" };
+const MODES = { extractive: "modeExtractive", selected_text: "modeSelection", retrieval_only: "modeSourcesOnly" };
 
 let made = 0;
 
@@ -33,9 +25,9 @@ export class Turn {
     this.unsupported = [];
     this.drawing = 0;
     this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
-    this.progress = element("p", { className: "progress" }, "Looking through the book");
+    this.progress = element("p", { className: "progress" }, say("looking"));
     this.below = element("div", { className: "below" });
-    this.margin = element("aside", { className: "margin", "aria-label": "Sources" });
+    this.margin = element("aside", { className: "margin", "aria-label": say("sources") });
     this.node = element(
       "article", { className: "turn", "aria-label": question },
       element("h2", { className: "asked" }, question),
@@ -67,13 +59,13 @@ export class Turn {
   }
 
   stage(stage) {
-    this.progress.textContent = stage === "generating" ? "Writing the answer" : "Looking through the book";
+    this.progress.textContent = say(stage === "generating" ? "writing" : "looking");
   }
 
   retrieved({ results, searched_query: searched }) {
-    if (searched && searched !== this.question) this.answer.before(element("p", { className: "searched" }, "Searched for: ", searched));
+    if (searched && searched !== this.question) this.answer.before(element("p", { className: "searched" }, say("searchedFor", { query: searched })));
     const pages = new Set(results.map((result) => result.title)).size;
-    if (results.length) this.progress.textContent = `Reading ${results.length} passages from ${pages} ${pages === 1 ? "page" : "pages"}`;
+    if (results.length) this.progress.textContent = say("reading", { passages: say("passages", { n: results.length }), pages: say("pages", { n: pages }) });
   }
 
   delta(text) {
@@ -125,7 +117,7 @@ export class Turn {
     return element(
       "sup", { className: "marker" },
       element("a", {
-        href: `#${this.cardId(n)}`, role: "doc-noteref", "aria-label": `Source ${n}: ${source.section ?? "selected text"}`,
+        href: `#${this.cardId(n)}`, role: "doc-noteref", "aria-label": say("sourceNamed", { n, name: source.section ?? say("selectedText") }),
         onclick: open, onmouseenter: lit(true), onmouseleave: lit(false), onfocus: lit(true), onblur: lit(false),
       }, String(n)),
     );
@@ -141,18 +133,18 @@ export class Turn {
 
   card(source) {
     const id = this.cardId(source.index);
-    const trail = source.breadcrumb ?? ["Selected text"];
+    const trail = source.breadcrumb ?? [say("selectedText")];
     const fold = (event) => {
       const open = card.classList.toggle("open");
       event.currentTarget.setAttribute("aria-expanded", String(open));
     };
     const head = element(
-      "button", { type: "button", className: "unfold", "aria-expanded": "false", "aria-controls": `${id}-quote`, "aria-label": `Source ${source.index}: ${trail.join(", ")}`, onclick: fold },
+      "button", { type: "button", className: "unfold", "aria-expanded": "false", "aria-controls": `${id}-quote`, "aria-label": say("sourceNamed", { n: source.index, name: trail.join(", ") }), onclick: fold },
       element("span", { className: "number" }, String(source.index)),
       element("span", { className: "trail" }, crumbs(trail)),
     );
     const card = element(
-      "section", { className: "card", id, tabindex: "-1", "aria-label": `Source ${source.index}` },
+      "section", { className: "card", id, tabindex: "-1", "aria-label": say("source", { n: source.index }) },
       head,
       quoted(`${id}-quote`, source),
       this.place(source),
@@ -162,13 +154,13 @@ export class Turn {
 
   place(source) {
     if (!source.chunk_id) return null;
-    const published = link(source.source_url, "Open the page ↗");
+    const published = link(source.source_url, `${say("openPage")} ↗`);
     return element(
       "footer", {},
       published.tagName === "A" && published,
-      element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, "Read around it"),
-      element("span", { className: "match", title: "How well this passage fits the question" }, `${percent(source.similarity_score)} match`),
-      element("code", { className: "file", title: "File and line" }, `${source.source_file}:${source.line}`),
+      element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, say("readAround")),
+      element("span", { className: "match", title: say("matchTitle") }, say("match", { percent: percent(source.similarity_score) })),
+      element("code", { className: "file", title: say("fileTitle") }, `${source.source_file}:${source.line}`),
     );
   }
 
@@ -184,7 +176,7 @@ export class Turn {
         body.metadata.disclaimer && element("p", { className: "caution" }, body.metadata.disclaimer),
         body.answer && body.fallback_message && element("p", { className: "caution" }, body.fallback_message),
         this.unsupported.length > 0 && this.doubts(total),
-        removed > 0 && element("p", { className: "caution" }, `${removed} ${removed === 1 ? "sentence that" : "sentences that"} no source supports ${removed === 1 ? "was" : "were"} taken out.`),
+        removed > 0 && element("p", { className: "caution" }, say("takenOut", { n: removed })),
         this.facts(body),
       ].filter(Boolean),
     );
@@ -194,16 +186,16 @@ export class Turn {
     const each = this.unsupported.map(({ text, reason }) => element("li", {}, named(text), reason && `: ${reason}`));
     return element(
       "div", { className: "caution" },
-      element("p", {}, `⚠ ${each.length} of ${total} sentences, marked above, could not be confirmed in the sources:`),
+      element("p", {}, `⚠ ${say("unconfirmed", { n: each.length, total })}`),
       element("ul", {}, each),
     );
   }
 
   facts(body) {
-    const mode = MODES[body.metadata.mode] ?? body.model;
+    const mode = body.metadata.mode in MODES ? say(MODES[body.metadata.mode]) : body.model;
     return element(
       "p", { className: "facts" },
-      element("span", { className: `badge ${body.confidence_level}`, title: `Confidence ${percent(body.confidence)}` }, LEVELS[body.confidence_level]),
+      element("span", { className: `badge ${body.confidence_level}`, title: say("confidence", { percent: percent(body.confidence) }) }, say(LEVELS[body.confidence_level])),
       mode && element("span", {}, mode),
       element("span", {}, time(body.metadata.query_time_ms)),
       this.copier(),
@@ -215,10 +207,10 @@ export class Turn {
       const button = event.currentTarget;
       const notes = this.sources.map((source) => `[${source.index}] ${source.source_url || `${source.source_file}:${source.line}`}`);
       await navigator.clipboard.writeText([this.text.trim(), "", ...notes].join("\n"));
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy"), 1500);
+      button.textContent = say("copied");
+      setTimeout(() => (button.textContent = say("copy")), 1500);
     };
-    return navigator.clipboard ? element("button", { type: "button", className: "plain", onclick: copy }, "Copy") : null;
+    return navigator.clipboard ? element("button", { type: "button", className: "plain", onclick: copy }, say("copy")) : null;
   }
 
   refuse(metadata = {}) {
@@ -227,8 +219,8 @@ export class Turn {
     const { missing_terms: missing = [], suggestions = [] } = metadata;
     this.below.replaceChildren(
       ...[
-        missing.length > 0 && element("p", {}, "The book never mentions ", missing.flatMap((term, at) => [at ? ", " : "", element("q", {}, term)]), "."),
-        suggestions.length > 0 && element("h3", {}, "The nearest sections"),
+        missing.length > 0 && element("p", {}, parts("neverMentions", { terms: missing.flatMap((term, at) => [at ? ", " : "", element("q", {}, term)]) })),
+        suggestions.length > 0 && element("h3", {}, say("nearest")),
         suggestions.length > 0 && element("ul", { className: "nearest" }, suggestions.map(nearest)),
       ].filter(Boolean),
     );
@@ -243,27 +235,41 @@ export class Turn {
 
   interrupted() {
     this.settle();
-    this.below.replaceChildren(element("p", { className: "facts" }, "Stopped."));
+    this.below.replaceChildren(element("p", { className: "facts" }, say("stopped")));
   }
 
-  fail(problem, retry) {
+  // What had arrived stays. `retry` asks once more; after a limit that is possible when its time has passed.
+  fail(trouble, retry) {
     this.settle();
     this.node.classList.add("failed");
-    this.margin.remove();
+    if (!this.sources.length) this.margin.remove();
+    const hint = element("p", {}, trouble.told().hint);
+    const again = element("button", { type: "button", className: "plain", onclick: retry }, say("tryAgain"));
     this.below.replaceChildren(
       element(
         "div", { className: "failure", role: "alert" },
-        element("p", { className: "what" }, problem.message),
-        problem.hint && element("p", {}, render(problem.hint)),
+        element("p", { className: "what" }, trouble.told().what),
+        hint,
         element(
           "p", { className: "facts" },
-          element("button", { type: "button", className: "plain", onclick: retry }, "Try again"),
-          problem.error_code && element("code", {}, problem.error_code),
-          problem.request_id && element("span", { title: "For whoever runs this server" }, `request ${problem.request_id.slice(0, 8)}`),
+          again,
+          trouble.code && trouble.code !== "BROKEN" && element("code", {}, trouble.code),
+          trouble.request && element("span", { title: say("requestTitle") }, say("request", { id: trouble.request.slice(0, 8) })),
         ),
       ),
     );
+    if (trouble.status === 429) countDown(trouble, hint, again);
   }
+}
+
+// Says how long the reader has to wait. Only the last word of it is an alert: a number that changes each second is not.
+function countDown(trouble, hint, again) {
+  again.disabled = trouble.wait > 0;
+  if (trouble.wait <= 0) return hint.remove();
+  hint.setAttribute("aria-live", "off");
+  hint.textContent = trouble.told().hint;
+  trouble.wait -= 1;
+  setTimeout(() => countDown(trouble, hint, again), 1000);
 }
 
 // The exact words, with the decisive sentence marked. Offsets count characters, not the halves that JavaScript counts.
@@ -279,7 +285,7 @@ function quoted(id, source) {
 
 // A doubtful sentence as it is named below the answer: without the signs that only its form needs.
 function named(text) {
-  if (/^\s*(?:`{3}|~{3})/.test(text)) return "A block of code";
+  if (/^\s*(?:`{3}|~{3})/.test(text)) return say("codeBlock");
   const words = text.startsWith("|") ? text.split("\n")[0].replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()).join(" · ") : text;
   return element("q", {}, words.replace(/\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g, ""));
 }
@@ -288,6 +294,3 @@ function nearest(suggestion) {
   const trail = crumbs(suggestion.breadcrumb.length ? suggestion.breadcrumb : [suggestion.title]);
   return element("li", {}, link(suggestion.source_url, trail));
 }
-
-const percent = (share) => `${Math.round(share * 100)} %`;
-const time = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);

@@ -26,6 +26,14 @@
     :host([data-side=left]) .launch { right: auto; left: 1.25rem; }
     @media print { .launch { display: none; } }`;
 
+  const wasOpen = () => {
+    try {
+      return sessionStorage.getItem("quoth.open");
+    } catch {
+      return null; // the browser forbids it
+    }
+  };
+
   class Widget extends HTMLElement {
     connectedCallback() {
       if (this.shadowRoot) return;
@@ -46,7 +54,7 @@
       this.button.append(mark);
       this.button.addEventListener("click", () => this.toggle());
       root.append(this.button);
-      if (sessionStorage.getItem("quoth.open")) this.open();
+      if (wasOpen()) this.open();
       if (options.selection !== "off") document.addEventListener("selectionchange", () => this.corner(), { once: true });
     }
 

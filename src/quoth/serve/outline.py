@@ -1,0 +1,179 @@
+"""What a reader sees of a book before the first question: its contents as a tree, what it can be narrowed to, and what
+could be asked. Pure.
+
+In: the page records in reading order, the first chunk of each page and all chunks of a few. Out: an Outline with
+candidates for questions; whether the book answers them is for others to find out. Knows no transport.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TypeVar
+
+from quoth.domain import Chunk, Labels, Layer, PageRecord, ProficiencyLevel
+from quoth.serve.book_text import trail_of
+
+_Item = TypeVar("_Item")
+
+PAGES_LOOKED_AT = 24  # for their headings, spread over the book
+CANDIDATES = 12
+
+_LONGEST = 80  # characters of a heading that makes a question
+_GLOSSARY = re.compile(r"\b(glossary|terminology|glossar|begriffe|术语|词汇|فرہنگ)", re.IGNORECASE)
+_TERM = re.compile(r"^\s*(?:[-*+]\s+)?\*\*([^*\n]{2,40}?):?\*\*", re.MULTILINE)
+_MARKUP = re.compile(r"`|\*\*|\{#[^}]*\}|^[\d.]+\s+|\s+\([^)]*\)$")
+# Headings that say where in a lesson one is, not what it is about.
+_GENERIC = re.compile(
+    r"(introduction|overview|summary|conclusions?|exercises?|tasks|next steps|further reading|references|notes?|steps?"
+    r"|prerequisites|requirements|setup|installation|usage|contents|index|about|faq|glossary|see also|what you .*"
+    r"|before you .*|in this .*|where to .*|try it.*|check .*|questions?|answers?|license|changelog|preface|examples?"
+    r"|appendix.*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A page in reading order."""
+
+    title: str
+    chunk_id: str  # its first, by which it is opened
+    url: str
+    trail: tuple[str, ...]  # the folders above it
+    labels: Labels
+
+
+@dataclass(slots=True)
+class Section:
+    title: str
+    pages: list[PageEntry] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a question can be narrowed to. A kind of label of which the book has only one value is left out."""
+
+    modules: tuple[str, ...] = ()
+    chapters: tuple[int, ...] = ()
+    hardware_tiers: tuple[int, ...] = ()
+    proficiency_levels: tuple[ProficiencyLevel, ...] = ()
+    layers: tuple[Layer, ...] = ()
+
+
+def entries_of(records: Sequence[PageRecord], first: Mapping[str, Chunk]) -> list[PageEntry]:
+    """`first` has the first chunk of each page by its id; a page that is gone from the index is left out."""
+    found = ((record, first.get(record.chunk_ids[0])) for record in records)
+    return [
+        PageEntry(record.title or record.source_file, chunk.id, record.url, _trail(record, chunk), chunk.labels)
+        for record, chunk in found
+        if chunk is not None
+    ]
+
+
+def _trail(record: PageRecord, chunk: Chunk) -> tuple[str, ...]:
+    return trail_of(chunk) or ((record.module,) if record.module else ())
+
+
+def tree(entries: Iterable[PageEntry]) -> Section:
+    top = Section("")
+    for entry in entries:
+        here = top
+        for title in entry.trail:
+            below = next((section for section in here.sections if section.title == title), None)
+            if below is None:
+                below = Section(title)
+                here.sections.append(below)
+            here = below
+        here.pages.append(entry)
+    return top
+
+
+def choices(entries: Sequence[PageEntry]) -> Choices:
+    labels = [entry.labels for entry in entries]
+    return Choices(
+        modules=_several(dict.fromkeys(label.module for label in labels if label.module)),
+        chapters=_several(sorted({label.chapter for label in labels if label.chapter is not None})),
+        hardware_tiers=_several(sorted({label.hardware_tier for label in labels})),
+        proficiency_levels=_several(sorted({label.proficiency_level for label in labels})),
+        layers=_several(sorted({label.layer for label in labels})),
+    )
+
+
+def _several(values: Iterable[_Item]) -> tuple[_Item, ...]:
+    known = tuple(values)
+    return known if len(known) > 1 else ()
+
+
+# --- what could be asked ---------------------------------------------------------------------------------------------
+
+
+def spread(items: Sequence[_Item], most: int) -> list[_Item]:
+    """At most so many of them, evenly over the whole."""
+    return [items[at * len(items) // most] for at in range(most)] if len(items) > most else list(items)
+
+
+def questions(pages: Sequence[Sequence[Chunk]]) -> list[str]:
+    """Candidates, the same each time: terms of a glossary first, then headings in turn from all pages."""
+    glossary = [page for page in pages if page and _GLOSSARY.search(page[0].title)]
+    lessons = [page for page in pages if page not in glossary]
+    terms = [f"What does “{term}” mean?" for page in glossary for term in spread(_terms(page), 3)]
+    found = dict.fromkeys(terms[:3])
+    for turn in zip_longest(*(_heading_questions(page) for page in lessons)):
+        new = list(dict.fromkeys(question for question in turn if question and question not in found))
+        found.update(dict.fromkeys(spread(new, CANDIDATES - len(found))))
+        if len(found) == CANDIDATES:
+            break
+    return list(found)
+
+
+def _terms(page: Sequence[Chunk]) -> list[str]:
+    headings = [chunk.heading_path[-1] for chunk in page if chunk.heading_path]
+    bold = [term for chunk in page for term in _TERM.findall(chunk.text)]
+    plain = dict.fromkeys(_plain(term) for term in [*headings, *bold])
+    return [term for term in plain if 1 < len(term) <= _LONGEST and not _GENERIC.fullmatch(term)]
+
+
+def _heading_questions(page: Sequence[Chunk]) -> Iterator[str]:
+    words = " ".join(chunk.text for chunk in page)
+    headings = (heading for chunk in page for heading in chunk.heading_path[-1:])
+    for heading in dict.fromkeys(map(_plain, [page[0].title, *headings] if page else [])):
+        if 3 < len(heading) <= _LONGEST and not _GENERIC.fullmatch(heading):
+            yield _question(heading, words)
+
+
+def _plain(heading: str) -> str:
+    return " ".join(_MARKUP.sub("", heading).split())
+
+
+_GERUND = re.compile(r"([A-Z][a-z]+ing) (?:an?|the|your|it|from|with|[A-Z0-9]\S*)\b")
+_PLURAL = re.compile(r"(?:\w+ ){0,2}\w+[^isu\W](?<!ic)s", re.ASCII)
+_PAIR = re.compile(r"[\w -]+ and [\w -]+", re.ASCII)
+_WHAT_IT_IS = re.compile(r"what (.+) (is|are)", re.IGNORECASE)
+
+
+def _question(heading: str, words: str) -> str:
+    """A heading as a question whose grammar is right; in other scripts, and where it asks already, the heading."""
+    if heading.endswith(("?", "？", "؟")) or not heading.replace("–", "-").replace("²", "2").isascii():
+        return heading
+    if how := re.match(r"how to (\w.*)", heading, re.IGNORECASE):
+        return f"How do I {how[1]}?"
+    if what := _WHAT_IT_IS.fullmatch(heading):
+        return f"What {what[2]} {what[1]}?"
+    if _GERUND.match(heading):
+        return f"How do I go about {heading[0].lower()}{heading[1:]}?"
+    heading = _as_in_a_sentence(heading, words)
+    if _PAIR.fullmatch(heading):
+        return f"How do {heading} go together?"
+    return f"How do {heading} work?" if _PLURAL.fullmatch(heading) else f"What should I know about {heading}?"
+
+
+def _as_in_a_sentence(heading: str, words: str) -> str:
+    """A first word that the page also writes small is large only because it begins a heading."""
+    first = re.match(r"[A-Z][a-z]+\b", heading)
+    if first and re.search(rf"\b{first[0].lower().removesuffix('s')}s?\b", words):
+        return heading[0].lower() + heading[1:]
+    return heading

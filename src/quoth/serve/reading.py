@@ -1,0 +1,307 @@
+"""`GET /books/{book_id}/contents`, `/page`, `/figure`: a book to browse, a page of it to read, the pictures in it.
+
+For the reader's page. In: a book and a chunk of the page. Out: the shapes below. A page is the text of its chunks, so
+what is read is what is searched and cited; `places` says where in it each chunk begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from quoth.ask.request import SearchRequest
+from quoth.bootstrap import Quoth
+from quoth.domain import Book, Chunk, Layer, PageRecord, ProficiencyLevel
+from quoth.errors import NotFound, UnknownChunk
+from quoth.index import status_of
+from quoth.ports import BookView
+from quoth.serve.book_text import pages_of, placed, trail_of
+from quoth.serve.deps import quoth_of
+from quoth.serve.figures import MEDIA_TYPES, find_figure
+from quoth.serve.outline import (
+    PAGES_LOOKED_AT,
+    Choices,
+    PageEntry,
+    Section,
+    choices,
+    entries_of,
+    questions,
+    spread,
+    tree,
+)
+from quoth.serve.shapes import Responses, Shape, answers, problems
+
+router = APIRouter(tags=["books"])
+
+_LONGEST_PAGE = 200_000  # characters that are sent at once
+_MOST_QUESTIONS = 6
+_BATCH = 256  # chunks to fetch at once
+# A picture is shown and nothing else: not even a script inside of an SVG that is opened on its own.
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+_ChunkId = Annotated[str, Query(description="Any chunk of the page; ids come from `/contents`, `/search` and sources")]
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+
+class ContentsPage(Shape):
+    title: str
+    chunk_id: Annotated[str, Field(description="The first of the page: opens it at `/page`")]
+    source_url: str
+
+
+class ContentsSection(Shape):
+    title: Annotated[str, Field(description="Empty at the top")]
+    pages: list[ContentsPage]
+    sections: list[ContentsSection]
+
+
+class FilterChoices(Shape):
+    """Values that the filters of a question can have here. A label of which there is one value only has none."""
+
+    module: list[str]
+    chapter: list[int]
+    hardware_tier: list[int]
+    proficiency_levels: list[ProficiencyLevel]
+    layer: list[Layer]
+
+
+class ContentsResponse(Shape):
+    book_id: str
+    title: str
+    contents: ContentsSection
+    filters: FilterChoices
+    questions: Annotated[list[str], Field(description="To start with: from headings and glossary, and answered here")]
+
+
+class PageNeighbour(Shape):
+    title: str
+    chunk_id: str
+
+
+class PagePlace(Shape):
+    chunk_id: str
+    at: Annotated[int, Field(description="Where the chunk begins in `text`, in characters (code points)")]
+
+
+class PageResponse(Shape):
+    book_id: str
+    title: str
+    breadcrumb: Annotated[list[str], Field(description="The folders above the page, and its title")]
+    source_url: str
+    markup: Annotated[str, Field(examples=["markdown"])]
+    text: Annotated[str, Field(description=f"At most {_LONGEST_PAGE:,} characters around the chunk")]
+    places: list[PagePlace]
+    cut: Annotated[bool, Field(description="The page is longer than its text here")]
+    before: PageNeighbour | None
+    after: PageNeighbour | None
+
+
+# --- what is known of a book -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    entries: tuple[PageEntry, ...]
+    contents: Section
+    choices: Choices
+
+
+class Outlines:
+    """What is made once for each publication of a book. What failed is tried again with the next request."""
+
+    def __init__(self) -> None:
+        self._outlines: _Made[Outline] = {}
+        self._questions: _Made[tuple[str, ...]] = {}
+
+    async def of(self, quoth: Quoth, book: Book) -> Outline:
+        return await _once(self._outlines, quoth, book, _outline)
+
+    async def questions(self, quoth: Quoth, book: Book) -> tuple[str, ...]:
+        """To start with. They cost a few searches."""
+        return await _once(self._questions, quoth, book, _questions)
+
+
+_Value = TypeVar("_Value")
+_Made = dict[str, tuple[int | None, asyncio.Task[_Value]]]
+
+
+async def _once(
+    made: _Made[_Value], quoth: Quoth, book: Book, make: Callable[[Quoth, Book], Coroutine[Any, Any, _Value]]
+) -> _Value:
+    status = await status_of(quoth.index, book.book_id)
+    generation = None if status is None else status.generation
+    known = made.get(book.book_id)
+    if known is None or known[0] != generation or (known[1].done() and _failed(known[1])):
+        known = made[book.book_id] = generation, asyncio.create_task(make(quoth, book))
+    return await asyncio.shield(known[1])
+
+
+def _failed(task: asyncio.Task[_Value]) -> bool:
+    return task.cancelled() or task.exception() is not None
+
+
+async def _outline(quoth: Quoth, book: Book) -> Outline:
+    records = await pages_of(quoth.library, book.book_id)
+    first = await _first_chunks(quoth.index.view(book.book_id), records)
+    entries = entries_of(records, {chunk.id: chunk for chunk in first})
+    return Outline(tuple(entries), tree(entries), choices(entries))
+
+
+async def _questions(quoth: Quoth, book: Book) -> tuple[str, ...]:
+    view = quoth.index.view(book.book_id)
+    records = spread(await pages_of(quoth.library, book.book_id), PAGES_LOOKED_AT)
+    candidates = questions([await view.chunks(record.chunk_ids) for record in records])
+    asked = [question for question in candidates if await _is_answered(quoth, book, question)]
+    return tuple(spread(asked, _MOST_QUESTIONS))
+
+
+async def _first_chunks(view: BookView, records: list[PageRecord]) -> list[Chunk]:
+    ids = [record.chunk_ids[0] for record in records]
+    batches = [await view.chunks(ids[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
+    return [chunk for batch in batches for chunk in batch]
+
+
+async def _is_answered(quoth: Quoth, book: Book, question: str) -> bool:
+    """A question that the book itself proposes must not be refused."""
+    query = SearchRequest.model_validate({"query": question}).to_search(book=book, similarity_threshold=0.0)
+    _, verdict = await quoth.conversations.search(query)
+    return verdict.should_answer and verdict.level != "low"
+
+
+def _outlines_of(request: Request) -> Outlines:
+    outlines: Outlines = request.app.state.outlines
+    return outlines
+
+
+# --- the doors -------------------------------------------------------------------------------------------------------
+
+
+@router.get("/books/{book_id}/contents", responses=answers(ContentsResponse, 404, 503))
+async def book_contents(request: Request, book_id: str) -> JSONResponse:
+    """A book before the first question: its pages as a tree, what it can be narrowed to, what could be asked."""
+    quoth = quoth_of(request)
+    book = await quoth.book(book_id)
+    outlines = _outlines_of(request)
+    outline = await outlines.of(quoth, book)
+    body: ContentsResponse = {
+        "book_id": book.book_id,
+        "title": book.title,
+        "contents": _section_view(outline.contents),
+        "filters": {
+            "module": list(outline.choices.modules),
+            "chapter": list(outline.choices.chapters),
+            "hardware_tier": list(outline.choices.hardware_tiers),
+            "proficiency_levels": list(outline.choices.proficiency_levels),
+            "layer": list(outline.choices.layers),
+        },
+        "questions": list(await outlines.questions(quoth, book)),
+    }
+    return JSONResponse(body)
+
+
+def _section_view(section: Section) -> ContentsSection:
+    pages: list[ContentsPage] = [
+        {"title": page.title, "chunk_id": page.chunk_id, "source_url": page.url} for page in section.pages
+    ]
+    return {"title": section.title, "pages": pages, "sections": [_section_view(below) for below in section.sections]}
+
+
+@router.get("/books/{book_id}/page", responses=answers(PageResponse, 400, 404, 503))
+async def page(request: Request, book_id: str, chunk_id: _ChunkId) -> JSONResponse:
+    """A page as it reads, around one of its chunks, and the pages before and after it."""
+    quoth = quoth_of(request)
+    book = await quoth.book(book_id)
+    asked, chunks = await _page_of(quoth, book, chunk_id)
+    shown = _around(asked, chunks)
+    text, places = placed(shown)
+    before, after = await _neighbours(request, book, chunks[0].id)
+    body: PageResponse = {
+        "book_id": book.book_id,
+        "title": asked.title,
+        "breadcrumb": [*trail_of(asked), asked.title],
+        "source_url": asked.url.partition("#")[0],
+        "markup": asked.markup,
+        "text": text,
+        "places": [{"chunk_id": name, "at": at} for name, at in places.items()],
+        "cut": len(shown) < len(chunks),
+        "before": before,
+        "after": after,
+    }
+    return JSONResponse(body)
+
+
+async def _page_of(quoth: Quoth, book: Book, chunk_id: str) -> tuple[Chunk, list[Chunk]]:
+    view = quoth.index.view(book.book_id)
+    found = await view.chunks([chunk_id])
+    if not found:
+        raise UnknownChunk(f"The book {book.book_id} has no chunk {chunk_id}.", hint="Ids come from POST /search.")
+    return found[0], await view.page(found[0].parent_doc_id)
+
+
+def _around(asked: Chunk, chunks: list[Chunk]) -> list[Chunk]:
+    """All of them, or as many to both sides as may be sent."""
+    nearest = sorted(chunks, key=lambda chunk: abs(chunk.chunk_index - asked.chunk_index))
+    left = _LONGEST_PAGE
+    kept: set[str] = set()
+    for chunk in nearest:
+        left -= len(chunk.text)
+        if left < 0 and kept:
+            break
+        kept.add(chunk.id)
+    return [chunk for chunk in chunks if chunk.id in kept]
+
+
+async def _neighbours(
+    request: Request, book: Book, first_chunk: str
+) -> tuple[PageNeighbour | None, PageNeighbour | None]:
+    entries = (await _outlines_of(request).of(quoth_of(request), book)).entries
+    at = next((at for at, entry in enumerate(entries) if entry.chunk_id == first_chunk), None)
+    if at is None:
+        return None, None
+
+    def neighbour(other: int) -> PageNeighbour | None:
+        known = 0 <= other < len(entries)
+        return {"title": entries[other].title, "chunk_id": entries[other].chunk_id} if known else None
+
+    return neighbour(at - 1), neighbour(at + 1)
+
+
+_PICTURE: Responses = {
+    200: {"description": "A picture", "content": {name: {"schema": {"type": "string"}} for name in MEDIA_TYPES}},
+    **problems(400, 404, 503),
+}
+
+
+@router.get("/books/{book_id}/figure", responses=_PICTURE, response_class=Response)
+async def figure(
+    request: Request,
+    book_id: str,
+    chunk_id: _ChunkId,
+    src: Annotated[str, Query(max_length=1000, description="The address of the picture as the page writes it")],
+) -> Response:
+    """A picture that a page shows, of a book that was read from a folder of this machine."""
+    quoth = quoth_of(request)
+    book = await quoth.book(book_id)
+    asked, chunks = await _page_of(quoth, book, chunk_id)
+    found = None
+    if any(src in chunk.text for chunk in chunks):  # what the page does not show is nobody's to see
+        found = await asyncio.to_thread(find_figure, book, asked.source_file, src)
+    if found is None:
+        raise NotFound(
+            "This page shows no such picture, or it is not on this machine.", hint="Its words are in the text."
+        )
+    headers = {
+        "content-security-policy": _PICTURE_POLICY,
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "same-origin",
+        "cache-control": "private, max-age=300",
+    }
+    return Response(found.content, media_type=found.media_type, headers=headers)

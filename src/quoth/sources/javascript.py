@@ -1,0 +1,388 @@
+"""A configuration written in JavaScript or TypeScript → its values, without running it.
+
+In: the text of a module, and a way to open the modules beside it. Out: what it exports, as plain values. Literals,
+constants, spreads, template strings, `||`, `?:` and functions that only return something are understood; a variable of
+the environment counts as not set, as in a plain build. Everything else is `UNKNOWN`, so that the caller can say which
+setting it could not read. Knows nothing of what the values mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from quoth.sources.javascript_tokens import Token, end_of_hole, ends_of, number_of, string_of, tokens_of, unescaped
+
+_MOST_DEPTH = 60  # expressions inside each other
+_LONGEST_TEMPLATE = 5_000  # characters
+_MOST_STEPS = 200_000  # values that are worked out in all
+_BINDS = {"??": 1, "||": 2, "&&": 3, "===": 4, "!==": 4, "==": 4, "!=": 4, "<": 5, ">": 5, "<=": 5, ">=": 5}
+_BINDS |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
+_TIGHTEST = 9
+_PREFIXES = ("await", "typeof", "void", "new", "async")
+
+
+class Unknown(NamedTuple):
+    """A value that only running the program would tell; `said` is how it is written, as far as it is a name."""
+
+    said: str = ""
+
+
+UNKNOWN: Final = Unknown()
+
+
+class Call(NamedTuple):
+    """`name(…)`: what the function gives is not known, but what it is given may be."""
+
+    name: str
+    arguments: tuple[object, ...]
+
+
+Load = Callable[[str], "Module | None"]
+"""The module that an import names, or None."""
+
+
+def exported(text: str, load: Load = lambda name: None) -> object:
+    """The default export of a module, or its `module.exports`; `UNKNOWN` if it has none."""
+    return Module(text, load).value("default")
+
+
+def first_object(value: object) -> Mapping[str, object]:
+    """A configuration may be wrapped in calls, as in `withMermaid(defineConfig({…}))`; empty if there is none."""
+    for _ in range(_MOST_DEPTH):
+        if isinstance(value, dict):
+            return value
+        if not isinstance(value, Call):
+            break
+        value = next((given for given in value.arguments if isinstance(given, (dict, Call))), None)
+    return {}
+
+
+def is_known(value: object) -> bool:
+    return not isinstance(value, (Unknown, Call))
+
+
+class Module:
+    """The constants and exports of one file. Each is worked out when it is asked for, and once."""
+
+    def __init__(self, text: str, load: Load = lambda name: None) -> None:
+        self._tokens = list(tokens_of(text))
+        self._ends = ends_of(self._tokens)
+        self._load = load
+        self._constants: dict[str, int] = {}  # where the value of each begins
+        self._imports: dict[str, tuple[str, str]] = {}  # from which module, under which name
+        self._exports: dict[str, int] = {}
+        self._known: dict[str, object] = {}
+        self._steps = 0
+        self._survey()
+
+    def value(self, name: str, depth: int = 0) -> object:
+        """What is exported under this name."""
+        if name in self._exports:
+            return self._remembered(f"export {name}", self._exports[name], depth)
+        return self._resolved(name, depth) if name != "default" else UNKNOWN
+
+    def _survey(self) -> None:
+        at = 0
+        while at < len(self._tokens):
+            kind, text = self._tokens[at]
+            if at in self._ends:
+                at = self._ends[at]
+            elif kind == "name" and text in ("const", "let", "var"):
+                self._declared(at + 1)
+            elif kind == "name" and text == "function" and at + 1 < len(self._tokens):
+                self._constants.setdefault(self._tokens[at + 1].text, at)
+            elif kind == "name" and text == "import":
+                self._imported(at + 1)
+            elif kind == "name" and text == "export" and self._is(at + 1, "default"):
+                self._exports["default"] = at + 2
+            elif self._is(at, "module") and self._is(at + 2, "exports") and self._is(at + 3, "="):
+                self._exports["default"] = at + 4
+            at += 1
+
+    def _declared(self, at: int) -> None:
+        """`const a: Type = …` and `const { a } = …`; of the second kind nothing is known."""
+        if at >= len(self._tokens) or self._tokens[at].kind != "name":
+            return
+        name = self._tokens[at].text
+        at += 1
+        while at < len(self._tokens) and self._tokens[at].text not in ("=", ";", "const", "export", "import"):
+            at = self._ends.get(at, at) + 1
+        if self._is(at, "="):
+            self._constants.setdefault(name, at + 1)
+
+    def _imported(self, at: int) -> None:
+        names: list[tuple[str, str]] = []
+        while at < len(self._tokens) and self._tokens[at].text not in ("from", ";", "import"):
+            kind, text = self._tokens[at]
+            if kind == "string":
+                return
+            if text == "{":
+                names += self._named(at + 1, self._ends[at])
+                at = self._ends[at]
+            elif kind == "name" and text != "type":
+                names.append((text, "default"))
+            at += 1
+        if self._is(at, "from") and at + 1 < len(self._tokens):
+            source = string_of(self._tokens[at + 1].text)
+            self._imports.update((own, (source, name)) for own, name in names)
+
+    def _named(self, at: int, end: int) -> Iterator[tuple[str, str]]:
+        words = [token.text for token in self._tokens[at:end]]
+        for part in " ".join(words).split(","):
+            match part.split():
+                case [name]:
+                    yield name, name
+                case [name, "as", own]:
+                    yield own, name
+
+    def _is(self, at: int, text: str) -> bool:
+        return at < len(self._tokens) and self._tokens[at].text == text and self._tokens[at].kind != "string"
+
+    def _resolved(self, name: str, depth: int) -> object:
+        if name in self._constants:
+            return self._remembered(name, self._constants[name], depth)
+        if name in self._imports and depth < _MOST_DEPTH:
+            source, exported_as = self._imports[name]
+            module = self._load(source)
+            if module is not None:
+                return module.value(exported_as, depth + 1)
+        return Unknown(name)
+
+    def _remembered(self, key: str, at: int, depth: int) -> object:
+        if key not in self._known:
+            self._known[key] = UNKNOWN  # while it is worked out: a value may name itself
+            self._known[key] = _Reader(self._tokens, self._ends, self, depth + 1).expression(at)[0]
+        return self._known[key]
+
+    def step(self) -> bool:
+        self._steps += 1
+        return self._steps <= _MOST_STEPS
+
+    def constant(self, name: str, depth: int) -> object:
+        return self._resolved(name, depth)
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Works out expressions. Every method takes the place of a token and gives a value and the place behind it."""
+
+    tokens: list[Token]
+    ends: dict[int, int]
+    module: Module
+    depth: int
+    _names: dict[str, object] = field(default_factory=lambda: {"true": True, "false": False, "null": None})
+
+    def expression(self, at: int, binds: int = 0) -> tuple[object, int]:
+        self.depth += 1
+        if self.depth > _MOST_DEPTH or not self.module.step():
+            self.depth -= 1
+            return UNKNOWN, self._skipped(at)
+        value, at = self._postfix(*self._primary(at))
+        while (mark := self._text(at)) in _BINDS and _BINDS[mark] > binds:
+            right, at = self.expression(at + 1, _BINDS[mark])
+            value = _joined(mark, value, right)
+        if binds == 0 and mark == "?":
+            yes, at = self.expression(at + 1)
+            no, at = self.expression(at + 1) if self._text(at) == ":" else (UNKNOWN, at)
+            value = UNKNOWN if not is_known(value) else yes if value else no
+        self.depth -= 1
+        return value, at
+
+    def _text(self, at: int) -> str:
+        """Of a mark or a name."""
+        return self.tokens[at].text if at < len(self.tokens) and self.tokens[at].kind in ("mark", "name") else ""
+
+    def _skipped(self, at: int) -> int:
+        """Behind an expression that is not looked at."""
+        while at < len(self.tokens) and self._text(at) not in (",", ")", "]", "}", ";"):
+            at = self.ends.get(at, at) + 1
+        return at
+
+    def _primary(self, at: int) -> tuple[object, int]:
+        if at >= len(self.tokens):
+            return UNKNOWN, at
+        kind, text = self.tokens[at]
+        if kind == "string":
+            return string_of(text), at + 1
+        if kind == "number":
+            return number_of(text), at + 1
+        if kind == "template":
+            return self._template(text), at + 1
+        if kind == "name":
+            return self._named(text, at)
+        if text == "{":
+            return self._object(at + 1, self.ends[at]), self.ends[at] + 1
+        if text == "[":
+            return list(self._items(at + 1, self.ends[at])), self.ends[at] + 1
+        if text == "(":
+            if (body := self._arrow(self.ends[at] + 1)) >= 0:
+                return self._body(body)
+            return self.expression(at + 1)[0], self.ends[at] + 1
+        if text in ("!", "-", "+"):
+            value, at = self.expression(at + 1, _TIGHTEST)
+            if text == "!":
+                return (UNKNOWN if not is_known(value) else not value), at
+            number = isinstance(value, (int, float))
+            return (-value if number and text == "-" else value if number else UNKNOWN), at  # type: ignore[operator]
+        return UNKNOWN, at + (kind == "regex")
+
+    def _named(self, text: str, at: int) -> tuple[object, int]:
+        if text in ("function", "class"):
+            while at < len(self.tokens) and self._text(at) != "{":
+                at = self.ends.get(at, at) + 1
+            return (self._body(at) if text == "function" else (UNKNOWN, self.ends.get(at, at) + 1)) if at else (0, at)
+        if text in _PREFIXES and self._begins(at + 1):
+            value, at = self.expression(at + 1, _TIGHTEST)
+            return (value if text in ("await", "async") else UNKNOWN), at
+        if self._text(at + 1) == "=>":
+            return self._body(at + 2)
+        if text in self._names:
+            return self._names[text], at + 1
+        if text == "undefined":
+            return None, at + 1
+        if text == "process" and self._text(at + 2) == "env":
+            name = self._text(at + 4)
+            return "production" if name == "NODE_ENV" else None, at + 5
+        return self.module.constant(text, self.depth), at + 1
+
+    def _begins(self, at: int) -> bool:
+        """Whether an operand begins here."""
+        return at < len(self.tokens) and (self.tokens[at].kind != "mark" or self.tokens[at].text in "([{")
+
+    def _arrow(self, at: int) -> int:
+        """Where the body of an arrow function begins whose parameters end before `at`; -1 if it is none."""
+        if self._text(at) == ":":  # the type that it returns
+            end = at + 1
+            while end < min(len(self.tokens), at + 40) and self._text(end) not in ("=>", ",", ";", ")", "}"):
+                end = self.ends.get(end, end) + 1
+            at = end
+        return at + 1 if self._text(at) == "=>" else -1
+
+    def _body(self, at: int) -> tuple[object, int]:
+        """Of a function: what it returns, if it returns once."""
+        if self._text(at) != "{":
+            return self.expression(at)
+        end = self.ends[at]
+        found: list[int] = []
+        at += 1
+        while at < end:
+            if self._text(at) == "return":
+                found.append(at + 1)
+            at = self.ends.get(at, at) + 1
+        return (self.expression(found[0])[0] if len(found) == 1 else UNKNOWN), end + 1
+
+    def _postfix(self, value: object, at: int) -> tuple[object, int]:
+        while at < len(self.tokens):
+            mark = self._text(at)
+            if mark in (".", "?.") and at + 1 < len(self.tokens) and self._text(at + 1) not in ("(", "["):
+                value = _member(value, self.tokens[at + 1].text)
+                at += 2
+            elif mark == "?.":
+                at += 1
+            elif mark == "[":
+                key, _ = self.expression(at + 1)
+                value, at = _member(value, key), self.ends[at] + 1
+            elif mark == "(":
+                given = tuple(self._items(at + 1, self.ends[at]))
+                value = Call(value.said, given) if isinstance(value, Unknown) and value.said else _called(value)
+                at = self.ends[at] + 1
+            elif mark == "!" and self._text(at + 1) != "=":
+                at += 1
+            elif mark in ("as", "satisfies"):
+                at = self._skipped(at)
+            elif self.tokens[at].kind == "template":
+                value, at = UNKNOWN, at + 1
+            else:
+                break
+        return value, at
+
+    def _items(self, at: int, end: int) -> Iterator[object]:
+        while at < end:
+            spread = self._text(at) == "..."
+            value, following = self.expression(at + spread)
+            if not spread:
+                yield value
+            elif isinstance(value, list):
+                yield from value
+            at = max(self._skipped(following), at) + 1
+
+    def _object(self, at: int, end: int) -> dict[str, object]:
+        found: dict[str, object] = {}
+        while at < end:
+            if self._text(at) == "...":
+                value, following = self.expression(at + 1)
+                found.update(value if isinstance(value, dict) else {})
+            else:
+                key, value, following = self._property(at, end)
+                if key is not None:
+                    found[key] = value
+            at = max(self._skipped(following), at) + 1
+        return found
+
+    def _property(self, at: int, end: int) -> tuple[str | None, object, int]:
+        while self._text(at) in ("async", "get", "set", "*") and self._text(at + 1) not in (":", ",", "(", "}"):
+            at += 1
+        kind, text = self.tokens[at]
+        key: object = string_of(text) if kind == "string" else text
+        after = at + 1
+        if text == "[" and kind == "mark":
+            key, after = self.expression(at + 1)[0], self.ends[at] + 1
+        name = str(key) if isinstance(key, (str, int, float)) else None
+        if self._text(after) == ":":
+            value, after = self.expression(after + 1)
+            return name, value, after
+        if self._text(after) == "(":
+            return name, UNKNOWN, after
+        return name, self.module.constant(text, self.depth) if kind == "name" else UNKNOWN, min(after, end)
+
+    def _template(self, text: str) -> object:
+        if "${" in text and len(text) > _LONGEST_TEMPLATE:
+            return UNKNOWN
+        parts: list[str] = []
+        at = 0
+        while (start := text.find("${", at)) >= 0:
+            parts.append(unescaped(text[at:start]))
+            end = end_of_hole(text, start + 2)
+            tokens = list(tokens_of(text[start + 2 : end]))
+            value, _ = _Reader(tokens, ends_of(tokens), self.module, self.depth).expression(0)
+            if not isinstance(value, (str, int, float)):
+                return UNKNOWN
+            parts.append(str(value))
+            at = end + 1
+        return "".join([*parts, unescaped(text[at:])])
+
+
+def _called(value: object) -> object:
+    """A function of ours that only returns something is that value already."""
+    return value if isinstance(value, (dict, list, str)) else UNKNOWN
+
+
+def _member(value: object, key: object) -> object:
+    if isinstance(value, dict):
+        return value.get(str(key))
+    if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
+        return value[key]
+    return Unknown(f"{value.said}.{key}" if isinstance(value, Unknown) and value.said else "")
+
+
+def _joined(mark: str, left: object, right: object) -> object:
+    if mark in ("||", "??"):
+        missing = left is None if mark == "??" else not left
+        return right if not is_known(left) or missing else left
+    if not is_known(left) or (mark == "&&" and not left):
+        return left if is_known(left) else UNKNOWN
+    if mark == "&&":
+        return right
+    if not is_known(right):
+        return UNKNOWN
+    if mark in ("===", "=="):
+        return left == right
+    if mark in ("!==", "!="):
+        return left != right
+    texts = isinstance(left, str) and isinstance(right, (str, int))
+    return f"{left}{right}" if mark == "+" and texts else UNKNOWN

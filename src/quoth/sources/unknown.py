@@ -1,0 +1,90 @@
+"""Projects whose toolchain Quoth does not know: named, with what to do instead.
+
+Such a folder is read as plain files, and that is told: its pages may be published under other addresses, and what its
+toolchain adds or leaves out is not known. The built HTML of any of them can be ingested with the right addresses. In: a
+folder. Out: a notice, or none for a folder that is nobody's project.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from quoth.domain import Notice
+from quoth.sources.bounds import Bounds
+from quoth.sources.loading import Damaged
+
+_SCRIPTS = ("js", "ts", "mjs", "mts", "cjs", "tsx", "jsx")
+
+
+@dataclass(frozen=True, slots=True)
+class _Toolchain:
+    name: str
+    files: tuple[str, ...]  # any of them tells
+    build: str
+    built: str  # the folder of the HTML
+    holds: str = ""  # what the file must contain, where its name alone is too common
+
+
+def _scripts(*stems: str) -> tuple[str, ...]:
+    return tuple(f"{stem}.{end}" for stem in stems for end in _SCRIPTS)
+
+
+_TOOLCHAINS = (
+    _Toolchain("Nextra", _scripts("theme.config"), "npm run build", "out"),
+    _Toolchain("Nextra", _scripts("next.config"), "npm run build", "out", holds="nextra"),
+    _Toolchain("Fumadocs", _scripts("source.config"), "npm run build", "out", holds="fumadocs"),
+    _Toolchain("VuePress", _scripts(".vuepress/config", "docs/.vuepress/config"), "npm run build", "dist"),
+    _Toolchain("VitePress", _scripts(".vitepress/config", "docs/.vitepress/config"), "npm run build", "dist"),
+    _Toolchain("Starlight", _scripts("astro.config"), "npm run build", "dist"),
+    _Toolchain("Quarto", ("_quarto.yml", "_quarto.yaml"), "quarto render", "_book"),
+    _Toolchain("bookdown", ("_bookdown.yml",), "Rscript -e 'bookdown::render_book()'", "_book"),
+    _Toolchain("MyST", ("myst.yml",), "myst build --html", "_build/html"),
+    _Toolchain("Antora", ("antora.yml", "antora-playbook.yml"), "npx antora antora-playbook.yml", "build/site"),
+    _Toolchain("Mintlify", ("docs.json", "mint.json"), "mintlify", "", holds='"navigation"'),
+    _Toolchain("Hugo", tuple(f"hugo.{end}" for end in ("toml", "yaml", "yml", "json")), "hugo", "public"),
+    _Toolchain("Hugo", ("archetypes/default.md",), "hugo", "public"),
+    _Toolchain("Zola", ("config.toml",), "zola build", "public", holds="build_search_index"),
+    _Toolchain("Zola", ("content/_index.md",), "zola build", "public", holds="+++"),
+    _Toolchain("Eleventy", (".eleventy.js", *_scripts("eleventy.config")), "npx @11ty/eleventy", "_site"),
+    _Toolchain("Gatsby", _scripts("gatsby-config"), "npm run build", "public"),
+    _Toolchain("Hexo", ("scaffolds/post.md",), "npx hexo generate", "public"),
+    _Toolchain("Pelican", ("pelicanconf.py",), "pelican content", "output"),
+    _Toolchain("Nikola", ("conf.py",), "nikola build", "output", holds="NAVIGATION_LINKS"),
+    _Toolchain("Jekyll", ("_config.yml",), "bundle exec jekyll build", "_site", holds="theme"),
+    _Toolchain("Nuxt Content", _scripts("nuxt.config"), "npm run generate", ".output/public", holds="content"),
+    _Toolchain("Docsify", ("index.html", "docs/index.html"), "", "", holds="$docsify"),
+    _Toolchain("Doxygen", ("Doxyfile",), "doxygen", "html"),
+    _Toolchain("Scrivener", ("project.scrivx",), "", ""),
+)
+
+
+def unknown_project(root: Path, bounds: Bounds) -> Notice | None:
+    """What the folder looks like, and what to do."""
+    for known in _TOOLCHAINS:
+        for file in known.files:
+            if bounds.is_file(root / file) and (not known.holds or known.holds in _text(root / file, bounds)):
+                return Notice("TOOLCHAIN_UNKNOWN", _message(known, file), ".")
+    if bounds.is_file(root / "index.rst") and "toctree::" in _text(root / "index.rst", bounds):
+        message = (
+            "this looks like a Sphinx project without its conf.py, so it is read as plain files, and links may not"
+            " open; run quoth ingest on the folder with conf.py"
+        )
+        return Notice("TOOLCHAIN_UNKNOWN", message, ".")
+    return None
+
+
+def _message(known: _Toolchain, file: str) -> str:
+    article = "an" if known.name[0] in "AEIOU" else "a"
+    said = f"this looks like {article} {known.name} project ({file}), whose rules Quoth does not know"
+    if not known.built:
+        return f"{said}; its files are read as plain ones, and links may not open"
+    build = f"build it ({known.build}) and ingest the HTML: quoth ingest {known.built} --base-url https://…"
+    return f"{said}; its files are read as plain ones, and links may not open. To be right, {build}"
+
+
+def _text(path: Path, bounds: Bounds) -> str:
+    try:
+        return bounds.config_text(path, errors="replace")
+    except (OSError, Damaged):
+        return ""

@@ -1,0 +1,71 @@
+// The interface's language: chosen once, before anything is shown. To add one, copy en.js, translate it and name it in
+// LANGUAGES; a test compares keys and placeholders.
+
+import english from "./en.js";
+
+/** @typedef {{[Key in keyof typeof english]: typeof english[Key] extends string ? string : {one?: string, few?: string, many?: string, other: string}}} Texts */
+
+export const LANGUAGES = ["en", "de", "ur", "zh"];
+const FROM_THE_RIGHT = new Set(["ur"]);
+
+/** @type {Texts} */
+let texts = english;
+let current = "en";
+
+// The first of the wanted languages ("de-AT", "zh_Hans", …) that there is a file for.
+/** @param {readonly (string | null | undefined)[]} wanted */
+export function chosen(wanted) {
+  const names = wanted.map((name) => (name ?? "").toLowerCase().split(/[-_]/)[0] ?? "");
+  return names.find((name) => LANGUAGES.includes(name)) ?? "en";
+}
+
+// From here on `say` speaks it. An unreachable file is no reason to show nothing: then it stays as it was.
+/** @param {readonly (string | null | undefined)[]} wanted */
+export async function speak(wanted) {
+  const name = chosen(wanted);
+  try {
+    texts = name === "en" ? english : (await import(`./${name}.js`)).default;
+    current = name;
+  } catch {
+    // offline between two files
+  }
+  return language();
+}
+
+export const language = () => ({ lang: current, dir: FROM_THE_RIGHT.has(current) ? "rtl" : "ltr" });
+
+/**
+ * The text with its placeholders filled. One that counts is told its number as `n`.
+ * @param {keyof Texts} key
+ * @param {Record<string, string | number>} [values]
+ * @returns {string}
+ */
+export const say = (key, values = {}) => parts(key, values).join("");
+
+/**
+ * The same as a list, for placeholders that are nodes.
+ * @template Part
+ * @param {keyof Texts} key
+ * @param {Record<string, Part>} values
+ * @returns {(string | Part)[]}
+ */
+export function parts(key, values) {
+  const text = texts[key];
+  const form = typeof text === "string" ? text : text[plural(values.n)] ?? text.other;
+  return form.split(/\{(\w+)\}/).map((part, at) => (at % 2 ? shown(values[part]) : part));
+}
+
+/** @param {unknown} count */
+const plural = (count) => /** @type {"one" | "few" | "many" | "other"} */ (new Intl.PluralRules(current).select(Number(count)));
+
+/** @param {any} value */
+const shown = (value) => (typeof value === "number" ? new Intl.NumberFormat(current).format(value) : value ?? "");
+
+/** @param {number} share */
+export const percent = (share) => new Intl.NumberFormat(current, { style: "percent" }).format(share);
+
+/** @param {number} ms */
+export const time = (ms) =>
+  ms < 1000
+    ? new Intl.NumberFormat(current, { style: "unit", unit: "millisecond", maximumFractionDigits: 0 }).format(ms)
+    : new Intl.NumberFormat(current, { style: "unit", unit: "second", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ms / 1000);

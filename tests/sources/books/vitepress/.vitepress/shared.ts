@@ -1,0 +1,1 @@
+export const shared = { title: 'Small Book', cleanUrls: false, ignoreDeadLinks: true }

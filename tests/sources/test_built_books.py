@@ -1,0 +1,36 @@
+"""Small books of ours, compared with what the real tools built from them.
+
+tests/sources/books has a book for each toolchain and beside it a recording: every page that the tool made and the ids
+of its headings, with its version and the command (scripts/record_built_book.py). All pages and all ids must be the same.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from book_files import heading_ids, pages_of
+from quoth.sources import open_source
+
+BOOKS = Path(__file__).parent / "books"
+RECORDINGS = sorted(path.stem for path in BOOKS.glob("*.json"))
+
+
+def built_name(url: str) -> str:
+    """The file that a host shows for this address."""
+    path = url.removeprefix("https://x.org").lstrip("/")
+    if path.endswith(".html"):
+        return path
+    return f"{path}index.html" if path.endswith("/") or not path else f"{path}/index.html"
+
+
+@pytest.mark.parametrize("book", RECORDINGS)
+def test_every_page_and_every_id_is_what_the_tool_built(book: str) -> None:
+    built = json.loads((BOOKS / f"{book}.json").read_text("utf-8"))["pages"]
+    source = open_source(BOOKS / book.split("-")[0], book_id="b", base_url="https://x.org")
+    found = {built_name(page.url): heading_ids(page) for page in pages_of(source).values()}
+    assert source.toolchain == book.split("-")[0]
+    assert sorted(found) == sorted(built)
+    assert found == built

@@ -1,0 +1,127 @@
+"""Never a silent half: what a folder was taken for, how much of it was read, and what was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from book_files import write
+from quoth.domain import Coverage, Share
+from quoth.errors import Unreadable
+from quoth.sources import open_source
+
+WORDS = "one two three four five six seven eight nine ten\n"
+
+
+def covered(root: Path) -> Coverage:
+    source = open_source(root, book_id="b")
+    source.files()
+    return source.coverage
+
+
+def notes(root: Path) -> dict[str, str]:
+    source = open_source(root, book_id="b")
+    source.files()
+    return {notice.code: notice.message for notice in source.notices}
+
+
+def pages(root: Path) -> list[str]:
+    return [file.source_file for file in open_source(root, book_id="b").files()]
+
+
+def test_the_toolchain_is_named_with_the_file_that_tells(tmp_path: Path) -> None:
+    book = write(tmp_path, {"mkdocs.yml": "site_name: A\n", "docs/index.md": f"# A\n\n{WORDS}", "NEWS.md": WORDS})
+    assert covered(book) == Coverage(
+        "mkdocs",
+        "mkdocs.yml",
+        (Share("Markdown", 1, 12),),
+        (Share("Markdown", 1, 10, "outside of docs/"),),
+    )
+    assert covered(book / "docs").recognised_by == "../mkdocs.yml"
+
+
+def test_pages_that_the_toolchain_does_not_publish_are_left_but_not_lost(tmp_path: Path) -> None:
+    files = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)\n", "src/a.md": "# A\n\ntext", "src/b.md": WORDS * 9}
+    found = covered(write(tmp_path, files))
+    assert (found.toolchain, found.recognised_by) == ("mdbook", "book.toml")
+    assert [(share.kind, share.files, share.words, share.lost) for share in found.left] == [("Markdown", 1, 90, False)]
+    assert not found.mostly_lost
+
+
+def test_text_in_a_format_that_is_not_read_is_lost_and_said_with_what_to_do(tmp_path: Path) -> None:
+    book = write(tmp_path, {"README.md": WORDS, "main.tex": WORDS * 2, "notes.org": WORDS})
+    found = covered(book)
+    assert [(share.kind, share.words, share.lost) for share in found.left] == [("LaTeX", 20, True), ("Org", 10, True)]
+    assert found.mostly_lost
+    source = open_source(book, book_id="b")
+    source.files()
+    said = [notice.message for notice in source.notices if notice.code == "TEXT_LEFT_OUT"]
+    assert said[0].startswith("1 LaTeX file is left out (20 words)")
+    assert "quoth ingest" in said[0]
+    assert "org-publish" in said[1]
+
+
+def test_less_than_half_of_the_text_may_be_lost_without_failing(tmp_path: Path) -> None:
+    assert not covered(write(tmp_path, {"a.md": WORDS * 2, "b.tex": WORDS * 2})).mostly_lost
+    assert covered(write(tmp_path, {"c.tex": "one more"})).mostly_lost
+
+
+def test_a_folder_without_any_page_says_what_it_has(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="has no pages") as caught:
+        open_source(write(tmp_path, {"main.typ": WORDS}), book_id="b").files()
+    assert "Quoth does not read Typst" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "advice"),
+    [
+        ({"theme.config.tsx": ""}, "a Nextra project (theme.config.tsx)", "quoth ingest out --base-url"),
+        ({"index.html": "<script>window.$docsify = {}</script>"}, "a Docsify project", "links may not open"),
+        ({".eleventy.js": ""}, "an Eleventy project (.eleventy.js)", "npx @11ty/eleventy"),
+        ({"index.rst": "A\n=\n\n.. toctree::\n\n   b\n"}, "a Sphinx project without its conf.py", "conf.py"),
+    ],
+)
+def test_a_project_of_an_unknown_toolchain_is_named(
+    tmp_path: Path, files: dict[str, str], name: str, advice: str
+) -> None:
+    said = notes(write(tmp_path, {**files, "a.md": "# A\n\ntext\n"}))["TOOLCHAIN_UNKNOWN"]
+    assert name in said
+    assert advice in said
+
+
+def test_a_folder_of_files_is_nobodys_project(tmp_path: Path) -> None:
+    assert "TOOLCHAIN_UNKNOWN" not in notes(write(tmp_path, {"a.md": "# A\n", "index.html": "<p>Hello</p>"}))
+
+
+def test_what_is_there_for_machines_is_no_page(tmp_path: Path) -> None:
+    redirect = '<html><head><meta http-equiv="refresh" content="0; url=b.html"></head></html>'
+    template = "<html>{% block body %}{% endblock %}</html>"
+    files = {
+        "a.html": "<h1>A</h1><p>Text.</p>",
+        "old.html": redirect,
+        "base.html": template,
+        "layouts/list.html": "<p>{{ .Title }}</p>",
+        "_sources/a.rst.txt": "A\n=\n",
+        "robots.txt": "User-agent: *",
+        "requirements-dev.txt": "pytest",
+        "404.html": "<p>Not found</p>",
+        "notes.txt": "Real text.",
+    }
+    assert pages(write(tmp_path, files)) == ["a.html", "notes.txt"]
+
+
+def test_a_long_page_that_also_reloads_itself_is_a_page(tmp_path: Path) -> None:
+    live = f'<meta http-equiv="refresh" content="30"><h1>Live</h1><p>{WORDS * 100}</p>'
+    assert pages(write(tmp_path, {"live.html": live})) == ["live.html"]
+
+
+def test_included_files_are_not_left_out(tmp_path: Path) -> None:
+    files = {
+        "mkdocs.yml": "site_name: A\nmarkdown_extensions: [pymdownx.snippets]\n",
+        "docs/index.md": '# A\n\n--8<-- "part.md"\n',
+        "part.md": WORDS,
+    }
+    found = covered(write(tmp_path, files))
+    assert found.taken == (Share("Markdown", 1, 12),)
+    assert found.left == ()
