@@ -72,7 +72,7 @@ def _faults_of(node: ast.AST, source: str) -> Iterator[Fault]:
             yield _fault(node.test, ast.UnaryOp(ast.Not(), node.test), "condition", source)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
         yield _fault(node.value, ast.Constant(None), "call", source)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         yield _fault(node, ast.Constant(node.value + 1), "number", source)
 
 

@@ -125,7 +125,7 @@ def chosen(modules: Sequence[str]) -> list[Mutant]:
     return mutants
 
 
-class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
+class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports one module of Quoth with its fault, all others as they are."""
 
     def __init__(self, mutant: Mutant) -> None:
@@ -140,14 +140,8 @@ class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
             return None
         return importlib.util.spec_from_file_location(name, self._path, loader=self)
 
-    def get_filename(self, fullname: str) -> str:
-        return self._path
-
-    def get_data(self, path: str | bytes) -> bytes:
-        return self._source.encode()
-
-    def path_stats(self, path: str) -> dict[str, float]:
-        raise OSError("never taken from a cache")
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self._source, self._path, "exec", dont_inherit=True), module.__dict__)
 
 
 def noticed_in_this_process(mutant: Mutant | None, tests: Sequence[str]) -> bool:
