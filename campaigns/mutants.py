@@ -69,7 +69,7 @@ BESIDE: dict[str, str] = {
     "index/changes": "index/test_embedded.py",
     "index/columns": "index/test_columns.py index/test_embedded.py",
     "index/generations": "index/test_generations.py index/test_embedded.py",
-    "index/qdrant_nodes": "index/test_qdrant_cluster.py index/test_qdrant_client.py",
+    "index/qdrant_nodes": "index/test_qdrant_cluster.py",
     "models/answer_filter": "models/test_answer_filter.py",
     "models/openai": "models/test_openai.py models/test_model_limits.py models/test_model_oddities.py",
     "models/openai_wire": "models/test_openai_wire.py models/test_model_oddities.py",
@@ -82,7 +82,7 @@ BESIDE: dict[str, str] = {
     "text/sentences": "text/test_sentences.py",
     "text/terms": "text/test_terms.py",
 }
-SLOW = {"index/test_embedded.py"}  # files in which every test is
+SLOW = {"index/test_embedded.py", "index/test_qdrant_cluster.py"}  # files in which every test is
 
 
 @dataclass(frozen=True, slots=True)
