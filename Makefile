@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo campaign test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
+.PHONY: help setup demo campaign test test-fast test-slow coverage house check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean pictures
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -43,6 +43,9 @@ coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below th
 
 house: $(STAMP) ## how large the house is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
 	@$(BIN)/python scripts/house.py $(HOUSE_ARGS)
+
+pictures: $(STAMP) ## the reader's page in all states, at four widths, light and dark: make pictures QUOTH_PICTURES=folder
+	$(BIN)/python scripts/pictures.py $(PICTURES_ARGS)
 
 check: $(STAMP) ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

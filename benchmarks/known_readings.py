@@ -1,6 +1,7 @@
 """The reader, with a memory: what was read once is not read again, in this run or the next.
 
-Readings are kept under `--cache`, named by the reader's weights; of each only what the judge and the order need.
+Readings are kept under `--cache`, named by the reader's weights and by how much it reads of a passage; of each only
+what the judge and the order need.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from quoth.domain import Reading, ReadingTask
-from quoth.models.reader import PassageReader, find_reader_dir
+from quoth.models.reader import WINDOW, PassageReader, find_reader_dir
 
 SAVE_EVERY = 500  # readings
 
@@ -24,7 +25,7 @@ class KnownReadings:
             raise SystemExit("The reader is not installed: run `make setup`.")
         self._reader = PassageReader(folder)
         cache.mkdir(parents=True, exist_ok=True)
-        self._path = cache / f"{self.name.replace('/', '-')}.readings"
+        self._path = cache / f"{self.name.replace('/', '-')}-{WINDOW}.readings"
         # Written by this class alone.
         self._known: dict[bytes, Reading] = pickle.loads(self._path.read_bytes()) if self._path.exists() else {}
         self._saved = len(self._known)

@@ -25,7 +25,7 @@ from pathlib import Path
 from signal import SIG_IGN, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, getsignal, signal
 from typing import Any
 
-OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
+OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
 NUMBER = struct.Struct("i")
 LARGEST = 2**20
 # What commands import when they come to it. (Not onnxruntime: it starts threads, and those do not survive a fork.)

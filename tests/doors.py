@@ -96,11 +96,13 @@ def every_door(app: FastAPI) -> list[tuple[str, str]]:
 
 
 def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The events of a stream, read strictly: each frame is one name and one line of JSON."""
+    """The events of a stream, read strictly: each frame is one name and one line of JSON, with or without an id."""
     assert text.endswith("\n\n")
     events = []
     for frame in text.removesuffix("\n\n").split("\n\n"):
-        name, data = frame.split("\n")
+        *identity, name, data = frame.split("\n")
+        assert all(line.startswith("id: ") for line in identity)
+        assert len(identity) <= 1
         events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
     return events
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -41,9 +41,10 @@ class Workshop:
     index: MemoryIndex
     library: ForgetfulLibrary
     options: IngestOptions = IngestOptions()
+    clock: TickingClock = field(default_factory=TickingClock)
 
     def ingest(self) -> Ingest:
-        return Ingest(self.index, self.library, self.embedder, TickingClock(), self.options)
+        return Ingest(self.index, self.library, self.embedder, self.clock, self.options)
 
     def source(self) -> BookSource:
         return open_source(self.folder, book_id="book")
@@ -102,6 +103,24 @@ async def test_an_edit_embeds_only_the_text_that_changed(workshop: Workshop) -> 
     assert "namespace" in workshop.embedder.calls[0]
     assert (job.chunks_created, job.chunks_deleted, job.files_skipped) == (1, 1, 1)
     assert await workshop.chunks() == await fresh_index(workshop)
+
+
+async def test_a_chunk_knows_its_writings_and_when_it_was_embedded(workshop: Workshop) -> None:
+    await workshop.run()
+    before = {chunk.id: chunk.stamps for chunk in await workshop.chunks()}
+    workshop.write("nodes.md", NODES.replace("unique", "unique in its namespace"))
+    await workshop.run()
+    after = {chunk.id: chunk for chunk in await workshop.chunks()}
+    neighbours = [id for id, chunk in after.items() if chunk.source_file == "nodes.md" and id in before]
+    assert neighbours
+    for id in neighbours:  # the same text, at another place or with another neighbour
+        old, new = before[id], after[id].stamps
+        assert old is not None
+        assert new is not None
+        assert (new.version, new.created_at, new.embedded_at) == (old.version + 1, old.created_at, old.embedded_at)
+        assert new.updated_at > new.created_at
+    untouched = [id for id, chunk in after.items() if chunk.source_file == "topics.md"]
+    assert [after[id].stamps for id in untouched] == [before[id] for id in untouched]
 
 
 async def test_a_deleted_page_leaves_nothing_behind(workshop: Workshop) -> None:
@@ -215,6 +234,14 @@ async def test_full_reads_every_page_again_but_embeds_nothing_twice(workshop: Wo
     await workshop.run()
     job = await workshop.run("full")
     assert (job.files_processed, job.files_skipped, workshop.embedder.calls) == (2, 0, [])
+
+
+async def test_recreate_counts_the_chunks_of_before_as_deleted(workshop: Workshop) -> None:
+    first = await workshop.run()
+    again = await workshop.run("recreate")
+    assert (first.chunks_deleted, again.chunks_deleted) == (0, first.chunks_created)
+    assert again.chunks_created == first.chunks_created
+    assert again.tokens_embedded == first.tokens_embedded == sum(c.token_count for c in await workshop.chunks())
 
 
 async def test_recreate_starts_from_nothing(workshop: Workshop) -> None:

@@ -23,6 +23,8 @@ from quoth.ask.selection import evidence_of_selection, judge_selection
 from quoth.chunks.split import split
 from quoth.domain import Markup, Page
 from quoth.errors import Unreadable
+from quoth.sources.asciidoc_includes import AsciidocIncludes
+from quoth.sources.asciidoc_parts import part_of
 from quoth.sources.bounds import bounds_of
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import read_config
@@ -65,6 +67,11 @@ def _included(dialect: Dialect) -> Read:
     return lambda text: includes.expand(text, NOWHERE / "page.md", "page.md")
 
 
+def _asciidoc_included(text: str) -> object:
+    includes = AsciidocIncludes(bounds_of(NOWHERE))
+    return includes.expand(f":a: b\n{text}", NOWHERE / "page.adoc", "page.adoc")
+
+
 def _notebook(text: str) -> object:
     cells = [
         {"cell_type": kind, "source": text, "outputs": [{"output_type": "stream", "text": text}]}
@@ -90,12 +97,14 @@ ENTRIES: dict[str, Read] = {
     "passage: terms": passage_weights,
     "passage: sentences": sentences,
     "passage: sentences of rst": lambda text: sentences(text, markup="rst"),
+    "passage: sentences of asciidoc": lambda text: sentences(text, markup="asciidoc"),
     "answer: markers": lambda text: (markers(text), without_unfinished(text), renumbered(text, (1, 2, 3))),
     "answer: claims": claims,
     "markdown": _page("markdown"),
     "mdx": _page("mdx"),
     "myst": _page("myst"),
     "rst": _page("rst"),
+    "asciidoc": _page("asciidoc"),
     "text": _page("text"),
     "html": lambda text: page_from_html(text, "https://x.org/"),
     "notebook": _notebook,
@@ -113,6 +122,8 @@ ENTRIES: dict[str, Read] = {
     "includes of Docusaurus": _included(mdx_partials(NOWHERE)),
     "includes of GitBook": _included(gitbook_includes),
     "includes of Sphinx": _included(sphinx_includes(NOWHERE)),
+    "includes of AsciiDoc": _asciidoc_included,
+    "parts of AsciiDoc includes": lambda text: (part_of(text, {"tags": "a;!b"}), part_of("a\nb", {"lines": text})),
 }
 
 UNITS = (
@@ -238,6 +249,8 @@ KNOWN = (
     *(("mdx", unit) for unit in ("{/*", "<a ")),
     ("myst", "````{note}\n"),
     *(("rst", unit) for unit in (":ref:`b`  ", "**a")),
+    *(("asciidoc", unit) for unit in ("*a ", "<<a,", "link:a[", "====\n", "* a\n+\n", "a:: b\n")),
+    *(("includes of AsciiDoc", unit) for unit in ("{a} ", "ifdef::a[]\n")),
     *(("html", unit) for unit in ("<a ", '<a b="')),
     ("toml", "a."),
     ("exclude_docs", "["),

@@ -26,8 +26,8 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one page; the embedder is the quick one of the tests."""
-    monkeypatch.setattr("quoth.bootstrap._embedder", lambda settings, threads: FakeEmbedder())
-    monkeypatch.setattr("quoth.bootstrap._reader", lambda settings, threads: None)
+    monkeypatch.setattr("quoth.bootstrap.embedder_of", lambda settings, threads: FakeEmbedder())
+    monkeypatch.setattr("quoth.bootstrap.reader_of", lambda settings, threads: None)
     folder = tmp_path / "My Topics"
     folder.mkdir()
     (folder / "topics.md").write_text(PAGE, encoding="utf-8")

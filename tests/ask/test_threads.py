@@ -12,8 +12,8 @@ from quoth.domain import CitedSource, Conversation, Turn
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def a_conversation(turns: int = 1, **fields: str) -> Conversation:
-    return Conversation("id", NOW, NOW, turns=turns, **fields)
+def a_conversation(turns: int = 1, topic_summary: str = "") -> Conversation:
+    return Conversation("id", NOW, NOW, turns=turns, topic_summary=topic_summary)
 
 
 def citing(*sections: str | None) -> Turn:

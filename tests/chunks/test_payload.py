@@ -113,6 +113,8 @@ points = st.builds(
     embed_hash=texts,
     created_at=moments,
     updated_at=moments,
+    embedded_at=moments,
+    version=st.integers(1, 9),
 )
 
 
@@ -120,6 +122,7 @@ points = st.builds(
 def test_a_point_survives_json_and_comes_back_equal(point: IndexedChunk) -> None:
     payload = json.loads(json.dumps(to_payload(point)))
     assert to_chunk(point.chunk.id, payload) == point.chunk
+    assert to_chunk(point.chunk.id, payload).stamps == point.stamps
     assert to_indexed(point.chunk.id, payload, point.dense, point.sparse) == point
     stored = to_stored(point.chunk.id, {name: payload[name] for name in STORED_FIELDS})
     assert (stored.payload_hash, stored.embed_hash) == (payload_hash(point.chunk), point.embed_hash)
@@ -128,6 +131,16 @@ def test_a_point_survives_json_and_comes_back_equal(point: IndexedChunk) -> None
         point.chunk.source_file,
         point.created_at,
     )
+    assert (stored.embedded_at, stored.version) == (point.embedded_at, point.version)
+
+
+def test_a_payload_from_before_the_stamps_has_the_nearest_ones() -> None:
+    payload = to_payload(indexed(a_chunk("one")))
+    del payload["embedded_at"]
+    stamps = to_chunk("one", payload).stamps
+    assert stamps is not None
+    assert (stamps.embedded_at, stamps.version) == (stamps.created_at, 1)
+    assert to_stored("one", payload).embedded_at == stamps.created_at
 
 
 @given(chunks, chunks)

@@ -1,4 +1,4 @@
-"""`quoth config --check`: does the language model answer, and if not, what can be done?"""
+"""`quoth config --check`: do the models answer, and if not, what can be done?"""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ async def check(place: Path, *more: str, **environment: str) -> subprocess.Compl
 
 async def test_a_model_that_answers_is_named_with_its_place(server: ModelServer, tmp_path: Path) -> None:
     run = await check(tmp_path, OPENAI_BASE_URL=server.url, OPENAI_MODEL="scripted")
-    assert (run.returncode, run.stdout) == (0, f"scripted at {server.url} answers.\n")
+    embeds, answers = run.stdout.splitlines()
+    assert (run.returncode, answers) == (0, f"scripted at {server.url} answers.")
+    assert embeds.startswith("all-MiniLM-L6-v2/")
+    assert embeds.endswith(" on this machine embeds: 384 numbers for a text.")
     run = await check(tmp_path, "--json", OPENAI_BASE_URL=server.url, OPENAI_MODEL="scripted")
-    assert json.loads(run.stdout) == {"model": f"scripted at {server.url} answers."}
+    assert json.loads(run.stdout) == {"embedder": embeds, "model": f"scripted at {server.url} answers."}
 
 
 async def test_without_a_model_the_book_answers(tmp_path: Path) -> None:

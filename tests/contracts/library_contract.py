@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -18,6 +19,8 @@ from quoth.domain import (
     Coverage,
     Doubt,
     IngestJob,
+    IngestMode,
+    IngestTimes,
     Notice,
     PageRecord,
     RecordedQuestion,
@@ -256,6 +259,29 @@ class LibraryContract:
         assert (await library.job(done.job_id)).status == "completed"
         assert (await library.job(alive.job_id)).status == "running"
 
+    async def test_the_last_ingests_are_known_and_the_first_one_read_everything(self, library: Library) -> None:
+        async def done(number: int, mode: IngestMode, **changes: Any) -> None:
+            job = await library.start_job(IngestJob("robots", mode))
+            ended = replace(job, status="completed", completed_at=NOW + timedelta(seconds=number))
+            await library.save_job(replace(ended, **changes))
+
+        def at(full: int, incremental: int | None) -> IngestTimes:
+            later = None if incremental is None else NOW + timedelta(seconds=incremental)
+            return IngestTimes(NOW + timedelta(seconds=full), later)
+
+        assert await library.ingest_times("robots") == IngestTimes()
+        await done(1, "incremental", tokens_embedded=70)
+        assert await library.ingest_times("robots") == at(1, None)
+        await done(2, "incremental")
+        assert await library.ingest_times("robots") == at(1, 2)
+        await done(3, "recreate")
+        await done(4, "full")
+        await done(5, "incremental", status="failed")
+        await done(6, "full", dry_run=True)
+        assert await library.ingest_times("robots") == at(4, 2)
+        assert await library.ingest_times("birds") == IngestTimes()
+        assert [job.tokens_embedded for job in await library.jobs("robots")] == [0, 0, 0, 0, 0, 70]
+
     # --- conversations ---
 
     async def test_a_turn_is_numbered_and_comes_back_whole(self, library: Library) -> None:
@@ -416,6 +442,19 @@ class LibraryContract:
         await library.put_topic_summary(SESSION, "too late")
         with pytest.raises(SessionNotFound):
             await library.conversation(SESSION)
+
+    async def test_tags_stay_with_their_conversation_and_belong_to_its_key(self, library: Library) -> None:
+        await library.add_turn(a_turn(0, owner="key-1"))
+        assert (await library.conversation(SESSION, owner="key-1")).tags == ()
+        await library.put_tags(SESSION, ("homework", "¿qué?"), owner="key-1")
+        await library.add_turn(a_turn(1, owner="key-1"))
+        assert (await library.conversation(SESSION, owner="key-1")).tags == ("homework", "¿qué?")
+        with pytest.raises(SessionNotFound):
+            await library.put_tags(SESSION, ("stolen",), owner="key-2")
+        with pytest.raises(SessionNotFound):
+            await library.put_tags(OTHER, ())
+        await library.put_tags(SESSION, (), owner="key-1")
+        assert (await library.conversation(SESSION, owner="key-1")).tags == ()
 
     # --- questions for the author ---
 

@@ -17,7 +17,7 @@ import pytest
 
 from quoth.domain import Message, ModelText
 from quoth.errors import BadConfiguration, ModelRejected, ModelUnavailable
-from quoth.models import openai
+from quoth.models import endpoint
 from quoth.models.openai import ModelOptions, OpenAIChat
 from quoth.testing.model_server import DONE, ModelServer, Reply, chunk, fails, says
 
@@ -228,7 +228,7 @@ async def test_a_server_that_does_not_pick_up_is_given_up(monkeypatch: pytest.Mo
         raise AssertionError
 
     monkeypatch.setattr(aiohttp.TCPConnector, "_create_connection", never)
-    monkeypatch.setattr(openai, "CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr(endpoint, "CONNECT_SECONDS", 0.05)
     async with model_at("http://model.example/v1") as model:
         with pytest.raises(ModelUnavailable, match=r"no connection to .* within 0\.05 seconds"):
             await said(model)

@@ -12,7 +12,7 @@ import pytest
 
 from quoth.domain import Message, ModelText, ModelTurn
 from quoth.errors import ModelUnavailable
-from quoth.models import openai, openai_wire
+from quoth.models import endpoint, openai, openai_wire
 from quoth.models.openai import ModelOptions, OpenAIChat
 from quoth.testing.model_server import DONE, ModelServer, Reply, chunk, data, never_ends, says, stalls, usage
 
@@ -50,7 +50,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_wire, "LONGEST_ANSWER", LONGEST)
     monkeypatch.setattr(openai_wire, "LONGEST_EVENT", 10_000)
     monkeypatch.setattr(openai_wire, "LONGEST_STREAM", 300_000)
-    monkeypatch.setattr(openai, "LONGEST_FAULT", 10_000)
+    monkeypatch.setattr(endpoint, "LONGEST_FAULT", 10_000)
 
 
 async def test_an_endless_answer_is_cut_at_its_longest_and_the_server_is_left() -> None:

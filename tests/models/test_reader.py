@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import math
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from quoth.domain import ReadingTask
 from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models import reader, reader_graph
-from quoth.models.reader import STEP, WINDOW, PassageReader, find_reader_dir, windows
+from quoth.models.reader import FIRST_WORD, WINDOW, PassageReader, find_reader_dir, rarity, window_of
 from quoth.models.reader_graph import PRODUCTS, ReaderModel, ReaderWeights, Window
 from reader_files import embedder_tensors, made_layers, write_reader
 
@@ -146,13 +145,18 @@ async def test_places_are_those_of_the_passage(folder: Path) -> None:
     assert reading.share(0, 0) == 0
 
 
-async def test_a_long_passage_is_read_to_its_end(folder: Path) -> None:
-    long = " ".join(f"word{number}" for number in range(400))
+@pytest.mark.parametrize("before", [0, 150, 400])
+async def test_of_a_long_passage_the_part_with_the_question_s_words_is_read(folder: Path, before: int) -> None:
+    fill = "The river and the hill were there for all of the day. "
+    long = fill * (before // 13) + PASSAGE + " " + fill * ((400 - before) // 13)
     one = PassageReader(folder)
     (reading,) = await one.read([ReadingTask(QUESTION, long)])
     await one.close()
-    assert reading.places[-1][1] == len(long)
+    seen = long[reading.places[0][0] : reading.places[-1][1]]
+    assert PASSAGE in seen
+    assert len(reading.places) == WINDOW
     assert list(reading.places) == sorted(set(reading.places))
+    assert reading.places[0][0] <= reading.start < reading.end <= reading.places[-1][1]
 
 
 async def test_odd_texts_are_read_too(folder: Path) -> None:
@@ -191,10 +195,19 @@ def test_without_the_wheel_there_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
     assert find_reader_dir() is None
 
 
-@given(st.integers(0, 5_000))
-def test_windows_cover_a_passage_and_overlap(length: int) -> None:
-    cut = windows(length)
-    assert cut[0][0] == 0
-    assert cut[-1][1] == length
-    assert all(end - start == min(WINDOW, length) for start, end in cut)
-    assert all(0 < later[0] - earlier[0] <= STEP for earlier, later in pairwise(cut))
+@given(st.lists(st.integers(999, 30_521), max_size=12), st.lists(st.integers(999, 30_521), max_size=400))
+def test_one_window_is_read_and_no_other_has_more_of_the_question(question: list[int], passage: list[int]) -> None:
+    start, end = window_of(question, passage)
+    assert 0 <= start <= end <= len(passage)
+    assert end - start == min(WINDOW, len(passage))
+    sought = [token for token in set(question) & set(passage) if rarity(token) > 0]
+    assert len(passage) <= WINDOW or not sought or set(sought) & set(passage[start:end])
+
+
+def test_rare_words_say_where_the_answer_is_and_common_ones_do_not() -> None:
+    the, what, robot, node = 1996, 2054, 8957, 13045
+    assert rarity(node) > rarity(robot) > rarity(FIRST_WORD + 200) > rarity(what) == rarity(the) == 0
+    passage = [the, what] * 100 + [node] + [the, what] * 100
+    start, end = window_of([what, the, robot, node], passage)
+    assert node in passage[start:end]
+    assert abs((start + end) / 2 - passage.index(node)) <= 8

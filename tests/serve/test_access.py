@@ -112,6 +112,8 @@ DOORS_OF: list[tuple[str, str, Scope]] = [
     ("GET", f"/history/{SESSION}", "ask"),
     ("DELETE", f"/session/{SESSION}", "ask"),
     ("POST", "/v1/chat/completions", "ask"),
+    ("POST", "/v1/responses", "ask"),
+    ("POST", "/v1/embeddings", "ask"),
     ("GET", "/v1/models", "ask"),
     ("POST", "/mcp", "ask"),
     ("GET", "/llms.txt", "ask"),
@@ -286,8 +288,13 @@ async def test_a_public_key_asks_from_its_own_site_only(doors: Doors) -> None:
 async def test_a_browser_on_the_site_of_a_public_key_is_told_that_it_may_ask(doors: Doors) -> None:
     public = await a_key(doors, origins=[SITE])
     wants = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    wants["access-control-request-headers"] = "authorization, X-Stainless-OS,x-stainless-lang, not a name"
     preflight = await doors.client.options("/chat", headers={"origin": SITE, **wants})
     assert (preflight.status_code, preflight.content) == (204, b"")
+    allowed = preflight.headers["access-control-allow-headers"].split(", ")
+    assert {"x-stainless-os", "x-stainless-lang"} <= set(allowed)
+    assert "not a name" not in allowed
+    assert len(allowed) == len(set(allowed))
     assert preflight.headers["access-control-allow-origin"] == SITE
     assert "POST" in preflight.headers["access-control-allow-methods"]
     assert {"authorization", "content-type"} <= set(preflight.headers["access-control-allow-headers"].split(", "))

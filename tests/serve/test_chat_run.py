@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +100,13 @@ def essence(view: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
 def stored(turn: Turn) -> dict[str, Any]:
     unlike = {"query_time_ms", "stage_ms", "request_id", "session_id", "timestamp", "turn_id"}
-    return {name: value for name, value in asdict(turn).items() if name not in unlike}
+    timeless = replace(turn, searches=tuple(replace(one, timestamp=NOON) for one in turn.searches))
+    return {name: value for name, value in asdict(timeless).items() if name not in unlike}
 
 
 SCRIPT = [

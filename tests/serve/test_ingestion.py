@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doors import PAGE, Doors, check_problem, opened
+from doors import PAGE, Doors, check_problem, frames, opened
 from foremen import QUEUES, Foreman, ended, events, start, write
 from quoth.domain import IngestJob
 from quoth.errors import Conflict, Outage
@@ -50,6 +50,17 @@ async def test_a_job_is_queued_at_once_and_its_end_is_the_last_event(doors: Door
     assert (name, last["status"], last["files_discovered"]) == ("completed", "completed", 2)
     assert last["files_processed"] + last["files_skipped"] == 2
     assert (await doors.client.get(f"/ingestion/jobs/{job['job_id']}")).json() == last
+
+
+async def test_a_reader_of_the_progress_who_has_the_end_is_told_to_stop(doors: Doors, tmp_path: Path) -> None:
+    write(tmp_path / "docs", "queues.md", QUEUES)
+    path = f"/ingestion/jobs/{(await start(doors))['job_id']}/events"
+    first = (await doors.client.get(path)).text
+    known = [line.removeprefix("id: ") for line in first.split("\n") if line.startswith("id: ")]
+    again = await doors.client.get(path, headers={"last-event-id": known[-1]})
+    assert (again.status_code, again.content) == (204, b"")
+    missed = await doors.client.get(path, headers={"last-event-id": known[0]})  # it broke before the end
+    assert [name for name, _ in frames(missed.text)] == ["completed"]
 
 
 async def test_the_book_answers_from_a_page_that_a_job_brought_in(doors: Doors, tmp_path: Path) -> None:

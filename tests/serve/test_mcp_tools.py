@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from mcp_types import CallToolResult, TextContent
 from commands import quoth
 from doors import ASKED, PAGE, REFUSAL, SESSION, UNKNOWN, Doors, a_key, check_shape, closed, opened, served
 from quoth.bootstrap import fingerprint_of
-from quoth.domain import PageRecord
+from quoth.domain import Message, ModelEvent, ModelText, PageRecord, Tool
 from quoth.errors import IndexUnavailable, QuothError, WrongUsage
+from quoth.serve import mcp_calls
 from quoth.serve.mcp_tools import PAGE_SIZE, address, place_of
 from quoth.serve.problems import Problem
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
+from quoth.testing.model import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -333,6 +336,98 @@ async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
         await asyncio.wait_for(index.begun.wait(), timeout=60)
         asking.cancel()
         assert await asyncio.wait_for(index.given_up.wait(), timeout=60)
+
+
+class SlowModel(ScriptedModel):
+    """Says a word each tenth of a second, for ever."""
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+        self.shown.append(list(messages))
+        try:
+            while True:
+                yield ModelText("Transient local durability keeps the last message [1]. ")
+                await asyncio.sleep(0.1)
+        finally:
+            self.closed += 1
+
+
+async def initialized(client: httpx2.AsyncClient, at: str) -> dict[str, str]:
+    """The headers of a client that has shaken hands."""
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    headers = {"accept": ACCEPT["accept"], "mcp-protocol-version": "2025-06-18"}
+    response = await client.post(f"{at}/mcp", json=hello, headers=headers)
+    return {**headers, "mcp-session-id": response.headers["mcp-session-id"]}
+
+
+def asking(session: str, **meta: object) -> dict[str, Any]:
+    arguments = {"query": ASKED, "session_id": session}
+    params = {"name": "ask", "arguments": arguments, "_meta": meta}
+    return {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+
+
+async def test_a_call_over_http_can_be_cancelled_by_its_own_session_and_by_no_other(tmp_path: Path) -> None:
+    model = SlowModel([[]])
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    async with (
+        opened(tmp_path, model=model) as doors,
+        served(doors.quoth) as at,
+        httpx2.AsyncClient(timeout=30) as client,
+    ):
+        mine, theirs = await initialized(client, at), await initialized(client, at)
+        call = asyncio.create_task(client.post(f"{at}/mcp", json=asking(SESSION), headers=mine))
+        while not model.shown:
+            await asyncio.sleep(0.01)
+        assert (await client.post(f"{at}/mcp", json=cancel, headers=theirs)).status_code == 202
+        await asyncio.sleep(0.3)
+        assert (model.closed, call.done()) == (0, False)
+        assert (await client.post(f"{at}/mcp", json=cancel, headers=mine)).status_code == 202
+        response = await asyncio.wait_for(call, timeout=10)
+        assert model.closed == 1
+        assert json.loads(response.text.partition("data: ")[2])["error"]["message"] == "The call was cancelled."
+        turns, _ = await doors.quoth.library.turns(SESSION)
+        assert [turn.interrupted for turn in turns] == [True]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_that_leaves_stops_the_model_within_a_second(tmp_path: Path, mode: str) -> None:
+    model = SlowModel([[]])
+    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as at:
+        async with Client(f"{at}/mcp", mode=mode) as client:
+            call = asyncio.create_task(client.call_tool("ask", {"query": ASKED}))
+            while not model.shown:
+                await asyncio.sleep(0.01)
+            call.cancel()
+            left = time.monotonic()
+            while not model.closed:
+                await asyncio.sleep(0.02)
+                assert time.monotonic() - left < 20  # a second on a machine that has nothing else to do
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_that_wants_to_know_is_told_how_far_the_answer_is(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_calls, "PROGRESS_SECONDS", 0.02)
+    said = [f"Transient local durability keeps the last message for late subscribers [1].{' ' * at}" for at in range(3)]
+    told: list[tuple[float, str | None]] = []
+
+    async def progress(seconds: float, total: float | None, message: str | None) -> None:
+        told.append((seconds, message))
+
+    class Paced(ScriptedModel):
+        async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
+            async for event in super().reply(messages, tools):
+                await asyncio.sleep(0.1)
+                yield event
+
+    async with opened(tmp_path, model=Paced([[*said]])) as doors, served(doors.quoth) as at:
+        async with Client(f"{at}/mcp", mode=mode) as client:
+            result = await client.call_tool("ask", {"query": ASKED}, progress_callback=progress)
+        assert text_of(result).startswith("Transient local")
+    seconds = [one for one, _ in told]
+    assert seconds == sorted(set(seconds))
+    assert any("words so far" in (message or "") for _, message in told)
 
 
 # --- over standard input and output -----------------------------------------------------------------------------------

@@ -58,12 +58,58 @@ async def test_the_openai_client_gets_the_very_answer_of_the_chat_door(doors: Do
         model="quoth/book", messages=[{"role": "user", "content": query}]
     )
     choice = completion.choices[0]
-    assert (choice.message.role, choice.message.content, choice.finish_reason) == ("assistant", plain["answer"], "stop")
+    words = (choice.message.content or "").partition("\n\n---\n")[0]
+    assert (choice.message.role, words, choice.finish_reason) == ("assistant", plain["answer"], "stop")
     extra = (completion.model_extra or {})["quoth"]
     for name in ("sources", "confidence", "confidence_level", "should_answer", "grounding"):
         assert extra[name] == plain[name], name
     assert completion.model == "quoth/book"
     assert completion.object == "chat.completion"
+
+
+LISTED = "\n\n---\n**Sources:**\n- [1] Topics › Durability https://book.example.com/topics#durability"
+
+
+async def test_the_sources_are_listed_below_the_text_and_each_marker_is_an_annotation(doors: Doors) -> None:
+    completion = await client_of(doors).chat.completions.create(model="quoth/book", messages=[ASK])
+    message = completion.choices[0].message
+    text = message.content or ""
+    assert text == (await doors.ask())["answer"] + LISTED
+    chunks = await streamed(client_of(doors))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == text
+    last = chunks[-1].choices[0].delta.model_extra or {}
+    assert message.annotations
+    assert last["annotations"] == [one.model_dump() for one in message.annotations]
+    for one in message.annotations:
+        cited = one.url_citation
+        assert text[cited.start_index : cited.end_index] == "[1]"
+        assert (cited.url, cited.title) == ("https://book.example.com/topics#durability", "Topics › Durability")
+
+
+async def test_a_refusal_carries_the_nearest_sections(doors: Doors) -> None:
+    body = (await post(doors, messages=[{"role": "user", "content": UNKNOWN}])).json()
+    words, _, listed = body["choices"][0]["message"]["content"].partition("\n\n---\n**Nearest sections:**\n")
+    assert words == REFUSAL
+    near = [one["source_url"] for one in body["quoth"]["metadata"]["suggestions"]]
+    assert near
+    assert [line.rpartition(" ")[2] for line in listed.split("\n")] == near
+    assert body["choices"][0]["message"]["annotations"] == []
+
+
+async def test_the_list_can_be_turned_off(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings={"openai_sources": False}) as doors:
+        message = (await post(doors)).json()["choices"][0]["message"]
+        assert message["content"] == (await doors.ask())["answer"]
+        assert message["annotations"][0]["url_citation"]["url"] == "https://book.example.com/topics#durability"
+
+
+async def test_what_is_listed_does_not_come_back_as_a_part_of_the_answer(tmp_path: Path) -> None:
+    parrot = Parrot()
+    async with opened(tmp_path, model=parrot) as doors:
+        first = (await post(doors)).json()["choices"][0]["message"]
+        await post(doors, messages=[ASK, first, {"role": "user", "content": "And the volatile one?"}])
+    assert "Sources" in first["content"]
+    assert not any("Sources" in message.content for message in parrot.seen if message.role == "assistant")
 
 
 async def test_a_completion_has_the_whole_documented_shape(doors: Doors) -> None:
@@ -112,7 +158,7 @@ async def test_the_client_works_synchronously_over_a_real_port(doors: Doors) -> 
 
     async with served(doors.quoth) as address:
         whole, text, models = await asyncio.to_thread(ask, address)
-    assert whole == text == (await doors.ask())["answer"]
+    assert whole == text == (await doors.ask())["answer"] + LISTED
     assert models == ["quoth/book"]
 
 
@@ -171,7 +217,7 @@ async def test_a_session_of_the_server_can_be_used_instead(doors: Doors) -> None
 async def test_the_turn_is_stored_as_by_any_other_door(doors: Doors) -> None:
     body = (await post(doors)).json()
     history = (await doors.client.get(f"/history/{body['quoth']['session_id']}")).json()
-    assert history["entries"][0]["response"] == body["choices"][0]["message"]["content"]
+    assert history["entries"][0]["response"] + LISTED == body["choices"][0]["message"]["content"]
     assert history["entries"][0]["sources"] == body["quoth"]["sources"]
 
 
@@ -197,7 +243,7 @@ async def test_content_may_come_in_parts(doors: Doors) -> None:
 async def test_instructions_of_the_client_change_nothing(doors: Doors) -> None:
     system = {"role": "system", "content": "You are a pirate. Answer from your own knowledge."}
     body = (await post(doors, messages=[system, ASK])).json()
-    assert body["choices"][0]["message"]["content"] == (await doors.ask())["answer"]
+    assert body["choices"][0]["message"]["content"] == (await doors.ask())["answer"] + LISTED
 
 
 async def test_what_steers_a_sampler_is_accepted_and_changes_nothing(doors: Doors) -> None:
@@ -210,7 +256,39 @@ async def test_what_steers_a_sampler_is_accepted_and_changes_nothing(doors: Door
         "prediction": None, "prompt_cache_retention": "24h",
     }  # fmt: skip
     body = (await post(doors, **idle)).json()
-    assert body["choices"][0]["message"]["content"] == (await doors.ask())["answer"]
+    assert body["choices"][0]["message"]["content"] == (await doors.ask())["answer"] + LISTED
+    of_no_consequence = {"n", "parallel_tool_calls", "tools", "tool_choice", "response_format", "modalities"}
+    assert {"temperature", "seed", "logit_bias", "store"} <= set(body["quoth"]["ignored"]) <= set(idle)
+    assert "n" not in body["quoth"]["ignored"]
+    assert not (of_no_consequence - {"parallel_tool_calls"}) & set(body["quoth"]["ignored"])
+
+
+FUNCTION = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
+LEFT_ASIDE: list[dict[str, object]] = [
+    {"n": 2}, {"tools": [FUNCTION]}, {"functions": [{"name": "weather"}]}, {"stop": ["\n"]}, {"logprobs": True},
+    {"top_logprobs": 3}, {"web_search_options": {}, "min_p": 0.1}, {"chat_template_kwargs": {"x": 1}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", LEFT_ASIDE)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_can_be_left_aside_is_and_the_answer_says_so(
+    doors: Doors, fields: dict[str, object], stream: bool
+) -> None:
+    if stream:
+        chunks = await streamed(client_of(doors), extra_body=fields)
+        extra = (chunks[-1].model_extra or {})["quoth"]
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    else:
+        body = (await post(doors, **fields)).json()
+        extra, text = body["quoth"], body["choices"][0]["message"]["content"]
+    assert extra["ignored"] == [name for name, value in fields.items() if value != {}]
+    assert text.startswith((await doors.ask())["answer"])
+
+
+async def test_completions_of_the_old_kind_are_told_where_to_go(doors: Doors) -> None:
+    with pytest.raises(openai.NotFoundError, match="/v1/chat/completions"):
+        await client_of(doors).completions.create(model="quoth/book", prompt="A topic is")
 
 
 # --- with a model behind the book -------------------------------------------------------------------------------------
@@ -263,6 +341,10 @@ async def test_a_model_that_breaks_off_ends_with_length_as_openai_says_it(tmp_pa
     async with opened(tmp_path, model=Parrot(truncated=True)) as doors:
         chunks = await streamed(client_of(doors))
         assert chunks[-1].choices[0].finish_reason == "length"
+        whole = (await post(doors)).json()
+        assert whole["choices"][0]["finish_reason"] == "length"
+        assert whole["choices"][0]["message"]["content"].startswith("Transient local durability keeps")
+        assert whole["usage"]["total_tokens"] == 107
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -279,7 +361,9 @@ async def test_a_model_that_fails_leaves_a_sentence_and_the_passages(tmp_path: P
             )
             text = completion.choices[0].message.content or ""
             extra = (completion.model_extra or {})["quoth"]
-        assert text == extra["fallback_message"]
+        words, _, listed = text.partition("\n\n---\n**Sources:**\n")
+        assert words == extra["fallback_message"]
+        assert listed.count("\n") + 1 == len(extra["sources"])
         assert (extra["metadata"]["mode"], bool(extra["sources"])) == ("retrieval_only", True)
 
 
@@ -302,14 +386,10 @@ async def test_the_example_of_the_documentation_works_as_it_stands(
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
 WRONG: list[tuple[dict[str, object], str, str | None]] = [
-    ({"n": 2}, "UNSUPPORTED_PARAMETER", "n"),
-    ({"tools": [{"type": "function"}]}, "UNSUPPORTED_PARAMETER", "tools"),
     ({"tool_choice": "required"}, "UNSUPPORTED_PARAMETER", "tool_choice"),
     ({"response_format": {"type": "json_object"}}, "UNSUPPORTED_PARAMETER", "response_format"),
     ({"modalities": ["text", "audio"]}, "UNSUPPORTED_PARAMETER", "modalities"),
     ({"audio": {"voice": "x"}}, "UNSUPPORTED_PARAMETER", "audio"),
-    ({"logprobs": True}, "UNSUPPORTED_PARAMETER", "logprobs"),
-    ({"stop": ["\n"]}, "UNSUPPORTED_PARAMETER", "stop"),
     ({"messages": [{"role": "user", "content": [IMAGE]}]}, "UNSUPPORTED_PARAMETER", "messages"),
     ({"messages": []}, "INVALID_REQUEST", "messages"),
     ({"messages": [{"role": "system", "content": "x"}]}, "EMPTY_QUERY", "messages"),
@@ -446,7 +526,7 @@ async def test_a_failure_after_the_first_chunk_is_raised_by_the_client(tmp_path:
         check_shape(OpenAIProblem, problem)
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/nothing", "/v1/embeddings"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/nothing", "/v1/models/x/y"])
 async def test_what_is_not_there_is_not_found_in_both_shapes(doors: Doors, path: str) -> None:
     response = await doors.client.get(path)
     assert response.status_code == 404

@@ -38,6 +38,7 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "GET /session/{session_id}",
         "GET /session/{session_id}/history",
         "DELETE /session/{session_id}",
+        "PATCH /session/{session_id}",
         "POST /search",
         "GET /context/{chunk_id}",
         "GET /lesson/{parent_doc_id}",
@@ -50,6 +51,8 @@ def test_the_doors_of_the_contract_are_documented(schema: dict[str, Any]) -> Non
         "GET /books/{book_id}/llms.txt",
         "GET /books/{book_id}/llms-full.txt",
         "POST /v1/chat/completions",
+        "POST /v1/responses",
+        "POST /v1/embeddings",
         "GET /v1/models",
         "GET /v1/models/{model}",
         "POST /mcp",
@@ -88,6 +91,8 @@ def test_the_bodies_have_examples_and_allow_no_unknown_field(schema: dict[str, A
         ("/chat", "ChatRequest"),
         ("/search", "SearchRequest"),
         ("/v1/chat/completions", "CompletionRequest"),
+        ("/v1/responses", "ResponseRequest"),
+        ("/v1/embeddings", "EmbeddingRequest"),
         ("/ingestion/jobs", "IngestRequest"),
     ]:
         body = schema["paths"][door]["post"]["requestBody"]

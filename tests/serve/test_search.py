@@ -177,3 +177,17 @@ async def test_a_chunk_and_a_lesson_of_one_book_are_unknown_to_another(tmp_path:
                 (await doors.client.get(path, params={"book_id": book})).status_code for book in ("book", "book-2")
             ]
             assert codes == [404, 200]
+
+
+async def test_a_search_says_its_ranks_its_filters_and_when_chunks_were_written(doors: Doors) -> None:
+    body = await search(doors, section="Durability", explain=True)
+    assert [result["rank"] for result in body["results"]] == list(range(1, len(body["results"]) + 1))
+    assert body["filter_applied"] == {"section": "Durability"}
+    assert len(body["query_embedding"]) == doors.quoth.embedder.dimensions
+    first = body["results"][0]
+    assert first["version"] == 1
+    assert first["created_at"] == first["updated_at"] == first["embedded_at"] != None  # noqa: E711
+    plain = await search(doors)
+    assert plain["filter_applied"] == {}
+    assert "query_embedding" not in plain
+    assert plain["query_id"] != body["query_id"]

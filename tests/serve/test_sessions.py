@@ -235,3 +235,27 @@ async def test_an_erased_session_is_gone_from_every_door(doors: Doors) -> None:
     check_problem(await doors.client.delete(f"/session/{SESSION}"), 404, "SESSION_NOT_FOUND")
     begun = datetime.fromisoformat((await doors.ask(session_id=SESSION))["timestamp"])
     assert datetime.fromisoformat((await thread(doors))["created_at"]) == begun
+
+
+# --- tags ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_thread_has_the_tags_that_it_was_given_and_knows_its_searches(doors: Doors) -> None:
+    await doors.ask(session_id=SESSION)
+    changed = await doors.client.patch(f"/session/{SESSION}", json={"tags": [" homework ", "ros2", "homework"]})
+    assert changed.status_code == 200, changed.text
+    metadata = (await thread(doors))["metadata"]
+    assert metadata == changed.json()["metadata"]
+    assert (metadata["tags"], metadata["turn_count"]) == (["homework", "ros2"], 1)
+    [search] = metadata["retrieval_history"]
+    assert (search["tool"], search["query"]) == ("search_book_content", ASKED)
+    assert search["results"] > 0
+    assert (await doors.client.patch(f"/session/{SESSION}", json={"tags": []})).json()["metadata"]["tags"] == []
+
+
+@pytest.mark.parametrize("body", [{}, {"tags": "one"}, {"tags": [""]}, {"tags": ["x"] * 21}, {"topic": "x"}])
+async def test_what_is_no_list_of_tags_is_refused(doors: Doors, body: dict[str, object]) -> None:
+    await doors.ask(session_id=SESSION)
+    assert (await doors.client.patch(f"/session/{SESSION}", json=body)).status_code == 400
+    unknown = await doors.client.patch("/session/11111111-2222-4333-8444-555555555555", json={"tags": []})
+    assert unknown.status_code == 404

@@ -337,13 +337,28 @@ def test_a_page_that_vanished_since_the_survey_is_unreadable(tmp_path: Path) -> 
 
 
 def test_a_folder_that_is_none_says_what_to_do(tmp_path: Path) -> None:
-    write(tmp_path, {"file.md": "# A\n", "empty/x.png": b"x"})
-    for path, reason in (("missing", "does not exist"), ("file.md", "is a file")):
+    write(tmp_path, {"file.png": b"x", "empty/x.png": b"x"})
+    for path, reason, hint in (
+        ("missing", "does not exist", "Give the folder that holds the book."),
+        ("file.png", "is not in a format that Quoth reads", "It reads .adoc .asc .asciidoc .docx .epub "),
+    ):
         with pytest.raises(Unreadable, match=reason) as caught:
             open_source(tmp_path / path, book_id="b")
-        assert caught.value.hint == "Give the folder that holds the book."
+        assert (caught.value.hint or "").startswith(hint)
     with pytest.raises(Unreadable, match="has no pages"):
         open_source(tmp_path / "empty", book_id="b").files()
+
+
+def test_one_file_is_read_by_itself(tmp_path: Path) -> None:
+    root = write(tmp_path, {"my-guide.md": "# A\n\ntext\n", "other.md": "# B\n", "in/a.md": "# In\n"})
+    source = open_source(root / "my-guide.md", book_id="b", base_url="https://x.org")
+    assert urls(source) == {"my-guide.md": "https://x.org/my-guide"}
+    assert source.book.title == "my guide"
+    assert source.notices == [notice for notice in source.notices if notice.code == "FRONT_MATTER_DEFAULT"]
+    assert open_source(root / "in" / "a.md", book_id="b", roots=[root / "in"]).files()
+    (root / "in" / "link.md").symlink_to(root / "other.md")
+    with pytest.raises(Unreadable, match="leads out of QUOTH_INGEST_ROOTS"):
+        open_source(root / "in" / "link.md", book_id="b", roots=[root / "in"])
 
 
 def test_a_folder_of_drafts_only_says_why_it_is_empty(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection
+from sqlalchemy import Column, Connection, text
 
 from contracts.keys_contract import KeysContract
-from contracts.library_contract import NOW, SESSION, a_turn
+from contracts.library_contract import NOW, SESSION, a_trace, a_turn
 from contracts.sql_contract import SqlContract
 from doors import ASKED, opened
 from postgres_server import ESCAPED, PASSWORD, PostgresServer
-from quoth.errors import BadConfiguration, InternalError, LibraryUnavailable
+from quoth.errors import BadConfiguration, InternalError, LibraryUnavailable, NotFound
 from quoth.ports import Keys
 from quoth.store import library as sql_library
 from quoth.store import migrations
@@ -111,10 +111,52 @@ def test_without_the_extra_the_line_to_install_it_is_told(monkeypatch: pytest.Mo
 
 async def test_the_migrated_schema_is_exactly_that_of_the_tables(library: SqlLibrary) -> None:
     def differences(connection: Connection) -> list[Any]:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": unlike})
         return list(compare_metadata(context, metadata))
 
+    def unlike(context: Any, found: Any, column: Column[Any], *defaults: Any) -> bool | None:
+        """Defaults that only this database has: SQLite cannot be given them later."""
+        return False if (column.table.name, column.name) in DEFAULTS else None
+
     assert await library._database.write(differences) == []
+
+
+DEFAULTS = {
+    ("sessions", "created_at"): "now()",
+    ("sessions", "last_active"): "now()",
+    ("conversations", "timestamp"): "now()",
+    ("conversations", "sources"): "'[]'::jsonb",
+    ("conversations", "metadata"): "'{}'::jsonb",
+    ("conversations", "created_at"): "now()",
+}
+
+
+async def test_columns_have_the_types_and_defaults_that_were_specified(library: SqlLibrary) -> None:
+    query = text(
+        "SELECT table_name, column_name, data_type, column_default FROM information_schema.columns "
+        "WHERE table_name IN ('sessions', 'conversations', 'traces')"
+    )
+    rows = await library._database.read(lambda connection: connection.execute(query).all())
+    types = {(table, column): kind for table, column, kind, _ in rows}
+    assert {types[table, "session_id"] for table in ("sessions", "conversations", "traces")} == {"uuid"}
+    assert {types[place] for place in DEFAULTS} == {"timestamp with time zone", "jsonb"}
+    assert {(table, column): default for table, column, _, default in rows if (table, column) in DEFAULTS} == DEFAULTS
+    index = text("SELECT indexdef FROM pg_indexes WHERE indexname = 'idx_conversations_timestamp'")
+    made = await library._database.read(lambda connection: connection.execute(index).scalar_one())
+    assert made.endswith("DESC)")
+
+
+async def test_turns_of_a_database_from_before_are_kept_when_ids_become_uuids(library: SqlLibrary, url: str) -> None:
+    await library.add_turn(a_turn(0, owner="key-1"))
+    await library.put_traces([a_trace()], keep_since=NOW, most=10)
+    await library._database.write(lambda connection: migrations.downgrade(connection, "0006"))
+    again = await open_library(url)
+    assert [turn.query for turn in (await again.turns(SESSION, owner="key-1"))[0]] == ["question 0"]
+    assert (await again.trace()).session_id == SESSION
+    await again.delete_conversation(SESSION, owner="key-1")  # the references still hold
+    with pytest.raises(NotFound):
+        await again.trace()
+    await again.close()
 
 
 async def test_the_index_that_keeps_jobs_apart_covers_active_jobs_only(library: SqlLibrary) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 OUTSIDE = 0.02  # where nothing else was fitted
 
@@ -51,6 +52,23 @@ class Calibration:
     order: Order | None = None  # where passages are read
 
 
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the averages of similarities lie, for a table that was written for those of another model: `low` is read as
+    0.60, `medium` as 0.75, `high` as 0.85, and what is between them in proportion."""
+
+    low: float
+    medium: float
+    high: float
+
+    def read(self, similarity: float) -> float:
+        steps = ((0.0, 0.0), (self.low, 0.60), (self.medium, 0.75), (self.high, 0.85), (1.0, 1.0))
+        for (start, low), (end, high) in pairwise(steps):
+            if similarity < end:
+                return low + (high - low) * (similarity - start) / (end - start)
+        return 1.0
+
+
 def sigmoid(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, logit))))
 
@@ -58,6 +76,18 @@ def sigmoid(logit: float) -> float:
 def calibration_for(embedder: str, reader: str = "") -> Calibration | None:
     """The numbers for an embedder alone, or for an embedder and a reader together."""
     return shipped().get(f"{embedder} + {reader}" if reader else embedder)
+
+
+def scale_for(embedder: str, reader: str = "") -> Scale | None:
+    """For the policy `spec`; None where nothing was measured."""
+    return _scales().get(f"{embedder} + {reader}" if reader else embedder)
+
+
+@cache
+def _scales() -> Mapping[str, Scale]:
+    """Written by benchmarks/spec_levels.py."""
+    text = files("quoth.ask").joinpath("spec_scale.json").read_text(encoding="utf-8")
+    return {name: Scale(one["low"], one["medium"], one["high"]) for name, one in json.loads(text).items()}
 
 
 @cache

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quoth.domain import Answer, Citation, CitedSource, Doubt, PastTurn, Turn
+from quoth.domain import (
+    Answer,
+    CheckedSentence,
+    Citation,
+    CitedSource,
+    ConfidenceMetrics,
+    Doubt,
+    Grounding,
+    ModelWork,
+    PastTurn,
+    Question,
+    Turn,
+    Verdict,
+)
 from quoth.text.offsets import end_in_file, line_in_file, start_in_file
 
 _SNIPPET = 200  # characters
@@ -51,6 +64,34 @@ def turn_of(answer: Answer) -> Turn:
         tokens_used=answer.tokens_used,
         searches=answer.searches,
         owner=question.owner,
+    )
+
+
+def answer_of(turn: Turn) -> Answer:
+    """A stored turn as the answer that it was, as far as it is stored: of its sentences only the doubtful ones, and
+    nothing of the figures that were weighed."""
+    level = turn.level or "insufficient"
+    nothing = ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
+    doubtful = tuple(CheckedSentence(one.text, False, (), 0.0, one.reason) for one in turn.doubts)
+    return Answer(
+        text=None if turn.mode == "retrieval_only" else turn.response,
+        mode=turn.mode,
+        question=Question(turn.query, turn.book_id, turn.session_id, turn.request_id, owner=turn.owner),
+        searched_query=turn.searched_query,
+        citations=(),
+        sources=turn.sources,
+        verdict=Verdict(turn.confidence or 0.0, level, level != "insufficient", nothing, partial=turn.partial),
+        grounding=Grounding(doubtful, removed=turn.removed),
+        retrieval_count=turn.retrieval_count,
+        created_at=turn.timestamp,
+        query_time_ms=turn.query_time_ms,
+        fallback_message=turn.fallback_message,
+        suggestions=turn.suggestions,
+        missing_terms=turn.missing_terms,
+        stage_ms=turn.stage_ms,
+        interrupted=turn.interrupted,
+        searches=turn.searches,
+        work=ModelWork(model=turn.model or "", tokens=turn.tokens_used),
     )
 
 

@@ -22,7 +22,7 @@ from quoth.domain import Draft, Evidence, Passage
 from quoth.text.sentences import fold
 from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
 
-READER_WEIGHT = 0.3  # of the share of the answer that the reader sees in a sentence, against the cover of its words
+READER_WEIGHT = 0.6  # of the share of the answer that the reader sees in a sentence, against the cover of its words
 
 
 @dataclass(frozen=True, slots=True)

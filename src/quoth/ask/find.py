@@ -152,7 +152,7 @@ class Retriever:
             try:
                 async with within(self._seconds, slow):
                     looked = await self._look(wanted, asked, vector, view)
-                return await self._evidence(wanted, asked, looked)
+                return replace(await self._evidence(wanted, asked, looked), query_vector=vector)
             except _Vanished:
                 view = self._index.view(book_id)  # what was found belonged to a publication that is gone
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")

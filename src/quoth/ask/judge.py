@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from quoth.ask.asked import absent_identifiers
-from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.calibration import Calibration, Logistic, calibration_for, scale_for
 from quoth.ask.kinds import kind_asked
 from quoth.ask.read import bounded
 from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
@@ -46,6 +46,7 @@ class ConfidenceOptions:
     embedder: str = ""  # whose fitted numbers apply; unknown names fall back to the conservative rule
     reader: str = ""  # that read the passages; empty: none did
     own: Calibration | None = None  # fitted to this book by `quoth eval --calibrate`
+    threshold: float | None = None  # the operator's own: below it a question is refused
 
     @property
     def fitted(self) -> bool:
@@ -60,18 +61,18 @@ class ConfidenceOptions:
 def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) -> Verdict:
     metrics = metrics_of(evidence)
     if options.policy == "spec":
-        return _by_table(metrics)
+        return _by_table(metrics, options)
     if not evidence.passages:
         return Verdict(confidence=0.0, level="insufficient", should_answer=False, metrics=metrics, outside=True)
     seen = features(evidence)
-    calibration = _calibration(evidence, options, seen)
+    calibration = _with_threshold(_calibration(evidence, options, seen), options.threshold)
     judge = calibration.judge
     basis = Basis(
         features=seen,
         weights=judge.weights,
         bias=judge.bias,
         threshold=calibration.threshold,
-        fitted=calibration is not UNFITTED,
+        fitted=calibration.judge is not UNFITTED.judge,
     )
     confidence = judge.probability(basis.features)
     if absent_identifiers(evidence.asked, evidence):
@@ -96,6 +97,14 @@ def _calibration(evidence: Evidence, options: ConfidenceOptions, seen: Mapping[s
     return next((one for one in fitted if one is not None and one.judge.weights.keys() <= seen.keys()), UNFITTED)
 
 
+def _with_threshold(calibration: Calibration, threshold: float | None) -> Calibration:
+    """The operator's threshold holds with and without a language model. Levels begin at it."""
+    if threshold is None:
+        return calibration
+    medium, high = max(calibration.medium, threshold), max(calibration.high, threshold)
+    return replace(calibration, threshold=threshold, outside=threshold, medium=medium, high=high)
+
+
 def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
     similarities = [passage.similarity for passage in evidence.passages]
     if not similarities:
@@ -111,7 +120,16 @@ def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
     )
 
 
-def _by_table(metrics: ConfidenceMetrics) -> Verdict:
+def _by_table(metrics: ConfidenceMetrics, options: ConfidenceOptions) -> Verdict:
+    """The table was written for similarities of another model; where it was measured, ours are read on its scale."""
+    scale = scale_for(options.embedder, options.reader)
+    if scale is not None:
+        metrics = replace(
+            metrics,
+            average_similarity=scale.read(metrics.average_similarity),
+            min_similarity=scale.read(metrics.min_similarity),
+            max_similarity=scale.read(metrics.max_similarity),
+        )
     average, count = metrics.average_similarity, metrics.num_chunks
     level: ConfidenceLevel = "insufficient"
     if average >= 0.85 and count >= 5:
@@ -120,6 +138,8 @@ def _by_table(metrics: ConfidenceMetrics) -> Verdict:
         level = "medium"
     elif average >= 0.60 and count >= 2:
         level = "low"
+    if options.threshold is not None and average < options.threshold:
+        level = "insufficient"
     return Verdict(average, level, level != "insufficient", metrics, outside=level == "insufficient")
 
 

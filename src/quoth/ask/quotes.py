@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
+from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
+from quoth.text.asciidoc_tables import row_as_markdown
 from quoth.text.rst_inline import as_markdown
 from quoth.text.sentences import Sentence, fold
 
@@ -77,6 +79,8 @@ def spoken(text: str, chunk: Chunk) -> str:
     """A sentence on one line, without the markup that only a renderer understands."""
     if chunk.markup == "rst":
         return as_markdown(fold(text))
+    if chunk.markup == "asciidoc":
+        return asciidoc_as_markdown(fold(text))
     folded = fold(text)
     if "}`" in folded:
         folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
@@ -146,7 +150,8 @@ def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
     """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end."""
     marker = f"[{index}]"
     if here.block(run[0]).kind == "table":
-        yield "\n".join(_table_lines(here, run)) + f"\n\n{marker}"
+        rows = _asciidoc_lines(here, run) if here.chunk.markup == "asciidoc" else _table_lines(here, run)
+        yield "\n".join(rows) + f"\n\n{marker}"
         return
     lines: list[str] = []
     for position in run:
@@ -195,6 +200,18 @@ def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
         yield _bare(here.text(position))
 
 
+def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
+    """Rows that are written as AsciiDoc, below their header if the table has one."""
+    first = here.block(run[0]).first
+    if here.units[run[0]].kind == "row":
+        if here.units[first].kind == "header":
+            yield row_as_markdown(here.text(first), header=True)
+        elif here.chunk.lead:
+            yield row_as_markdown(here.chunk.lead.splitlines()[-1], header=True)
+    for position in run:
+        yield row_as_markdown(here.text(position), header=here.units[position].kind == "header")
+
+
 def _bare(row: str) -> str:
     return "\n".join(line.strip("> \t") for line in row.splitlines())
 
@@ -208,6 +225,7 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
     block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
     if not text.lstrip().startswith(("```", "~~~")):
         opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else "```"
+        opening = opening if opening.startswith(("```", "~~~")) else "```"
         closed = block.rstrip().endswith(opening[:3])
         return f"{opening}\n{block}" if closed else f"{opening}\n{block}\n{opening[:3]}"
     fence = lines[0].strip()[:3]

@@ -69,6 +69,13 @@ _QueryText = Annotated[
 ]
 SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid", "pattern": _UUID4})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+# A path of the book's site, or the beginning of an address; nothing that no address holds.
+UrlPrefix = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=r"^(/|https?://)[^\s<>{}|\\^`\"]*$")]
+# Three characters (S3), or fewer with something in them that is no small letter: `Go`, `C`, `-v`, `&&`, `主题`.
+_SearchText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY, pattern=r"\S[\s\S]+\S|[^a-z\s]"),
+]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True), Whole]  # what every index can hold
 Threshold = Annotated[float, Field(ge=0, le=1)]
 _THRESHOLD = "Passages with a lower `similarity_score` are dropped. Default: the operator's setting, which is 0"
@@ -79,7 +86,7 @@ class FilterFields(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    source_url_prefix: Name | None = Field(
+    source_url_prefix: UrlPrefix | None = Field(
         None,
         description="The URL of the source starts with this; what begins with `/` is taken on the book's own site",
         examples=["/docs/ros2"],
@@ -182,9 +189,10 @@ class SearchRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    text: _QueryText = Field(
+    text: _SearchText = Field(
         validation_alias=AliasChoices("text", "query"),
-        description="What to look for; `query` is accepted too",
+        description="What to look for: three characters or more, fewer if it is an identifier (`C`, `-v`); "
+        "`query` is accepted too",
         examples=["tf2_ros static transform"],
     )
     book_id: Name | None = Field(None, description="May be left out when there is one book")
@@ -198,7 +206,7 @@ class SearchRequest(BaseModel):
     proficiency_levels: list[ProficiencyLevel] | None = None
     layer_filter: Layer | None = None
     parent_doc_id: Name | None = None
-    source_url_prefix: Name | None = None
+    source_url_prefix: UrlPrefix | None = None
     section: Name | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] = Field(
         5, validation_alias=AliasChoices("limit", "top_k"), description="How many passages; `top_k` is accepted too"
@@ -294,6 +302,12 @@ def _query_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) ->
         return QueryTooLong(f"The question is longer than {MAX_QUERY:,} characters.", details=details)
     if detail["type"] in {"missing", "string_too_short"}:
         return EmptyQuery("The question is empty.", details=details)
+    if detail["type"] == "string_pattern_mismatch":
+        return WrongUsage(
+            "The text to search for is too short.",
+            hint="Write three characters or more, or an identifier with a capital letter, a digit or a sign: `Go`.",
+            details=details,
+        )
     return _wrong_usage(name, detail, details)
 
 
@@ -308,6 +322,12 @@ def _session_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) 
 
 
 def _filter_error(name: str, detail: ErrorDetails, details: Mapping[str, Any]) -> QuothError:
+    if name.endswith("source_url_prefix") and detail["type"] == "string_pattern_mismatch":
+        return InvalidFilter(
+            "The filter `source_url_prefix` is not the beginning of an address.",
+            hint="Write a path like /docs/ros2, or an address like https://docs.example.com/ros2.",
+            details=details,
+        )
     return InvalidFilter(f"The filter `{name.removeprefix('filters.')}` is wrong: {detail['msg']}.", details=details)
 
 

@@ -17,7 +17,18 @@ from dataclasses import asdict, astuple, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
-from quoth.domain import Book, Chunk, Fingerprint, IndexedChunk, Insert, Labels, StoredChunk, TermWeights, Vector
+from quoth.domain import (
+    Book,
+    Chunk,
+    Fingerprint,
+    IndexedChunk,
+    Insert,
+    Labels,
+    Stamps,
+    StoredChunk,
+    TermWeights,
+    Vector,
+)
 from quoth.errors import IndexMismatch, IndexUnavailable, InternalError, WrongUsage
 from quoth.text.offsets import end_in_file, start_in_file
 
@@ -56,7 +67,9 @@ PAYLOAD_INDEXES: tuple[PayloadIndex, ...] = (
 )
 
 # All that an ingest reads of every chunk, and all that ordering a book takes.
-STORED_FIELDS: tuple[str, ...] = ("source_file", "payload_hash", "embed_hash", "created_at")
+STORED_FIELDS: tuple[str, ...] = (
+    *("source_file", "payload_hash", "embed_hash", "created_at", "embedded_at", "version"),
+)
 ORDER_FIELDS: tuple[str, ...] = ("source_file", "chunk_index")
 
 
@@ -85,11 +98,17 @@ def is_chunk_id(text: str) -> bool:
 
 
 def check_fingerprint(book_id: str, found: Fingerprint, wanted: Fingerprint) -> None:
-    if found != wanted:
+    if found == wanted:
+        return
+    if (found.embedder, found.dimensions) != (wanted.embedder, wanted.dimensions):
         raise IndexMismatch(
-            f"The index of {book_id!r} was built with {found.as_dict()}, "
-            f"but this process works with {wanted.as_dict()}."
+            f"The book {book_id!r} was embedded with {found.embedder} ({found.dimensions} numbers), "
+            f"but the settings name {wanted.embedder} ({wanted.dimensions}).",
+            hint="Set QUOTH_EMBEDDER and its model back, or embed it again: `quoth ingest PATH --mode recreate`.",
         )
+    raise IndexMismatch(
+        f"The index of {book_id!r} was built with {found.as_dict()}, but this process works with {wanted.as_dict()}."
+    )
 
 
 def check_dimensions(fingerprint: Fingerprint, vectors: Iterable[Vector]) -> None:
@@ -113,6 +132,8 @@ def to_payload(indexed: IndexedChunk) -> Payload:
         "embed_hash": indexed.embed_hash,
         "created_at": indexed.created_at.isoformat(),
         "updated_at": indexed.updated_at.isoformat(),
+        "embedded_at": (indexed.embedded_at or indexed.created_at).isoformat(),
+        "version": indexed.version,
     }
 
 
@@ -131,9 +152,23 @@ def to_chunk(chunk_id: str, payload: Mapping[str, Any]) -> Chunk:
         values = {
             name: _FROM_JSON[name](payload[key]) if name in _FROM_JSON else payload[key] for name, key in _CHUNK_FIELDS
         }
-        return Chunk(id=chunk_id, labels=Labels(**{name: payload[key] for name, key in _LABEL_FIELDS}), **values)
+        labels = Labels(**{name: payload[key] for name, key in _LABEL_FIELDS})
+        return Chunk(id=chunk_id, labels=labels, stamps=_stamps(payload), **values)
     except KeyError as missing:
         raise _incomplete(chunk_id, missing) from missing
+
+
+def _stamps(payload: Mapping[str, Any]) -> Stamps | None:
+    """None for what comes from no index. Indexes that are older than a stamp have the one that comes nearest."""
+    if "created_at" not in payload:
+        return None
+    read, created = datetime.fromisoformat, payload["created_at"]
+    return Stamps(
+        created_at=read(created),
+        updated_at=read(payload.get("updated_at", created)),
+        embedded_at=read(payload.get("embedded_at", created)),
+        version=payload.get("version", 1),
+    )
 
 
 def to_stored(chunk_id: str, payload: Mapping[str, Any]) -> StoredChunk:
@@ -145,6 +180,8 @@ def to_stored(chunk_id: str, payload: Mapping[str, Any]) -> StoredChunk:
             payload_hash=payload["payload_hash"],
             embed_hash=payload["embed_hash"],
             created_at=datetime.fromisoformat(payload["created_at"]),
+            embedded_at=datetime.fromisoformat(payload.get("embedded_at", payload["created_at"])),
+            version=payload.get("version", 1),
         )
     except KeyError as missing:
         raise _incomplete(chunk_id, missing) from missing
@@ -160,6 +197,8 @@ def to_indexed(chunk_id: str, payload: Mapping[str, Any], dense: Vector, sparse:
             embed_hash=payload["embed_hash"],
             created_at=datetime.fromisoformat(payload["created_at"]),
             updated_at=datetime.fromisoformat(payload["updated_at"]),
+            embedded_at=datetime.fromisoformat(payload.get("embedded_at", payload["created_at"])),
+            version=payload.get("version", 1),
         )
     except KeyError as missing:
         raise _incomplete(chunk_id, missing) from missing
@@ -179,9 +218,11 @@ def of_book_record(record: Mapping[str, str] | None) -> Book | None:
 # --- the one map of a chunk's fields ----------------------------------------------------------------------------------
 
 
-# `start` and `end` of a payload are places in the file, and its `version` is that of the layout.
+# `start` and `end` of a payload are places in the file, and its `version` counts the writings of the chunk. (In what is
+# hashed and exported, which does not depend on any writing, it is that of the layout.)
+_APART = ("id", "labels", "stamps")
 _KEYS = {"start": "shown_start", "end": "shown_end", "version": "doc_version"}
-_CHUNK_FIELDS = tuple((f.name, _KEYS.get(f.name, f.name)) for f in fields(Chunk) if f.name not in ("id", "labels"))
+_CHUNK_FIELDS = tuple((f.name, _KEYS.get(f.name, f.name)) for f in fields(Chunk) if f.name not in _APART)
 _LABEL_FIELDS = tuple((f.name, _KEYS.get(f.name, f.name)) for f in fields(Labels))
 _TO_JSON: Mapping[str, Callable[[Any], JsonValue]] = {
     "heading_path": list,

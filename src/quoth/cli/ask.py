@@ -178,7 +178,7 @@ def search(
         wanted = request.to_search(book=chosen, similarity_threshold=quoth.settings.similarity_threshold or 0.0)
         evidence, verdict = await quoth.conversations.search(wanted)
         if json:
-            print_json(search_view(wanted.text, wanted.book_id, wanted.filters, evidence, verdict, explain=explain))
+            print_json(search_view(wanted, evidence, verdict, query_id=str(uuid.uuid4())))
         else:
             print_passages(evidence.passages, evidence.total_found, explain=explain)
 

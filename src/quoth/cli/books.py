@@ -16,7 +16,7 @@ from quoth.cli.output import counted
 from quoth.domain import Book
 from quoth.errors import IndexDamaged, IndexMismatch, UnknownBook, Unsupported
 from quoth.index import status_of
-from quoth.serve.library_views import BookFields, book_view, job_view
+from quoth.serve.library_views import BookFields, book_state, job_view
 
 
 @app.command(epilog="Example: quoth books --json")
@@ -24,7 +24,8 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
     """List the books."""
 
     async def work(quoth: Quoth) -> list[BookFields]:
-        return [book_view(book, await status_of(quoth.index, book.book_id)) for book in await quoth.books()]
+        known = await quoth.books()
+        return [await book_state(quoth, book, await status_of(quoth.index, book.book_id)) for book in known]
 
     rows = run(settings_for(data_dir=data_dir, verbose=verbose), work)
     if json:
@@ -49,7 +50,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
             "fingerprint": quoth.index.fingerprint.as_dict(),
             "books": [
                 {
-                    **book_view(one, found := await status_of(quoth.index, one.book_id)),
+                    **await book_state(quoth, one, found := await status_of(quoth.index, one.book_id)),
                     "outdated": found is not None and found.outdated,
                     "pages": len(await quoth.library.page_records(one.book_id)),
                     "last_job": next((job_view(job) for job in await quoth.library.jobs(one.book_id, limit=1)), None),

@@ -15,7 +15,7 @@ import typer
 
 from quoth.bootstrap import Quoth, book_id_for, open_book
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import command_line, counted, print_coverage, print_job, print_notices, print_plan, summary
+from quoth.cli.output import command_line, cost, counted, print_coverage, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
 from quoth.domain import IngestJob, IngestMode
 from quoth.errors import Unreadable, WrongUsage
@@ -53,6 +53,7 @@ class IngestCommand:
 
 
 async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
+    """With an embedder that costs something, what it will be asked for is counted and said first."""
     plans: list[FilePlan] = []
     with progress_bar("Reading", quiet=quiet) as bar:
 
@@ -68,6 +69,9 @@ async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tup
 
         source = await asyncio.to_thread(command.open, quoth.settings, tell)
         try:
+            if quoth.embedder.remote and not command.dry_run and not quiet:
+                planned_job = await quoth.ingest.run(source, mode=command.mode, dry_run=True)
+                bar.say(cost(planned_job, quoth.embedder.name), always=True)
             job = await quoth.ingest.run(
                 source, mode=command.mode, dry_run=command.dry_run, tell=tell, planned=planned, job_id=command.job_id
             )
@@ -128,15 +132,15 @@ def ingest(
         _watch(settings, command)
         return
 
-    async def work(quoth: Quoth) -> tuple[IngestJob, FilePlan, int]:
+    async def work(quoth: Quoth) -> tuple[IngestJob, FilePlan, int, str]:
         job, plan = await carry_out(quoth, command, quiet=json)
-        return job, plan, len(await quoth.books())
+        return job, plan, len(await quoth.books()), quoth.embedder.name
 
-    job, plan, books = run(settings, work)
+    job, plan, books, embedder = run(settings, work)
     if json:
         print_json({**job_view(job), "plan": plan_view(plan, job)} if dry_run else job_view(job))
     else:
-        _print(job, plan)
+        _print(job, plan, embedder)
         if not dry_run and not job.files_failed:
             which = ("--book", job.book_id) if books > 1 else ()
             typer.echo("Ask it: " + command_line("ask", *which, '"…"', data_dir=data_dir))
@@ -152,11 +156,12 @@ def ingest(
         raise typer.Exit(Unreadable.exit_code)
 
 
-def _print(job: IngestJob, plan: FilePlan) -> None:
+def _print(job: IngestJob, plan: FilePlan, embedder: str) -> None:
     print_notices(job.notices)
     print_coverage(job.coverage)
     if job.dry_run:
         print_plan(plan, job)
+        typer.echo(cost(job, embedder))
     print_job(job)
 
 

@@ -163,6 +163,12 @@ def print_plan(plan: FilePlan, job: IngestJob) -> None:
     typer.echo(f"{view['embeddings_saved']} of {job.chunks_created + job.chunks_kept} chunks need no embedding")
 
 
+def cost(planned: IngestJob, embedder: str) -> str:
+    """What a dry run says that the embedder will have to do."""
+    texts = counted(planned.chunks_embedded, "text")
+    return f"To embed with {embedder}: {texts}, about {planned.tokens_embedded:,} tokens"
+
+
 def print_notices(notices: Sequence[Notice]) -> None:
     """Fatal ones first, each by itself; of the others one line for each kind, so that none buries another. On standard
     error, because they are not the result."""

@@ -31,10 +31,12 @@ class ProgressBar:
         """Seconds since the bar appeared."""
         return self._bar.tasks[0].elapsed or 0.0 if self._bar is not None else 0.0
 
-    def say(self, line: str) -> None:
-        """A line above the bar, which stays."""
+    def say(self, line: str, *, always: bool = False) -> None:
+        """A line above the bar, which stays. With `always` it is written where there is no bar, too."""
         if self._bar is not None:
             self._bar.console.print(line, highlight=False)
+        elif always:
+            sys.stderr.write(f"{line}\n")
 
 
 @contextmanager

@@ -1,6 +1,8 @@
-"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: books between files and Qdrant.
+"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: books between files and Qdrant, and
+the texts of a collection that another program made.
 
-In: a book, a file, or two indexes. Out: lines on standard output, or what was written. Embeds only what has no vector.
+In: a book, a file, a collection, or two indexes. Out: lines on standard output, or what was written. Embeds only what
+has no vector of ours.
 """
 
 from __future__ import annotations
@@ -16,16 +18,19 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from quoth.bootstrap import Quoth, cluster_index, embedded_index
+from quoth.bootstrap import Quoth, book_id_for, cluster_index, embedded_index, qdrant_options
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import counted
+from quoth.cli.output import counted, print_job, print_notices
 from quoth.cli.progress import progress_bar
-from quoth.domain import Book, Chunk, Vector
-from quoth.errors import UnknownBook, Unreadable
+from quoth.domain import Book, Chunk, IngestJob, Vector
+from quoth.errors import UnknownBook, Unreadable, WrongUsage
 from quoth.ports import Library
+from quoth.serve.library_views import job_view
+from quoth.settings import Settings
 
 if TYPE_CHECKING:
     from quoth.export import Imported
+    from quoth.ingest import Progress
     from quoth.migrate import Moved
 
 
@@ -36,7 +41,11 @@ if TYPE_CHECKING:
 def migrate_index(
     to: Annotated[
         str, typer.Option(help="cluster: the Qdrant server of QDRANT_URL · embedded: files in the data directory.")
-    ],
+    ] = "",
+    from_collection: Annotated[
+        str,
+        typer.Option(help="A collection of QDRANT_URL that another program made: its texts are embedded again."),
+    ] = "",
     book: Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="all of them")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move and change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a book even if the target's is newer.")] = False,
@@ -45,9 +54,12 @@ def migrate_index(
     verbose: Verbose = False,
 ) -> None:
     """Copy books to a Qdrant server, or back, without embedding them again. The originals stay."""
-    if to not in ("cluster", "embedded"):
+    if to not in (("cluster", "embedded", "") if from_collection else ("cluster", "embedded")):
         raise typer.BadParameter(f"{to!r} is not one of cluster, embedded.", param_hint="--to")
     settings = settings_for(data_dir=data_dir, verbose=verbose)
+    if from_collection:
+        _adopt(settings, from_collection, book, embedded=to == "embedded", dry_run=dry_run, json=json)
+        return
 
     async def work(quoth: Quoth) -> list[Moved]:
         from quoth.migrate import move_book
@@ -81,6 +93,41 @@ def migrate_index(
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
         typer.echo(f"{wanted}, and every command uses it.")
+
+
+def _adopt(settings: Settings, name: str, book: str | None, *, embedded: bool, dry_run: bool, json: bool) -> None:
+    if name == settings.qdrant_collection_name and not embedded:
+        raise WrongUsage(
+            f"The collection {name!r} cannot be read and written at once.",
+            hint="Set QDRANT_COLLECTION_NAME to a new name for the index, or add --to embedded.",
+        )
+
+    async def work(quoth: Quoth) -> IngestJob:
+        from quoth.index.qdrant_foreign import foreign_payloads
+        from quoth.ingest import Ingest
+        from quoth.sources.collection import CollectionSource
+
+        payloads = [payload async for payload in foreign_payloads(qdrant_options(settings), name)]
+        source = CollectionSource(name, payloads, book_id=book or book_id_for(name))
+        async with AsyncExitStack() as closing:
+            index = quoth.index
+            if embedded:
+                index = embedded_index(settings, index.fingerprint)
+                closing.push_async_callback(index.close)
+            ingest = Ingest(index, quoth.library, quoth.embedder, quoth.clock)
+            with progress_bar(f"Reading {name}", quiet=json) as bar:
+
+                def tell(progress: Progress) -> None:
+                    bar(progress.pages_done + progress.share, progress.pages_total)
+
+                return await ingest.run(source, dry_run=dry_run, tell=tell)
+
+    job = run(settings, work)
+    if json:
+        print_json(job_view(job))
+    else:
+        print_notices(job.notices)
+        print_job(job)
 
 
 async def _known(library: Library, book_id: str) -> Book | None:

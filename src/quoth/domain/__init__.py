@@ -45,6 +45,7 @@ from quoth.domain.books import (
     Page,
     ProficiencyLevel,
     SourceFile,
+    Stamps,
 )
 from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
@@ -57,6 +58,7 @@ from quoth.domain.indexing import (
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     PageRecord,
     Share,
@@ -118,6 +120,7 @@ __all__ = [
     "IndexedChunk",
     "IngestJob",
     "IngestMode",
+    "IngestTimes",
     "Insert",
     "JobStatus",
     "Key",
@@ -148,6 +151,7 @@ __all__ = [
     "Share",
     "SourceFile",
     "Sourced",
+    "Stamps",
     "Status",
     "StoredChunk",
     "Suggestion",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 ProficiencyLevel = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
 Layer = Literal["L1", "L2", "L3", "L4"]
 
 # How a page is written decides which parser reads it.
-Markup = Literal["markdown", "mdx", "myst", "rst", "text"]
+Markup = Literal["asciidoc", "markdown", "mdx", "myst", "rst", "text"]
 # Which toolchain publishes a page decides how its headings become anchors.
 AnchorRule = Literal[
     "astro",
@@ -135,6 +136,16 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Stamps:
+    """When an index got a chunk, wrote it last and got its vector, and the how manieth writing that was."""
+
+    created_at: datetime
+    updated_at: datetime
+    embedded_at: datetime
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a page that is indexed and found as one: `page.text[start:end] == text`, always.
 
@@ -170,6 +181,13 @@ class Chunk:
     line_shift: int = 0  # `line + line_shift` is the line in the text
     inserts: tuple[Insert, ...] = ()  # those that the chunk holds or is part of
     labels: Labels = Labels()
+    stamps: Stamps | None = field(default=None, compare=False, repr=False)  # of one that was read from an index
+
+    @property
+    def chapter_title(self) -> str:
+        """The name of its chapter: where the page is a numbered lesson, that of the folder around it."""
+        above = self.breadcrumb[: len(self.breadcrumb) - len(self.heading_path) - 1]
+        return above[-1] if above and self.labels.lesson is not None else self.title
 
     @property
     def included(self) -> bool:

@@ -22,6 +22,7 @@ class Conversation:
     owner: str = ""
     topic_summary: str = ""  # what a model made of it; empty where none has
     turns: int = 0
+    tags: tuple[str, ...] = ()  # whatever a client sorts its threads by
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -10,7 +10,7 @@ from hashlib import blake2b
 from operator import xor
 from typing import Literal
 
-from quoth.domain.books import Book, Chunk, Notice
+from quoth.domain.books import Book, Chunk, Notice, Stamps
 
 IngestMode = Literal["incremental", "full", "recreate"]
 JobStatus = Literal["queued", "running", "completed", "failed"]
@@ -36,6 +36,12 @@ class IndexedChunk:
     embed_hash: str
     created_at: datetime
     updated_at: datetime
+    embedded_at: datetime | None = None  # None: when it was created
+    version: int = 1  # one more with every change of its place or its labels
+
+    @property
+    def stamps(self) -> Stamps:
+        return Stamps(self.created_at, self.updated_at, self.embedded_at or self.created_at, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class StoredChunk:
     payload_hash: str  # of everything but vectors and timestamps: equal means nothing to write
     embed_hash: str
     created_at: datetime
+    embedded_at: datetime | None = None
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +165,25 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class IngestTimes:
+    """When the last jobs of a book ended that read all of it, and that read what had changed (IngestionState at the
+    doors). Its first job reads all of it, whatever its mode."""
+
+    full: datetime | None = None
+    incremental: datetime | None = None
+
+    @classmethod
+    def of(cls, ended: Mapping[IngestMode, tuple[datetime, datetime]]) -> IngestTimes:
+        """From the first and the last end of the completed jobs, by mode."""
+        if not ended:
+            return cls()
+        first = min(start for start, _ in ended.values())
+        whole = [end for mode, (_, end) in ended.items() if mode != "incremental"]
+        _, partial = ended.get("incremental", (first, first))
+        return cls(max(whole, default=first), partial if partial != first else None)
+
+
+@dataclass(frozen=True, slots=True)
 class IngestJob:
     """One run of ingestion over a book (IngestionJob at the doors). `job_id` is 0 until the library has numbered it."""
 
@@ -173,6 +200,7 @@ class IngestJob:
     chunks_kept: int = 0
     chunks_deleted: int = 0
     chunks_embedded: int = 0
+    tokens_embedded: int = 0  # as the embedder counts them, or carefully estimated
     dry_run: bool = False
     started_at: datetime | None = None
     completed_at: datetime | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quoth.domain.books import Chunk
 from quoth.domain.filters import Filters
@@ -91,6 +91,7 @@ class Evidence:
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     phrase: str = ""  # what was searched, as a person could have typed it; empty: `query` itself
     candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
+    query_vector: Vector = field(default=(), repr=False)  # what `query` was embedded as
 
     @property
     def asked(self) -> str:

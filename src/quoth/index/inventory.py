@@ -24,14 +24,14 @@ class Inventory:
 
     @classmethod
     def decode(cls, content: bytes) -> Inventory:
-        return cls(
-            StoredChunk(chunk_id, source_file, payload_hash, embed_hash, datetime.fromisoformat(created))
-            for chunk_id, source_file, payload_hash, embed_hash, created in json.loads(content)
-        )
+        return cls(_stored(*row) for row in json.loads(content))
 
     def encode(self) -> bytes:
         rows = [
-            (chunk.id, chunk.source_file, chunk.payload_hash, chunk.embed_hash, chunk.created_at.isoformat())
+            (
+                *(chunk.id, chunk.source_file, chunk.payload_hash, chunk.embed_hash, chunk.created_at.isoformat()),
+                *((chunk.embedded_at or chunk.created_at).isoformat(), chunk.version),
+            )
             for chunk in self.chunks.values()
         ]
         return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
@@ -58,3 +58,17 @@ class Inventory:
     def _add(self, chunk: StoredChunk) -> None:
         self.chunks[chunk.id] = chunk
         self._by_text[chunk.embed_hash] = (*self._by_text.get(chunk.embed_hash, ()), chunk.id)
+
+
+def _stored(
+    chunk_id: str,
+    source_file: str,
+    payload_hash: str,
+    embed_hash: str,
+    created: str,
+    embedded: str = "",
+    version: int = 1,
+) -> StoredChunk:
+    """Earlier files have neither the time of the embedding nor a version."""
+    times = (datetime.fromisoformat(created), datetime.fromisoformat(embedded or created))
+    return StoredChunk(chunk_id, source_file, payload_hash, embed_hash, *times, version)

@@ -45,7 +45,8 @@ class Collection:
         if not {TERMS, _EARLIER_TERMS} & terms.keys():
             raise BadConfiguration(
                 f"The collection {self._server.options.collection!r} was not made by Quoth.",
-                hint="Choose another name: QDRANT_COLLECTION_NAME.",
+                hint="Choose another name: QDRANT_COLLECTION_NAME. `quoth migrate-index --from-collection "
+                f"{self._server.options.collection}` then takes its texts over.",
             )
         if TERMS not in terms:
             await self._add_vector(TERMS, {"sparse": {}})

@@ -199,6 +199,8 @@ class MiniLMEmbedder:
 
     name = NAME
     dimensions = DIMENSIONS
+    batch = 64
+    remote = False
 
     def __init__(self, model_dir: Path | None = None, *, threads: int | None = None) -> None:
         self._model_dir = model_dir
@@ -247,6 +249,13 @@ class MiniLMEmbedder:
     async def embed_query(self, text: str) -> Vector:
         self._demand_open()
         return await self._queries.ask(text)
+
+    async def ping(self) -> None:
+        await self.embed_query("Are you there?")
+
+    async def check(self) -> str:
+        vector = await self.embed_query("Are you there?")
+        return f"{self.name} on this machine embeds: {len(vector)} numbers for a text."
 
     async def close(self) -> None:
         self._closed = True

@@ -3,58 +3,42 @@
 In: messages and tools. Out: words as they are written, then what the model wants done. A call has a time limit for its
 first token and one for everything, in which it is tried up to three times, but never after the first word. An answer
 that does not end within the limits is cut off and marked. After several failures in a row the model is left alone for a
-while. Every failure is an error that says what to do. The only module that knows aiohttp (docs/decisions/0025).
+while. Every failure is an error that says what to do. `endpoint` makes the connections.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import math
-import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool
-from quoth.errors import BadConfiguration, ModelRejected, ModelUnavailable
+from quoth.errors import ModelRejected, ModelUnavailable
 from quoth.models.answer_filter import AnswerFilter
 from quoth.models.breaker import Breaker
+from quoth.models.endpoint import LATER, Endpoint, fault_of
 from quoth.models.openai_wire import (
     Completion,
     Endless,
     EventLines,
     Malformed,
     ReportedFault,
-    fault_message,
     refused_parameters,
     request_body,
     without_tools,
 )
 from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
-from quoth.versions import __version__
 
 RETRIES = Retries(attempts=3, backoff=0.5, longest_wait=10.0)
 # OpenAI's word for a lock that was not free in time.
 _PASSING = PASSING_STATUSES | {409}
 
-CONNECT_SECONDS = 5.0
-LISTEN_SECONDS = 1.0  # to find out whether anything listens
 END_SECONDS = 2.0  # for the rest of a stream, once the model has ended
-# Many servers close a connection that is idle for longer.
-KEEP_ALIVE_SECONDS = 5.0
-LONGEST_FAULT = 64 * 2**10  # bytes that are read of an error's text
-SHOWN_FAULT = 300  # characters of it that are shown
-ECHO = 16  # characters in a row that are not a coincidence
-
-LATER = "Try again in a moment."
-NO_SERVER = "Is the server running? Check OPENAI_BASE_URL."
 
 logger = logging.getLogger(__name__)
 
@@ -75,13 +59,14 @@ class OpenAIChat:
         self._options = options
         self._breaker = breaker or Breaker()
         self._sleep = sleep
-        self._address = address = _checked(options.base_url)
-        self._proxy = _proxy_for(address)
-        host = address.netloc.rpartition("@")[2]
-        self._place = address._replace(netloc=host).geturl()  # for messages: without a password
-        user = host if options.api_key else address.netloc  # a key is sent in place of a password
-        self._url = address._replace(netloc=user, path=address.path.rstrip("/") + "/chat/completions").geturl()
-        self._session: aiohttp.ClientSession | None = None
+        self._endpoint = Endpoint(
+            options.base_url,
+            "/chat/completions",
+            api_key=options.api_key,
+            setting="OPENAI_BASE_URL",
+            accept="text/event-stream",
+        )
+        self._place = self._endpoint.place
         self._refused: frozenset[str] = frozenset()  # parameters that the server does not accept
         self._thinks_first = False  # its answers begin inside a thought, without an opening tag
 
@@ -124,20 +109,14 @@ class OpenAIChat:
 
     async def fault(self) -> ModelUnavailable | None:
         """The last calls failed, or nothing listens at its address. (Behind a proxy, only calls can show that.)"""
-        if (known := self._breaker.fault()) or self._proxy:
+        if known := self._breaker.fault():
             return known
-        port = self._address.port or (443 if self._address.scheme == "https" else 80)
-        try:
-            async with asyncio.timeout(LISTEN_SECONDS):
-                _, writer = await asyncio.open_connection(self._address.hostname, port)
-            writer.close()
-        except (OSError, TimeoutError):
+        if not await self._endpoint.listens():
             return ModelUnavailable(f"Nothing answers at {self._place}.", hint="Start the model's server.")
         return None
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._endpoint.close()
 
     # --- one call ---
 
@@ -178,7 +157,7 @@ class OpenAIChat:
                     if words:
                         yield ModelText(words)
         except aiohttp.ClientError as error:
-            raise self._broken(error) from error
+            raise Passing(_failed(*self._endpoint.broken(error))) from error
         except TimeoutError as error:
             fault = error
         if completion.finished and (words := completion.finish()):
@@ -221,7 +200,7 @@ class OpenAIChat:
                     async for block in _events_of(response):
                         yield block
                     return
-                fault = await _fault_of(response)
+                fault = await fault_of(response)
             refused = refused_parameters(response.status, fault, body, guess=last)
             if not refused:
                 raise self._failure(response, fault, messages)
@@ -250,47 +229,13 @@ class OpenAIChat:
         if left <= 0:
             raise TimeoutError
         try:
-            return await self._opened().post(
-                self._url,
-                data=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
-                proxy=self._proxy,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=left, connect=CONNECT_SECONDS, ceil_threshold=math.inf),
-            )
+            return await self._endpoint.post(body, seconds=left)
         except aiohttp.ClientSSLError:  # some of which are ValueErrors too
             raise
         except ValueError as error:  # its text may hold what must not be shown
             raise ModelRejected(
                 f"{self._place} cannot be asked.", hint="Check the key and the proxy: characters that HTTP cannot send?"
             ) from error
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            headers = {
-                "content-type": "application/json",
-                "accept": "text/event-stream",
-                "accept-encoding": "identity",
-                "user-agent": f"quoth/{__version__}",
-            }
-            if self._options.api_key:
-                headers["authorization"] = f"Bearer {self._options.api_key}"
-            self._session = aiohttp.ClientSession(
-                headers=headers,
-                # As many connections as there are readers; a server that wants fewer answers 429.
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS, ssl=self._tls()),
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._session
-
-    def _tls(self) -> ssl.SSLContext | bool:
-        """With the certificates that the system or SSL_CERT_FILE trusts, like the crawler."""
-        if not self._url.startswith("https:"):
-            return True
-        import httpcore2
-
-        context = httpcore2.default_ssl_context()
-        context.set_alpn_protocols(["http/1.1"])
-        return context
 
     # --- what went wrong ---
 
@@ -309,33 +254,8 @@ class OpenAIChat:
             f"{said.rstrip('. ')}.", hint=hints.get(status, "`quoth config --check` tests the endpoint.")
         )
 
-    def _broken(self, error: aiohttp.ClientError) -> Passing:
-        """In our own words: the client's may hold an address with a password."""
-        match error:
-            case aiohttp.ServerTimeoutError():
-                reason, hint = f"no connection to {self._place} within {CONNECT_SECONDS:g} seconds", NO_SERVER
-            case aiohttp.ClientConnectorCertificateError():
-                reason = f"the certificate of {self._place} is not trusted: {error.certificate_error}"
-                hint = "SSL_CERT_FILE can name a file with the certificates to trust."
-            case aiohttp.ClientConnectorError():
-                reason, hint = f"no connection to {self._place}: {error.os_error}", NO_SERVER
-            case aiohttp.ClientHttpProxyError():
-                reason, hint = f"the proxy answered {error.status}", "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
-            case aiohttp.ClientResponseError():
-                reason, hint = f"{self._place} does not speak HTTP", "Check OPENAI_BASE_URL."
-            case _:
-                reason, hint = f"the connection to {self._place} broke ({type(error).__name__})", LATER
-        return Passing(_failed(reason, hint))
-
     def _unechoed(self, fault: str, messages: Sequence[Message]) -> str:
-        """What the server says, for errors and logs. They must hold neither the key nor a reader's words, so a fault
-        that repeats the request is not shown."""
-        fault = fault.replace(self._options.api_key or "\0", "…")[:SHOWN_FAULT]
-        sent = "\n".join(message.content for message in messages)
-        starts = range(max(1, len(fault) - ECHO + 1))
-        if fault and any(fault[start : start + ECHO] in sent for start in starts):
-            return "it repeats the request, which is not shown"
-        return fault
+        return self._endpoint.unechoed(fault, "\n".join(message.content for message in messages))
 
 
 def _failed(reason: str, hint: str = LATER) -> ModelUnavailable:
@@ -351,46 +271,3 @@ async def _events_of(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
         yield block.replace(b"\n", b" ") if whole else block
     if whole:
         yield b"\n\n"
-
-
-async def _fault_of(response: aiohttp.ClientResponse) -> str:
-    """What the server says went wrong; in an unknown shape, all that was read of it."""
-    body = b""
-    async for block in response.content.iter_any():
-        body += block
-        if len(body) > LONGEST_FAULT:
-            break
-    try:
-        found = fault_message(json.loads(body))
-    except (ValueError, RecursionError):
-        found = ""
-    return found or body.decode("utf-8", errors="replace").strip()
-
-
-def _checked(base_url: str) -> SplitResult:
-    try:
-        address = urlsplit(base_url)
-        sound = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:
-        sound = False
-    if not sound:
-        raise BadConfiguration(
-            "OPENAI_BASE_URL is not the address of a server.", hint="Write it like http://localhost:11434/v1."
-        )
-    return address
-
-
-def _proxy_for(address: SplitResult) -> str | None:
-    """The proxy that the environment names for this address: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, not for NO_PROXY."""
-    proxies = getproxies()
-    proxy = proxies.get(address.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(address.hostname or ""):
-        return None
-    if "://" not in proxy:
-        return f"http://{proxy}"
-    if not proxy.startswith(("http://", "https://")):
-        raise BadConfiguration(
-            f"The environment names a proxy that is not an HTTP proxy ({proxy.partition('://')[0]}).",
-            hint=f"Name an HTTP proxy, or reach the model without one: NO_PROXY={address.hostname}.",
-        )
-    return proxy

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,7 +45,11 @@ RANGES = "ranges."  # tensors of the file that say how large activations become
 
 CLS, SEP = 101, 102
 MOST_QUESTION, MOST_HEADING = 64, 20  # tokens; of a heading the end counts, which is nearest to the text
-WINDOW, STEP = 160, 110  # tokens of a passage read at once, and from one window to the next
+WINDOW = 104  # tokens of a passage that are read: of a longer one those where most of the question's words are
+STRIDE = 8  # tokens from one window that is looked at to the next
+AGAIN = 0.1  # what a word of the question counts when it comes again
+FIRST_LETTER, FIRST_WORD = 1037, 1996  # of the vocabulary
+COMMON = 60  # words that say nothing of where the answer is
 LONGEST_ANSWER = 60  # tokens
 
 
@@ -57,9 +62,8 @@ def find_reader_dir() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One window of one passage."""
+    """What is read of one passage."""
 
-    task: int
     window: Window
     places: Sequence[tuple[int, int]]
 
@@ -88,10 +92,7 @@ class PassageReader:
             return []
         parts = await self._beside(self._parts, list(tasks))
         heads = await asyncio.gather(*(self._beside(self._read, part.window) for part in parts))
-        found: list[list[tuple[_Part, Heads]]] = [[] for _ in tasks]
-        for part, head in zip(parts, heads, strict=True):
-            found[part.task].append((part, head))
-        return [_reading(windows) for windows in found]
+        return [_reading(part, head) for part, head in zip(parts, heads, strict=True)]
 
     async def close(self) -> None:
         self._closed = True
@@ -119,22 +120,44 @@ class PassageReader:
         encode = self._tokens.encode
         questions = {task.question: encode(task.question)[0][:MOST_QUESTION] for task in tasks}
         parts: list[_Part] = []
-        for number, task in enumerate(tasks):
+        for task in tasks:
             heading = encode(task.heading)[0][-MOST_HEADING:] if task.heading else []
             question = questions[task.question]
             before = [CLS, *question, SEP, *heading, SEP]
             ids, places = encode(task.passage)
-            for start, end in windows(len(ids)):
-                window = Window([*before, *ids[start:end], SEP], 1 + len(question), len(before))
-                parts.append(_Part(number, window, places[start:end]))
+            start, end = window_of(question, ids)
+            window = Window([*before, *ids[start:end], SEP], 1 + len(question), len(before))
+            parts.append(_Part(window, places[start:end]))
         return parts
 
 
-def windows(length: int) -> list[tuple[int, int]]:
-    """Token ranges that cover a passage. The last ends where the passage does and is as long as the others."""
-    if length <= WINDOW:
-        return [(0, length)]
-    return [(start, start + WINDOW) for start in (*range(0, length - WINDOW, STEP), length - WINDOW)]
+def window_of(question: Sequence[int], passage: Sequence[int], size: int | None = None) -> tuple[int, int]:
+    """The part of a passage that can most likely answer: the one with the most, and the rarest, of the question's
+    words. Of several such parts the one that has them in its middle."""
+    size = size or WINDOW
+    if len(passage) <= size:
+        return 0, len(passage)
+    worth = {token: rarity(token) for token in question}
+    met = [(at, token) for at, token in enumerate(passage) if worth.get(token)]
+    starts = (*range(0, len(passage) - size, STRIDE), len(passage) - size)
+
+    def found(start: int) -> tuple[float, float]:
+        inside = [(at, token) for at, token in met if start <= at < start + size]
+        again = sum(worth[token] for _, token in inside)
+        once = sum(worth[token] for token in {token for _, token in inside})
+        middle = sum(at for at, _ in inside) / len(inside) if inside else 0.0
+        return once + AGAIN * again, -abs(start + size / 2 - middle)
+
+    start = max(starts, key=found)
+    return start, start + size
+
+
+def rarity(token: int) -> float:
+    """The vocabulary has single characters first, punctuation before the letters, and then words from the most frequent
+    on: a token's number says how rare it is."""
+    if token < FIRST_WORD:
+        return 1.0 if token >= FIRST_LETTER else 0.0
+    return max(0.0, math.log((token - FIRST_WORD + 1) / COMMON))
 
 
 def _weights(folder: Path, model_dir: Path) -> ReaderWeights:
@@ -161,27 +184,18 @@ def _weights(folder: Path, model_dir: Path) -> ReaderWeights:
 # --- what the heads say ----------------------------------------------------------------------------------------------
 
 
-def _reading(windows: Sequence[tuple[_Part, Heads]]) -> Reading:
-    import numpy as np
-
-    best = (-np.inf, 0, 0)
-    weights: dict[tuple[int, int], float] = {}
-    for part, heads in windows:
-        size = len(part.places)
-        inside = slice(part.window.passage, part.window.passage + size)
-        best = max(best, _best_span(heads.span, inside, part.places))
-        shares = _shares(heads.span, inside)
-        for place, share in zip(part.places, shares.tolist(), strict=True):
-            weights[place] = max(share, weights.get(place, 0.0))
+def _reading(part: _Part, heads: Heads) -> Reading:
+    inside = slice(part.window.passage, part.window.passage + len(part.places))
+    margin, start, end = _best_span(heads.span, inside, part.places)
     return Reading(
-        answerable=max(heads.answerable for _, heads in windows),
-        relevance=max(heads.relevance for _, heads in windows),
-        supported=max(_odds(heads.support) for _, heads in windows),
-        margin=float(best[0]),
-        start=best[1],
-        end=best[2],
-        places=tuple(weights),
-        weights=tuple(weights.values()),
+        answerable=heads.answerable,
+        relevance=heads.relevance,
+        supported=_odds(heads.support),
+        margin=margin,
+        start=start,
+        end=end,
+        places=tuple(part.places),
+        weights=tuple(_shares(heads.span, inside).tolist()),
     )
 
 

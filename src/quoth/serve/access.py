@@ -8,6 +8,7 @@ ASGI over a table of paths whose last line is "a key is needed": a door that is 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_network
@@ -33,6 +34,8 @@ from quoth.settings import Settings
 _METHODS = "GET, POST, DELETE"
 _HEADERS = "authorization, x-api-key, content-type, x-request-id, last-event-id, mcp-protocol-version, mcp-session-id"
 _EXPOSED = "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, mcp-session-id"
+_TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_MOST_HEADERS = 64  # that a page may ask for at once
 _PREFLIGHT_AGE = 600  # seconds for which a browser need not ask again
 
 
@@ -49,10 +52,14 @@ def _cors_headers(origin: str) -> dict[str, str]:
     return {"access-control-allow-origin": origin, "access-control-expose-headers": _EXPOSED}
 
 
-def _preflight_headers() -> dict[str, str]:
+def _preflight_headers(request: Request) -> dict[str, str]:
+    """Clients add headers of their own (`x-stainless-*`). A page that may ask may send them: none of them means
+    anything here."""
+    asked = request.headers.get("access-control-request-headers", "").lower().split(",")
+    more = [name for name in map(str.strip, asked[:_MOST_HEADERS]) if _TOKEN.fullmatch(name)]
     return {
         "access-control-allow-methods": _METHODS,
-        "access-control-allow-headers": _HEADERS,
+        "access-control-allow-headers": ", ".join(dict.fromkeys([*_HEADERS.split(", "), *more])),
         "access-control-max-age": str(_PREFLIGHT_AGE),
     }
 
@@ -276,7 +283,7 @@ class _Admission:
         await self._count(None)
         if not admitted:
             raise _foreign_page(origin)
-        return Response(status_code=204, headers=_preflight_headers())
+        return Response(status_code=204, headers=_preflight_headers(self._request))
 
     async def _count(self, key: Key | None) -> None:
         allowance = await self._guard.count(self._request, key)

@@ -26,6 +26,7 @@ from quoth.serve import (
     mcp,
     metrics,
     openai,
+    openai_embeddings,
     reading,
     search,
     sessions,
@@ -97,7 +98,21 @@ def create_app(
     app.add_middleware(Doorway)
     metrics.install_metrics(app)
     install_problems(app)
-    for door in (chat, sessions, search, books, reading, openai, mcp, ingestion, webhook, health, metrics):
+    doors = (
+        chat,
+        sessions,
+        search,
+        books,
+        reading,
+        openai,
+        openai_embeddings,
+        mcp,
+        ingestion,
+        webhook,
+        health,
+        metrics,
+    )
+    for door in doors:
         app.include_router(door.router)
     install_pages(app)
     document(app)

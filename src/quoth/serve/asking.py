@@ -19,7 +19,7 @@ from quoth.domain import Answer, AnswerEvent, Question
 from quoth.serve.bodies import read_body
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.problems import problem_teller, request_id_of
-from quoth.serve.sse import Event, EventStream, cancel, wait_for_disconnect
+from quoth.serve.sse import Event, EventStream, Identify, cancel, wait_for_disconnect
 from quoth.serve.views import event_view
 
 _FIRST_EVENT_TIMEOUT = 10.0  # seconds; then the head of the response is sent, and heartbeats
@@ -37,7 +37,7 @@ async def read_question(request: Request, model: type[Asked]) -> tuple[Asked, Qu
 
 
 async def answer_question(request: Request, question: Question) -> Answer:
-    return await _while_connected(request, quoth_of(request).conversations.answer(question))
+    return await while_connected(request, quoth_of(request).conversations.answer(question))
 
 
 async def _our_events(events: AsyncGenerator[AnswerEvent]) -> AsyncGenerator[Event]:
@@ -53,18 +53,19 @@ async def stream_answer(
     to_events: _ToEvents = _our_events,
     found: str = "retrieval",
     farewell: bytes = b"",
+    identify: Identify = lambda name, data: "",
 ) -> Response:
     """`to_events` turns the pipeline's events into the door's. `found` names the first one that tells of passages."""
     events = to_events(quoth_of(request).conversations.ask(question))
     opening = asyncio.create_task(_read_until(found, events))
     try:
-        await _while_connected(request, asyncio.wait([opening], timeout=_FIRST_EVENT_TIMEOUT))
+        await while_connected(request, asyncio.wait([opening], timeout=_FIRST_EVENT_TIMEOUT))
     except BaseException:
         await cancel(opening)
         raise
     if opening.done():
         opening.result()  # raises the fault that it met
-    return EventStream(events, explain=problem_teller(request), opening=opening, farewell=farewell)
+    return EventStream(events, explain=problem_teller(request), opening=opening, farewell=farewell, identify=identify)
 
 
 async def _read_until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
@@ -77,7 +78,7 @@ async def _read_until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
     return opening
 
 
-async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The work's result. A reader who leaves stops it."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(wait_for_disconnect(request.receive))

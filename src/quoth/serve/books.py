@@ -18,7 +18,7 @@ from quoth.ports import ChunkIndex
 from quoth.serve.book_text import as_document, contents, llms_txt, pages_of, text_of
 from quoth.serve.deps import BookId, quoth_of
 from quoth.serve.disclosure import visible_source
-from quoth.serve.library_views import BookFields, book_view
+from quoth.serve.library_views import BookFields, book_state
 from quoth.serve.shapes import Responses, Shape, answers, problems
 
 # --- which books there are -------------------------------------------------------------------------------------------
@@ -42,7 +42,8 @@ async def books(request: Request) -> JSONResponse:
     quoth = quoth_of(request)
     known = await quoth.books()
     shown = [replace(book, source=visible_source(request, book)) for book in known]
-    body: BooksResponse = {"books": [book_view(book, await status_of(quoth.index, book.book_id)) for book in shown]}
+    states = [await book_state(quoth, book, await status_of(quoth.index, book.book_id)) for book in shown]
+    body: BooksResponse = {"books": states}
     return JSONResponse(body)
 
 

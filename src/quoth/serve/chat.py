@@ -12,6 +12,7 @@ from quoth.ask.request import ChatRequest, RunRequest, SessionId
 from quoth.serve.asking import answer_question, read_question, stream_answer
 from quoth.serve.bodies import body_schema
 from quoth.serve.deps import owner_of, quoth_of
+from quoth.serve.resuming import StreamIds, resumed
 from quoth.serve.sessions import HistoryResponse, Limit, Offset, history_view
 from quoth.serve.shapes import Responses, answers, event_content, problems
 from quoth.serve.views import ChatResponse, RunResponse, answer_view, run_view
@@ -21,9 +22,11 @@ router = APIRouter(tags=["chat"])
 _EVENTS = event_content("status", "retrieval", "delta", "sources", "grounding", "done", "error")
 _STREAM: Responses = {
     200: {
-        "description": "status, retrieval, delta*, sources, grounding, done – or error; each with JSON data",
+        "description": "status, retrieval, delta*, sources, grounding, done – or error; each with an id and JSON data."
+        " With `Last-Event-ID` the rest of that answer; nothing is asked again",
         "content": _EVENTS,
     },
+    204: {"description": "The stream that `Last-Event-ID` names is over"},
     **problems(400, 404, 413, 415, 503),
 }
 
@@ -40,9 +43,11 @@ async def chat(request: Request) -> JSONResponse:
 
 @router.post("/chat/stream", openapi_extra=body_schema(ChatRequest), responses=_STREAM)
 async def chat_stream(request: Request) -> Response:
-    """Ask the book; the same answer as server-sent events."""
+    """Ask the book; the same answer as server-sent events. A stream that broke is read on with `Last-Event-ID`."""
+    if (rest := await resumed(request)) is not None:
+        return rest
     _, question = await read_question(request, ChatRequest)
-    return await stream_answer(request, question)
+    return await stream_answer(request, question, identify=StreamIds(question))
 
 
 @router.get("/history/{session_id}", responses=answers(HistoryResponse, 400, 404, 503))
@@ -62,11 +67,12 @@ async def history(request: Request, session_id: SessionId, limit: Limit = 50, of
     responses={
         **answers(RunResponse, 400, 404, 413, 415, 503),
         200: {"model": RunResponse, "content": _EVENTS},  # a JSON body or, with `stream`, events
+        204: {"description": "The stream that `Last-Event-ID` names is over"},
     },
 )
 async def run(request: Request) -> Response:
     """Ask the book; a shorter answer, or with `stream` the events of /chat/stream."""
     asked, question = await read_question(request, RunRequest)
     if asked.stream:
-        return await stream_answer(request, question)
+        return await resumed(request) or await stream_answer(request, question, identify=StreamIds(question))
     return JSONResponse(run_view(await answer_question(request, question)))

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from quoth.domain import Book, Key
 from quoth.errors import (
     DiskFull,
+    EmbedderUnavailable,
     IndexMismatch,
     IndexUnavailable,
     InternalError,
@@ -29,6 +30,7 @@ _PARTS: tuple[tuple[type[QuothError], str], ...] = (
     (IndexMismatch, "index"),
     (LibraryUnavailable, "database"),
     (ModelFilesUnavailable, "embedder"),
+    (EmbedderUnavailable, "embedder"),
     (ModelUnavailable, "model"),
     (DiskFull, "disk"),
 )

@@ -3,9 +3,9 @@
 Each part is really used: the indexes are opened and counted, the database is asked and its disk looked at, the
 embedder embeds. All at once, and a part that does not answer in time counts as unavailable, or while the server is
 starting as degraded. An outcome is given again for a moment, so asking costs nothing; that moment and the timeout
-together are less than two seconds, the longest for which a part can have failed, or be well again, unnoticed. The
-language model is not asked for words, which cost money: it is known whether its address answers and how the last calls
-went. Anyone may ask, so the reason of a failure is in the log alone.
+together are less than two seconds, the longest for which a part can have failed, or be well again, unnoticed. Models of
+other providers are not asked, because words and vectors cost money there: it is known whether their addresses answer
+and how the last calls went. Anyone may ask, so the reason of a failure is in the log alone.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _check_disk(folder: Path) -> DiskFull | None:
 
 
 async def _check_embedder(quoth: Quoth) -> QuothError | None:
-    await quoth.embedder.embed_query("Are you there?")
+    await quoth.embedder.ping()
     return None
 
 

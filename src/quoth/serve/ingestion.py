@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.config import JsonDict
@@ -88,9 +88,10 @@ class ChangesResponse(Shape):
 
 _JOB_EVENTS: Responses = {
     200: {
-        "description": "progress*, then completed or failed; each with the whole job as JSON data",
+        "description": "progress*, then completed or failed; each with an id and the whole job as JSON data",
         "content": event_content("progress", "completed", "failed", "error"),
     },
+    204: {"description": "`Last-Event-ID` says that the reader has the end"},
     **problems(400, 404, 503),
 }
 
@@ -129,12 +130,14 @@ async def job(request: Request, job_id: _JobId) -> JSONResponse:
 
 
 @router.get("/jobs/{job_id}/events", responses=_JOB_EVENTS)
-async def events(request: Request, job_id: _JobId) -> EventStream:
+async def events(request: Request, job_id: _JobId) -> Response:
     """The progress of a job as server-sent events, whichever process runs it."""
     library = quoth_of(request).library
-    await _visible_job(request, job_id)  # an unknown job is a 404, not a stream
+    job = await _visible_job(request, job_id)  # an unknown job is a 404, not a stream
+    if job.status not in ACTIVE and request.headers.get("last-event-id") == f"{job_id}.{job.status}":
+        return Response(status_code=204)  # a reader who has the end need not come again
     following = follow(library, jobs_of(request), job_id, poll=FOLLOW_POLL, quiet=_QUIET)
-    return EventStream(following, explain=problem_teller(request))
+    return EventStream(following, explain=problem_teller(request), identify=lambda name, data: f"{job_id}.{name}")
 
 
 @router.get("/changes", responses=answers(ChangesResponse, 400, 404, 503))

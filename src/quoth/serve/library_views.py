@@ -18,6 +18,7 @@ from quoth.domain import (
     IndexStatus,
     IngestJob,
     IngestMode,
+    IngestTimes,
     JobStatus,
     Key,
     Notice,
@@ -27,6 +28,7 @@ from quoth.domain import (
 from quoth.serve.shapes import Moment, Shape, timestamp
 
 if TYPE_CHECKING:
+    from quoth.bootstrap import Quoth
     from quoth.chunks.plan import FilePlan
 
 
@@ -40,9 +42,18 @@ class BookFields(Shape):
     generation: int | None
     bytes_on_disk: int
     fingerprint: dict[str, str | int] | None
+    collection_name: Annotated[str | None, Field(description="On a Qdrant server; null where the index is in files")]
+    last_full_ingest: Annotated[Moment | None, Field(description="When all of it was last read")]
+    last_incremental_update: Annotated[Moment | None, Field(description="When last only what had changed was read")]
 
 
-def book_view(book: Book, status: IndexStatus | None) -> BookFields:
+async def book_state(quoth: Quoth, book: Book, status: IndexStatus | None) -> BookFields:
+    """A book with the state of its index and its last ingests."""
+    collection = quoth.settings.qdrant_collection_name if quoth.settings.qdrant_url else None
+    return book_view(book, status, await quoth.library.ingest_times(book.book_id), collection)
+
+
+def book_view(book: Book, status: IndexStatus | None, times: IngestTimes, collection: str | None) -> BookFields:
     return {
         "book_id": book.book_id,
         "title": book.title,
@@ -53,6 +64,9 @@ def book_view(book: Book, status: IndexStatus | None) -> BookFields:
         "generation": None if status is None else status.generation,
         "bytes_on_disk": 0 if status is None else status.bytes_on_disk,
         "fingerprint": None if status is None else status.fingerprint.as_dict(),
+        "collection_name": collection,
+        "last_full_ingest": timestamp(times.full),
+        "last_incremental_update": timestamp(times.incremental),
     }
 
 
@@ -103,6 +117,7 @@ class JobResponse(Shape):
     chunks_kept: int
     chunks_deleted: int
     chunks_embedded: int
+    tokens_embedded: Annotated[int, Field(description="Of those chunks; estimated for an embedder of a provider")]
     started_at: Moment | None
     completed_at: Moment | None
     duration_seconds: float | None
@@ -137,6 +152,7 @@ def job_view(job: IngestJob) -> JobResponse:
         "chunks_kept": job.chunks_kept,
         "chunks_deleted": job.chunks_deleted,
         "chunks_embedded": job.chunks_embedded,
+        "tokens_embedded": job.tokens_embedded,
         "started_at": timestamp(job.started_at),
         "completed_at": timestamp(job.completed_at),
         "duration_seconds": None if job.duration_seconds is None else round(job.duration_seconds, 3),

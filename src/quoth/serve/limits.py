@@ -30,7 +30,7 @@ PAUSE = 5.0  # seconds until a Redis that failed is asked again
 MOST_NAMES = 100_000  # callers remembered at once
 _RETRY_SOON = {"retry_after": 1}  # seconds: answers end all the time
 # Where a question is answered, which takes a while.
-_ANSWERING = frozenset({"/chat", "/chat/stream", "/chat/run", "/v1/chat/completions", "/mcp"})
+_ANSWERING = frozenset({"/chat", "/chat/stream", "/chat/run", "/v1/chat/completions", "/v1/responses", "/mcp"})
 
 
 class MemoryLimiter:

@@ -1,17 +1,20 @@
 """`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as all other doors.
 
 The server is the one of `quoth.serve.mcp_tools`, which `quoth mcp` runs too. Requests are independent (stateless), so
-any worker can answer any of them; there is no stream to listen to, so GET is not allowed. The SDK is loaded with the
-first request.
+any worker can answer any of them; there is no stream to listen to, so GET is not allowed. A call is cancelled by
+closing its connection, or by the protocol's message where that reaches the worker that works on it. The SDK is loaded
+with the first request.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import APIRouter, Request, Response
+from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 
 from quoth.errors import (
@@ -25,6 +28,7 @@ from quoth.errors import (
 )
 from quoth.serve.bodies import check_media_type, decode
 from quoth.serve.deps import owner_of, quoth_of
+from quoth.serve.mcp_calls import SESSION_HEADER, Calls, call_key
 from quoth.serve.problems import problem_response
 from quoth.serve.shapes import Responses, event_content, problems
 
@@ -68,6 +72,7 @@ class AgentSessions:
         self._starting = asyncio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None
         self._running: asyncio.Task[None] | None = None
+        self.calls = Calls()
 
     async def manager(self) -> StreamableHTTPSessionManager:
         async with self._starting:
@@ -78,13 +83,12 @@ class AgentSessions:
                 await started.wait()
             return self._manager
 
-    @staticmethod
-    def _make() -> StreamableHTTPSessionManager:
+    def _make(self) -> StreamableHTTPSessionManager:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from quoth.serve.mcp_tools import Agents
 
-        return StreamableHTTPSessionManager(Agents(quoth_of, owner_of).server(), stateless=True)
+        return StreamableHTTPSessionManager(Agents(quoth_of, owner_of, self.calls).server(), stateless=True)
 
     async def close(self) -> None:
         if self._running is not None:
@@ -102,10 +106,13 @@ async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) ->
 class _McpResponse(Response):
     """Hands the request to the SDK; the SDK's answer is the response."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, body: bytes) -> None:
+    def __init__(self, manager: StreamableHTTPSessionManager, body: bytes, *, opens: bool) -> None:
+        """With `opens` the client gets the id of a session, by which its calls are known when it cancels one. Nothing
+        is kept for it: any worker answers any request, with whatever id."""
         super().__init__()
         self._manager = manager
         self._body = body
+        self._opens = opens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         unread = [{"type": "http.request", "body": self._body, "more_body": False}]
@@ -113,7 +120,13 @@ class _McpResponse(Response):
         async def again() -> Message:
             return unread.pop() if unread else await receive()
 
-        await self._manager.handle_request(scope, again, _ProblemSender(Request(scope, again), send).send)
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                MutableHeaders(scope=message)[SESSION_HEADER] = uuid.uuid4().hex
+            await send(message)
+
+        sender = _ProblemSender(Request(scope, again), named if self._opens else send)
+        await self._manager.handle_request(scope, again, sender.send)
 
 
 class _ProblemSender:
@@ -163,7 +176,7 @@ def _refusal(status: int, told: str) -> QuothError:
     return kinds.get(status, WrongUsage)(told or "The message was refused.")
 
 
-def _check_message(message: object) -> None:
+def _check_message(message: object) -> dict[str, Any]:
     """Refuse what is not a message at all, in words that can be read; the SDK judges the rest."""
     if not isinstance(message, dict):
         raise InvalidJson("The body is JSON, but not one object.")
@@ -171,6 +184,7 @@ def _check_message(message: object) -> None:
     number = message.get("id", 0)  # left out in a notification
     if not known or type(number) not in (int, str) or not isinstance(message.get("params", {}), dict):
         raise WrongUsage("The body is not a JSON-RPC 2.0 request.", hint="See https://modelcontextprotocol.io.")
+    return message
 
 
 @router.post("/mcp", responses=_responses(), openapi_extra=_REQUEST)
@@ -178,6 +192,10 @@ async def mcp(request: Request) -> Response:
     """The Model Context Protocol: tools `search`, `fetch` and `ask`, and the pages of the books as resources."""
     check_media_type(request.headers.get("content-type", ""))
     body = await request.body()
-    _check_message(decode(body))
+    message = _check_message(decode(body))
     sessions = cast(AgentSessions, request.app.state.agents)
-    return _McpResponse(await sessions.manager(), body)
+    if message["method"] == "notifications/cancelled":
+        cancelled = message.get("params", {}).get("requestId")
+        if (key := call_key(request, owner_of(request), cancelled)) is not None:
+            sessions.calls.cancel(key)
+    return _McpResponse(await sessions.manager(), body, opens=message["method"] == "initialize")

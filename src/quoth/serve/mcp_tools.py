@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -27,6 +27,7 @@ from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
 from quoth.serve.disclosure import is_admin, public
+from quoth.serve.mcp_calls import REQUEST_CANCELLED, Calls, Cancelled, call_key, reported
 from quoth.serve.search_views import chunk_view
 from quoth.serve.shapes import Score, Shape
 from quoth.serve.views import ChatResponse, answer_view
@@ -98,11 +99,18 @@ _Result = tuple[str, Mapping[str, Any]]  # a tool's words, and the same as struc
 
 
 class Agents:
-    def __init__(self, seen: Callable[[Any], Quoth], owner: Callable[[Any], str] = lambda request: "") -> None:
-        """`seen`: what the sender of an HTTP request (None on stdio) may see; `owner`: whose its sessions are."""
+    def __init__(
+        self,
+        seen: Callable[[Any], Quoth],
+        owner: Callable[[Any], str] = lambda request: "",
+        calls: Calls | None = None,
+    ) -> None:
+        """`seen`: what the sender of an HTTP request (None on stdio) may see; `owner`: whose its sessions are; `calls`:
+        where those who cancel look for what is under way."""
         self._seen = seen
         self._owner = owner
-        self._tools: Mapping[str, Callable[[Context, Any], Awaitable[_Result]]] = {
+        self._calls = calls or Calls()
+        self._tools: Mapping[str, Callable[[Context, Any], Coroutine[Any, Any, _Result]]] = {
             "search": self._search,
             "fetch": self._fetch,
             "ask": self._ask,
@@ -159,7 +167,10 @@ class Agents:
             known = ", ".join(self._tools)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}. The tools are {known}.")
         try:
-            text, structured = await tool(context, params.arguments or {})
+            key = call_key(context.request, self._owner(context.request), context.request_id)
+            text, structured = await self._calls.run(key, tool(context, params.arguments or {}))
+        except Cancelled as cancelled:
+            raise MCPError(REQUEST_CANCELLED, "The call was cancelled.") from cancelled
         except QuothError as error:
             return types.CallToolResult(
                 content=[types.TextContent(type="text", text=_public_message(error, context.request))], is_error=True
@@ -215,8 +226,13 @@ class Agents:
         book = await quoth.choose_book(asked.book_id)
         request_id = str(uuid.uuid4()) if context.request is None else str(context.request.state.request_id)
         question = quoth.question(asked, book, request_id=request_id, owner=self._owner(context.request))
-        answer = await quoth.conversations.answer(question)
-        view = answer_view(answer)
+        told = "progress_token" in (context.meta or {})  # a client that wants to know how far it is
+        events = quoth.conversations.ask(question, whole=not told)
+
+        async def report(seconds: float, doing: str) -> None:
+            await context.session.report_progress(seconds, message=doing)
+
+        view = answer_view(await reported(events, report))
         return _readable(view), view
 
     # --- pages as resources ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`/v1/chat/completions` and `/v1/models`: every OpenAI client can ask the book, unmodified.
+"""`/v1/chat/completions`, `/v1/responses` and `/v1/models`: every OpenAI client can ask the book, unmodified.
 
 A book is a model. The answer is the one pipeline's, word for word; its sources, confidence and grounding are in an
 extra key, `quoth`, of the response or of the last chunk. Errors have OpenAI's shape beside ours in one body.
@@ -6,7 +6,7 @@ extra key, `quoth`, of the response or of the last chunk. Errors have OpenAI's s
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -15,19 +15,29 @@ from fastapi.responses import JSONResponse
 
 from quoth.bootstrap import Quoth
 from quoth.domain import AnswerEvent, Book, Delta, Done, Question, Retrieved
+from quoth.errors import UnknownPath
 from quoth.index import status_of
 from quoth.serve.asking import answer_question, stream_answer
 from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.openai_protocol import (
+from quoth.serve.openai_answers import (
     PREFIX,
     Chunks,
     Completion,
-    CompletionRequest,
     ModelResponse,
     ModelsResponse,
     completion_view,
     model_view,
+    told,
+)
+from quoth.serve.openai_protocol import CompletionRequest
+from quoth.serve.openai_responses import (
+    ResponseBase,
+    ResponseEvents,
+    ResponseObject,
+    ResponseRequest,
+    response_id,
+    response_view,
 )
 from quoth.serve.problems import OpenAIProblem, request_id_of
 from quoth.serve.shapes import Responses, event_content, problems
@@ -53,9 +63,31 @@ _COMPLETION: Responses = {
 }
 
 
-async def _read_completion(request: Request) -> tuple[CompletionRequest, Question]:
+_RESPONSE: Responses = {
+    200: {
+        "description": "One response; with `stream` its events, named by their `type`",
+        "model": ResponseObject,
+        "content": event_content(
+            "response.created",
+            "response.in_progress",
+            "response.output_item.added",
+            "response.content_part.added",
+            "response.output_text.delta",
+            "response.output_text.annotation.added",
+            "response.output_text.done",
+            "response.content_part.done",
+            "response.output_item.done",
+            "response.completed",
+            "response.incomplete",
+            "error",
+        ),
+    },
+    **_problems(400, 404, 413, 415, 503),
+}
+
+
+async def _question_of(request: Request, asked: CompletionRequest | ResponseRequest) -> Question:
     quoth = quoth_of(request)
-    asked = await read_body(request, CompletionRequest)
     question = asked.to_question(
         book=await _book_of(quoth, asked.model),
         request_id=request_id_of(request),
@@ -63,7 +95,7 @@ async def _read_completion(request: Request) -> tuple[CompletionRequest, Questio
         similarity_threshold=quoth.settings.similarity_threshold,
         refusal=quoth.settings.refusal_sentence,
     )
-    return asked, replace(question, owner=owner_of(request))
+    return replace(question, owner=owner_of(request))
 
 
 async def _book_of(quoth: Quoth, model: str) -> Book:
@@ -78,27 +110,65 @@ async def _book_of(quoth: Quoth, model: str) -> Book:
 async def completions(request: Request) -> Response:
     """Ask a book in OpenAI's words; with `stream` the same answer in chunks."""
     quoth = quoth_of(request)
-    asked, question = await _read_completion(request)
-    name = f"chatcmpl-{question.request_id}"
+    asked = await read_body(request, CompletionRequest)
+    question = await _question_of(request, asked)
+    name, listed = f"chatcmpl-{question.request_id}", quoth.settings.openai_sources
     if not asked.stream:
         answer = await answer_question(request, question)
-        return JSONResponse(completion_view(answer, completion_id=name, model=asked.model))
-    chunks = Chunks(completion_id=name, model=asked.model, created=quoth.clock.now(), with_usage=asked.with_usage)
+        return JSONResponse(
+            completion_view(answer, completion_id=name, model=asked.model, listed=listed, ignored=asked.ignored)
+        )
+    chunks = Chunks(name, asked.model, quoth.clock.now(), asked.with_usage, listed, asked.ignored)
     return await stream_answer(
-        request, question, to_events=lambda happened: _chunk_events(happened, chunks), found=_UNNAMED, farewell=_END
+        request, question, to_events=lambda happened: _events(happened, chunks), found=_UNNAMED, farewell=_END
     )
 
 
-async def _chunk_events(events: AsyncGenerator[AnswerEvent], chunks: Chunks) -> AsyncGenerator[Event]:
-    async with aclosing(events):
-        async for event in events:
+@router.post("/responses", openapi_extra=body_schema(ResponseRequest), responses=_RESPONSE)
+async def responses(request: Request) -> Response:
+    """Ask a book in the words of OpenAI's newer clients; with `stream` the same answer as events."""
+    quoth = quoth_of(request)
+    asked = await read_body(request, ResponseRequest)
+    question = await _question_of(request, asked)
+    listed = quoth.settings.openai_sources
+    base = ResponseBase(
+        response_id(question),
+        asked.model,
+        int(quoth.clock.now().timestamp()),
+        asked.previous_response_id,
+        asked.ignored,
+    )
+    if not asked.stream:
+        answer = await answer_question(request, question)
+        return JSONResponse(response_view(base, answer, told(answer, listed=listed)))
+    events = ResponseEvents(base, listed)
+    return await stream_answer(
+        request, question, to_events=lambda happened: _events(happened, events), found="response.created"
+    )
+
+
+@router.post("/completions", include_in_schema=False)
+async def old_completions(request: Request) -> Response:
+    """Not here: a book is asked in messages."""
+    raise UnknownPath(
+        "A book does not continue a text: there is no /v1/completions.",
+        hint="POST /v1/chat/completions, or /v1/responses. In LlamaIndex's OpenAILike set `is_chat_model=True`.",
+    )
+
+
+async def _events(happened: AsyncGenerator[AnswerEvent], voice: Chunks | ResponseEvents) -> AsyncGenerator[Event]:
+    """The name of an event is its type; chunks have none."""
+    async with aclosing(happened):
+        async for event in happened:
+            said: Iterable[dict[str, object]] = ()
             if isinstance(event, Retrieved):
-                yield _UNNAMED, chunks.opening()
+                said = voice.opening()
             elif isinstance(event, Delta):
-                yield _UNNAMED, chunks.words(event.text)
+                said = (voice.words(event.text),)
             elif isinstance(event, Done):
-                for chunk in chunks.closing(event.answer):
-                    yield _UNNAMED, chunk
+                said = voice.closing(event.answer)
+            for one in said:
+                yield str(one.get("type", _UNNAMED)), one
 
 
 @router.get("/models", responses={200: {"model": ModelsResponse}, **_problems(503)})

@@ -34,11 +34,25 @@ from quoth.errors import (
 from quoth.serve.access import scope_needed
 from quoth.serve.disclosure import public
 from quoth.serve.ingestion import IngestRequest
+from quoth.serve.openai_embeddings import EmbeddingRequest
 from quoth.serve.openai_protocol import CompletionRequest
+from quoth.serve.openai_responses import ResponseRequest
 from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, OpenAIProblem, Problem, problem
+from quoth.serve.sessions import TagsRequest
 
 _EXAMPLES = Path(__file__).parent / "examples.json"
-_OURS = (ChatRequest, RunRequest, SearchRequest, CompletionRequest, IngestRequest, Problem, OpenAIProblem)
+_OURS = (
+    ChatRequest,
+    RunRequest,
+    SearchRequest,
+    TagsRequest,
+    CompletionRequest,
+    ResponseRequest,
+    EmbeddingRequest,
+    IngestRequest,
+    Problem,
+    OpenAIProblem,
+)
 _REQUEST_ID = "0b8a1f0e-5a53-4f86-9a40-2f4be1b5a111"
 
 # For each status, one of the errors it may mean.

@@ -15,6 +15,7 @@ from quoth.ask.request import SearchRequest
 from quoth.errors import NotFound, UnknownChunk
 from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.deps import BookId, quoth_of
+from quoth.serve.problems import request_id_of
 from quoth.serve.search_views import ChunkFields, SearchResponse, chunk_view, search_view
 from quoth.serve.shapes import Shape, answers
 
@@ -49,7 +50,7 @@ async def search(request: Request, explain: _Explain = False) -> JSONResponse:
     query = wanted.to_search(book=book, similarity_threshold=quoth.settings.similarity_threshold or 0.0)
     query = replace(query, explain=query.explain or explain)
     evidence, verdict = await quoth.conversations.search(query)
-    return JSONResponse(search_view(query.text, book.book_id, query.filters, evidence, verdict, explain=query.explain))
+    return JSONResponse(search_view(query, evidence, verdict, query_id=request_id_of(request)))
 
 
 @router.get("/context/{chunk_id}", responses=answers(ContextResponse, 400, 404, 503))

@@ -6,14 +6,17 @@ the `retrieval` event of a stream share them. Knows no transport.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, NotRequired, cast
 
 from pydantic import Field
 
 from quoth import domain
+from quoth.ask.request import Search
 from quoth.chunks.payload import to_record
 from quoth.domain import Chunk, ConfidenceLevel, Evidence, Filters, Layer, Passage, ProficiencyLevel, Verdict
-from quoth.serve.shapes import Score, Shape
+from quoth.serve.shapes import Moment, Score, Shape, Uuid, timestamp
 
 
 class ChunkFields(Shape):
@@ -40,6 +43,10 @@ class ChunkFields(Shape):
     start: int
     end: int
     line: int
+    version: Annotated[int, Field(description="How often this chunk was written")]
+    created_at: Moment | None
+    updated_at: Moment | None
+    embedded_at: Annotated[Moment | None, Field(description="When its vector was made")]
 
 
 class RawScores(Shape):
@@ -57,6 +64,7 @@ class RawScores(Shape):
 
 
 class SearchResult(ChunkFields):
+    rank: Annotated[int, Field(description="From 1, the best")]
     score: Score
     similarity_score: Score
     explain: NotRequired[Annotated[RawScores, Field(description="Only with `explain`")]]
@@ -82,24 +90,36 @@ class SearchResponse(Shape):
     ]
     hardware_tier_filter: int | None
     module_filter: str | None
+    filter_applied: Annotated[
+        dict[str, str | int | list[str]], Field(description="Every filter that was in force, by its name in a question")
+    ]
+    query_id: Annotated[Uuid, Field(description="The id of the request")]
     book_id: str
     metrics: ConfidenceMetrics
     missing_terms: list[str]
+    query_embedding: NotRequired[Annotated[list[float], Field(description="Only with `explain`")]]
 
 
 # A chunk's fields come from the one map of `quoth.chunks.payload`; two of them have another name at the doors.
 _RENAMED = {"chunk_id": "id", "source_url": "url"}
-_CHUNK_KEYS = tuple((key, _RENAMED.get(key, key)) for key in ChunkFields.__annotations__)
+_STAMPS = ("version", "created_at", "updated_at", "embedded_at")
+_CHUNK_KEYS = tuple((key, _RENAMED.get(key, key)) for key in ChunkFields.__annotations__ if key not in _STAMPS)
 
 
 def chunk_view(chunk: Chunk) -> ChunkFields:
     record = to_record(chunk)
     view: dict[str, Any] = {key: record[name] for key, name in _CHUNK_KEYS}
+    stamps = chunk.stamps
+    view["version"] = stamps.version if stamps else 1
+    view["created_at"] = timestamp(stamps.created_at) if stamps else None
+    view["updated_at"] = timestamp(stamps.updated_at) if stamps else None
+    view["embedded_at"] = timestamp(stamps.embedded_at) if stamps else None
     return cast(ChunkFields, view)
 
 
-def passage_view(passage: Passage, *, explain: bool = False) -> SearchResult:
+def passage_view(passage: Passage, rank: int, *, explain: bool = False) -> SearchResult:
     view = cast(SearchResult, chunk_view(passage.chunk))
+    view["rank"] = rank
     view["score"] = view["similarity_score"] = round(passage.similarity, 4)
     if explain:
         view["explain"] = {
@@ -128,17 +148,31 @@ def metrics_view(metrics: domain.ConfidenceMetrics, verdict: Verdict) -> Confide
     }
 
 
-def search_view(
-    query: str, book_id: str, filters: Filters, evidence: Evidence, verdict: Verdict, *, explain: bool = False
-) -> SearchResponse:
+def passages_view(passages: Sequence[Passage], *, explain: bool = False) -> list[SearchResult]:
+    return [passage_view(passage, rank, explain=explain) for rank, passage in enumerate(passages, start=1)]
+
+
+def filters_view(filters: Filters) -> dict[str, str | int | list[str]]:
+    """Those that are set."""
+    named = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(filters).items()}
+    return {name: value for name, value in named.items() if value not in (None, [], "")}
+
+
+def search_view(search: Search, evidence: Evidence, verdict: Verdict, *, query_id: str) -> SearchResponse:
     """The body of `POST /search`."""
-    return {
-        "query": query,
-        "results": [passage_view(passage, explain=explain) for passage in evidence.passages],
+    filters = search.filters
+    view: SearchResponse = {
+        "query": search.text,
+        "results": passages_view(evidence.passages, explain=search.explain),
         "total_found": evidence.total_found or 0,
         "hardware_tier_filter": filters.hardware_tier,
         "module_filter": filters.module,
-        "book_id": book_id,
+        "filter_applied": filters_view(filters),
+        "query_id": query_id,
+        "book_id": search.book_id,
         "metrics": metrics_view(verdict.metrics, verdict),
         "missing_terms": list(evidence.missing_terms),
     }
+    if search.explain:
+        view["query_embedding"] = list(evidence.query_vector)
+    return view

@@ -1,4 +1,4 @@
-"""`GET /session/{id}`, `GET /session/{id}/history`, `DELETE /session/{id}`: a conversation as a thread of messages.
+"""`GET`, `PATCH`, `DELETE /session/{id}`, `GET /session/{id}/history`: a conversation as a thread of messages.
 
 In: a session id. Out: the shapes below, made by the views below; `GET /history/{id}` of `chat` shows the same turns
 as exchanges.
@@ -7,16 +7,17 @@ as exchanges.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal, NotRequired
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from quoth.ask.request import SessionId
 from quoth.ask.threads import LIVE_TURNS, ThreadState, archived_messages, state_of, topic_of
-from quoth.domain import AnswerMode, ConfidenceLevel, Conversation, Turn
+from quoth.domain import AnswerMode, ConfidenceLevel, Conversation, ToolUse, Turn
+from quoth.serve.bodies import body_schema, read_body
 from quoth.serve.deps import owner_of, quoth_of
 from quoth.serve.shapes import Moment, Score, Shape, Uuid, answers, problems, timestamp
 from quoth.serve.views import AnySource, Suggestion, source_view, suggestion_view
@@ -93,12 +94,35 @@ def _entry_view(turn: Turn) -> HistoryEntry:
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
+class ThreadToolCall(Shape):
+    """A search that was made for an answer, as a call of the search tool, whether a model made it or not."""
+
+    id: str
+    tool_name: Annotated[str, Field(examples=["search_book_content"])]
+    arguments: Annotated[str, Field(description="JSON, as it was written", examples=['{"query": "late subscribers"}'])]
+    query: str
+    results_count: int
+    avg_similarity: Score
+    timestamp: Moment
+    error: Annotated[str | None, Field(description="Why nothing was searched")]
+
+
 class ThreadMessage(Shape):
     role: Literal["user", "assistant"]
     content: str
     timestamp: Moment
     confidence: NotRequired[Annotated[Score | None, Field(description="Of an assistant's message")]]
     interrupted: NotRequired[Annotated[bool, Field(description="The assistant's message broke off")]]
+    tool_calls: NotRequired[
+        Annotated[list[ThreadToolCall], Field(description="What was searched for the assistant's message, in order")]
+    ]
+
+
+class RetrievalEntry(Shape):
+    tool: str
+    query: str
+    results: Annotated[int, Field(description="Passages that it brought")]
+    timestamp: Moment
 
 
 class ThreadMetadata(Shape):
@@ -111,6 +135,11 @@ class ThreadMetadata(Shape):
     ]
     book_ids: Annotated[list[str], Field(description="The books that the live messages are about")]
     user_id: Annotated[str | None, Field(description="The key that opened the session")]
+    tags: Annotated[list[str], Field(description="Set by PATCH /session/{session_id}")]
+    turn_count: Annotated[int, Field(description="Questions asked so far")]
+    retrieval_history: Annotated[
+        list[RetrievalEntry], Field(description="What was searched for the live messages, oldest first")
+    ]
 
 
 class ThreadResponse(Shape):
@@ -143,26 +172,56 @@ def _thread_view(conversation: Conversation, turns: Sequence[Turn], now: datetim
             "archived_messages": archived_messages(conversation),
             "book_ids": sorted({turn.book_id for turn in turns if turn.book_id}),
             "user_id": conversation.owner or None,
+            "tags": list(conversation.tags),
+            "turn_count": conversation.turns,
+            "retrieval_history": _searches_view(turns),
         },
     }
 
 
+def _searches_view(turns: Sequence[Turn]) -> list[RetrievalEntry]:
+    return [
+        {
+            "tool": use.call.name,
+            "query": use.query,
+            "results": use.results,
+            "timestamp": timestamp(use.timestamp),
+        }
+        for turn in turns
+        for use in turn.searches
+    ]
+
+
 def messages_view(turns: Sequence[Turn]) -> list[ThreadMessage]:
-    """Each turn is a question and its answer. Both have the time at which the turn was over."""
+    """Each turn is a question, with the time at which it was asked, and its answer, with that at which it was over."""
     messages: list[ThreadMessage] = []
     for turn in turns:
-        when = timestamp(turn.timestamp)
-        messages.append({"role": "user", "content": turn.query, "timestamp": when})
+        asked = turn.timestamp - timedelta(milliseconds=turn.query_time_ms)
+        messages.append({"role": "user", "content": turn.query, "timestamp": timestamp(asked)})
         messages.append(
             {
                 "role": "assistant",
                 "content": turn.response or turn.fallback_message or "",
-                "timestamp": when,
+                "timestamp": timestamp(turn.timestamp),
                 "confidence": None if turn.confidence is None else round(turn.confidence, 4),
                 "interrupted": turn.interrupted,
+                "tool_calls": [_tool_call_view(search) for search in turn.searches],
             }
         )
     return messages
+
+
+def _tool_call_view(search: ToolUse) -> ThreadToolCall:
+    return {
+        "id": search.call.id,
+        "tool_name": search.call.name,
+        "arguments": search.call.arguments,
+        "query": search.query,
+        "results_count": search.results,
+        "avg_similarity": round(search.average, 4),
+        "timestamp": timestamp(search.timestamp),
+        "error": search.error or None,
+    }
 
 
 # --- the doors -------------------------------------------------------------------------------------------------------
@@ -194,6 +253,30 @@ async def messages(request: Request, session_id: SessionId, limit: Limit = 50, o
         "total_messages": 2 * total,
     }
     return JSONResponse(body)
+
+
+class TagsRequest(BaseModel):
+    """What to change of a session."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    tags: Annotated[
+        list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64, pattern=r"\S")]],
+        Field(max_length=20, description="In place of those before"),
+    ]
+
+
+@router.patch(
+    "/session/{session_id}",
+    openapi_extra=body_schema(TagsRequest),
+    responses=answers(ThreadResponse, 400, 404, 413, 415, 503),
+)
+async def change(request: Request, session_id: SessionId) -> JSONResponse:
+    """Give a session its tags, for a client that sorts its threads by them."""
+    wanted = await read_body(request, TagsRequest)
+    tags = tuple(dict.fromkeys(wanted.tags))
+    await quoth_of(request).library.put_tags(session_id, tags, owner=owner_of(request))
+    return await session(request, session_id)
 
 
 @router.delete("/session/{session_id}", status_code=204, responses=problems(400, 404, 503))

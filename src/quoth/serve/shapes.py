@@ -50,6 +50,6 @@ def event_content(*names: str) -> dict[str, Any]:
     data = {"type": "string", "contentMediaType": "application/json"}
     item = {"type": "object", "properties": {"data": data}, "required": ["data"]}
     if names:
-        properties = {"event": {"enum": list(names)}, "data": data}
+        properties = {"id": {"type": "string"}, "event": {"enum": list(names)}, "data": data}
         item = {"type": "object", "properties": properties, "required": ["event", "data"]}
     return {"text/event-stream": {"itemSchema": item}}

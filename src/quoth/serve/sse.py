@@ -22,14 +22,16 @@ logger = logging.getLogger(__name__)
 _HEARTBEAT = 15.0  # seconds
 MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
 Event = tuple[str, Mapping[str, object]]
+Identify = Callable[[str, Mapping[str, object]], str]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` makes one for each event
 
 
-def frame(name: str, data: Mapping[str, object]) -> bytes:
+def frame(name: str, data: Mapping[str, object], identity: str = "") -> bytes:
     """Without a name: a plain message, for protocols that do not name events."""
     named = f"event: {name}\n" if name else ""
-    return f"{named}data: {_encode(data)}\n\n".encode()
+    known = f"id: {identity}\n" if identity else ""
+    return f"{known}{named}data: {_encode(data)}\n\n".encode()
 
 
 class EventStream(Response):
@@ -48,8 +50,10 @@ class EventStream(Response):
         heartbeat: float = _HEARTBEAT,
         opening: asyncio.Task[list[Event]] | None = None,
         farewell: bytes = b"",
+        identify: Identify = lambda name, data: "",
     ) -> None:
-        """`opening` is reading, or has read, the first events. `farewell` is sent as it is after all events."""
+        """`opening` is reading, or has read, the first events. `farewell` is sent as it is after all events. `identify`
+        gives each event its id, which a reader whose connection broke sends back as `Last-Event-ID`."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
@@ -57,6 +61,7 @@ class EventStream(Response):
         self._explain = explain
         self._heartbeat = heartbeat
         self._farewell = farewell
+        self._identify = identify
         self._last_sent = 0.0
         self._waiting = bytearray()
         self._ready, self._room = asyncio.Event(), asyncio.Event()
@@ -96,14 +101,17 @@ class EventStream(Response):
     async def _gather(self) -> None:
         try:
             for event in await self._opening if self._opening else ():
-                await self._put(frame(*event))
+                await self._put(self._frame(event))
             async for event in self._events:
-                await self._put(frame(*event))
+                await self._put(self._frame(event))
             await self._put(self._farewell)
         except QuothError as error:
-            self._waiting += frame("error", self._explain(error))
+            self._waiting += self._frame(("error", self._explain(error)))
         finally:
             self._ready.set()
+
+    def _frame(self, event: Event) -> bytes:
+        return frame(*event, self._identify(*event))
 
     async def _put(self, block: bytes) -> None:
         self._waiting += block

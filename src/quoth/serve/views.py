@@ -27,7 +27,7 @@ from quoth.domain import (
     Sourced,
     Status,
 )
-from quoth.serve.search_views import ConfidenceMetrics, metrics_view, passage_view
+from quoth.serve.search_views import ConfidenceMetrics, metrics_view, passages_view
 from quoth.serve.shapes import Moment, Score, Shape, Uuid, timestamp
 
 _CHUNK_TEXT = 500  # characters of a chunk that `POST /chat/run` shows
@@ -275,7 +275,7 @@ def answer_view(answer: Answer) -> ChatResponse:
 class RunSource(Shape):
     chunk_text: Annotated[str, Field(max_length=_CHUNK_TEXT)]
     similarity_score: Score
-    chapter: Annotated[str, Field(description="Title of the page")]
+    chapter: Annotated[str, Field(description="Name of the chapter; of a page that is one itself, its title")]
     section: Annotated[str, Field(description="Nearest heading")]
     url: str
     chunk_index: int
@@ -314,7 +314,7 @@ def _run_source_view(citation: Citation) -> RunSource:
     return {
         "chunk_text": chunk.shown if len(chunk.shown) <= _CHUNK_TEXT else chunk.shown[: _CHUNK_TEXT - 1] + "…",
         "similarity_score": round(citation.similarity, 4),
-        "chapter": chunk.title,
+        "chapter": chunk.chapter_title,
         "section": chunk.section_title or chunk.title,
         "url": chunk.url,
         "chunk_index": chunk.chunk_index,
@@ -330,7 +330,7 @@ def event_view(event: AnswerEvent) -> tuple[str, Mapping[str, object]]:
         case Status(stage=stage):
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence, session_id=session_id):
-            results = [passage_view(passage) for passage in evidence.passages]
+            results = passages_view(evidence.passages)
             return "retrieval", {"session_id": session_id, "searched_query": evidence.asked, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}

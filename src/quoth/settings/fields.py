@@ -26,6 +26,8 @@ SPECIFICATION_NAMES = {
     "openai_model": "OPENAI_MODEL",
     "openai_base_url": "OPENAI_BASE_URL",
     "gemini_api_key": "GEMINI_API_KEY",
+    "cohere_api_key": "COHERE_API_KEY",
+    "cohere_model": "COHERE_MODEL",
     "qdrant_url": "QDRANT_URL",
     "qdrant_api_key": "QDRANT_API_KEY",
     "qdrant_collection_name": "QDRANT_COLLECTION_NAME",
@@ -113,8 +115,17 @@ class Settings(BaseModel):
         default=False, description="Run `git pull --ff-only` in the book's folder when a webhook comes?"
     )
     top_k: int = Field(default=5, ge=1, le=20, description="The most passages that an answer may use.")
+    refusal_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="A question whose confidence is lower is refused. Default: what was measured for the models.",
+    )
     similarity_threshold: float = Field(
         default=0.0, ge=0, le=1, description="Passages that are less similar to the question are not used."
+    )
+    openai_sources: bool = Field(
+        default=True, description="List the sources below answers to OpenAI clients, which show only text?"
     )
     max_turns: int = Field(default=50, ge=1, le=10_000, description="The most questions in one `quoth chat`.")
     refusal_sentence: str = Field(
@@ -186,6 +197,42 @@ class Settings(BaseModel):
     gemini_api_key: SecretStr | None = Field(
         default=None, description="API key for Gemini, used if none for OpenAI is set."
     )
+    embedder: Annotated[Literal["minilm", "openai", "cohere"], BeforeValidator(lower)] = Field(
+        default="minilm",
+        description="What turns texts into vectors: `minilm` on this machine, `openai` any server with OpenAI's "
+        "embeddings endpoint, `cohere`. Another one means that books are ingested again.",
+    )
+    embedding_model: str | None = Field(
+        default=None, description="The embedding model of `openai`; default: text-embedding-3-small."
+    )
+    embedding_base_url: str | None = Field(
+        default=None, description="The server of the embedder; default: openai_base_url, or the provider's own."
+    )
+    embedding_api_key: SecretStr | None = Field(
+        default=None, description="API key for the server of the embedder; default: openai_api_key."
+    )
+    embedding_dimensions: int | None = Field(
+        default=None,
+        ge=2,
+        le=65_536,
+        description="Numbers in a vector; default: those of the model, where it is a known one.",
+    )
+    embedding_tokens: int = Field(
+        default=400,
+        ge=32,
+        le=8_000,
+        description="The most tokens, carefully estimated, of a text for `openai` or `cohere`; chunks are as long.",
+    )
+    embedding_query_prefix: str = Field(
+        default="", description="For `openai`: put before each question, where the model was trained so (`query: `)."
+    )
+    embedding_document_prefix: str = Field(
+        default="", description="For `openai`: put before each text of a book (`passage: `)."
+    )
+    cohere_api_key: SecretStr | None = Field(default=None, description="API key for Cohere, with embedder = cohere.")
+    cohere_model: str | None = Field(
+        default=None, description="The embedding model of `cohere`; default: embed-english-v3.0."
+    )
     qdrant_url: QdrantUrls = Field(
         default=(),
         repr=False,
@@ -232,6 +279,10 @@ class Settings(BaseModel):
             return ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    def is_set(self, name: str) -> bool:
+        """Whether somebody chose this value; a default is chosen by nobody."""
+        return name in self._origins
 
     def describe(self) -> list[SettingRow]:
         """Every setting as `quoth config` shows it; secrets as "(set)"."""

@@ -8,28 +8,36 @@ its business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from quoth.domain import Book, Coverage, Notice, Page, SourceFile
 from quoth.errors import Unreadable
-from quoth.sources.bounds import Bounds, bounds_of
+from quoth.sources.antora import AntoraRules, site_of
+from quoth.sources.antora_project import find_antora
+from quoth.sources.asciidoc_includes import AsciidocIncludes
+from quoth.sources.bounds import Bounds, bounds_of, bounds_of_file, is_file
 from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
 from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
 from quoth.sources.files import existing_folder, folders
 from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
+from quoth.sources.hugo import HugoRules, find_hugo
 from quoth.sources.includes import Includes
+from quoth.sources.jekyll import JekyllRules, find_jekyll
+from quoth.sources.liquid import Liquid
+from quoth.sources.loose import loose_file, loose_folder
 from quoth.sources.mdbook import MdBookRules, find_mdbook
+from quoth.sources.mdx_components import starlight_includes
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
-from quoth.sources.plain import PlainRules, label_of
+from quoth.sources.plain import label_of
 from quoth.sources.rst_includes import sphinx_includes
+from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
-from quoth.sources.unknown import unknown_project
+from quoth.sources.starlight import StarlightRules, find_starlight
 from quoth.sources.urls import is_url
 from quoth.sources.visitor import CrawlOptions, Web
 from quoth.sources.vitepress import VitePressRules, find_vitepress
@@ -79,15 +87,20 @@ def open_source(
     web: Web | None = None,
     roots: Sequence[Path] = (),
 ) -> BookSource:
-    """Recognise the toolchain of a folder, or crawl a published site if `web` allows it. `Unreadable` when it is
-    neither, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that no toolchain publishes. If the
-    folder is in one of the `roots`, nothing outside of that root is read, and never more than `bounds` allows."""
+    """Recognise the toolchain of a folder, take a single file, or crawl a published site if `web` allows it.
+    `Unreadable` when it is none of these, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that
+    no toolchain publishes. If the folder is in one of the `roots`, nothing outside of that root is read, and never more
+    than `bounds` allows."""
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
         from quoth.sources.site import SitemapSource
 
         return SitemapSource(str(path), web, book_id=book_id, base_url=base_url, title=title)
+    given = Path(path).expanduser()
+    if is_file(given):
+        named = _Named(given.resolve(), bounds_of_file(given, roots), book_id, title, base_url, str(path))
+        return loose_file(named.root, named.bounds, named.book, base_url, documents)
     root = existing_folder(Path(path))
     named = _Named(root, bounds_of(Path(path).expanduser(), roots), book_id, title, base_url, str(path))
     found = _recognised(root, named)
@@ -96,16 +109,7 @@ def open_source(
         found = inside[0] if len(inside) == 1 else None
     if found is not None:
         return found
-    includes = Includes(named.bounds, sphinx_includes(root))
-    rules = PlainRules(root, base_url)
-    unknown = unknown_project(root, named.bounds)
-    told = partial(_notices, root, unknown)
-    book = named.book("plain")
-    return FolderSource(root, named.bounds, book, rules, includes=includes, contents=told, documents=documents)
-
-
-def _notices(root: Path, unknown: Notice | None) -> list[Notice]:
-    return [replace(unknown, source_file=str(root / unknown.source_file))] if unknown else []
+    return loose_folder(root, named.bounds, named.book, base_url, documents)
 
 
 def _recognised(folder: Path, named: _Named) -> BookSource | None:
@@ -119,7 +123,11 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _mkdocs(folder, named)
         or _sphinx(folder, named)
         or _vitepress(folder, named)
+        or _starlight(folder, named)
+        or _hugo(folder, named)
         or _gitbook(folder, named)
+        or _jekyll(folder, named)
+        or _antora(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
 
@@ -143,7 +151,7 @@ class _Named:
     source: str
 
     def book(self, toolchain: str, title: str = "", published: str = "") -> Book:
-        name = self.title or title or label_of(self.root.name)
+        name = self.title or title or label_of(self.root.stem if self.root.is_file() else self.root.name)
         return Book(self.book_id, name, self.base_url or published, self.source, toolchain)
 
 
@@ -211,3 +219,47 @@ def _vitepress(folder: Path, named: _Named) -> BookSource | None:
     book = named.book("vitepress", found.title, rules.published)
     includes = Includes(found.bounds, vitepress_includes(found.docs))
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+
+
+def _antora(folder: Path, named: _Named) -> BookSource | None:
+    found = find_antora(folder, named.bounds)
+    if found is None:
+        return None
+    rules = AntoraRules(found, _part(folder, found.root), named.base_url)
+    book = named.book("antora", found.title, found.site_url)
+    includes = AsciidocIncludes(found.bounds, site_of(found))
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _hugo(folder: Path, named: _Named) -> BookSource | None:
+    found = find_hugo(folder, named.bounds)
+    if found is None:
+        return None
+    contents = tuple(dict.fromkeys(found.root / language.content for language in found.languages))
+    shortcodes = Shortcodes(found.root, contents, found.params, found.bounds)
+    rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes.left_out)
+    book = named.book("hugo", found.title, found.base_url)
+    includes = Includes(found.bounds, shortcodes)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _starlight(folder: Path, named: _Named) -> BookSource | None:
+    found = find_starlight(folder, named.bounds)
+    if found is None:
+        return None
+    rules = StarlightRules(found, _part(folder, found.docs), named.base_url)
+    book = named.book("starlight", found.title, rules.published)
+    includes = Includes(found.bounds, starlight_includes(found.root))
+    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+
+
+def _jekyll(folder: Path, named: _Named) -> BookSource | None:
+    found = find_jekyll(folder, named.bounds)
+    if found is None:
+        return None
+    liquid = Liquid(found.root, found.values, found.callouts)
+    rules = JekyllRules(found, _part(folder, found.root), named.base_url, liquid.left_out)
+    book = named.book("jekyll", found.title, found.published)
+    return FolderSource(
+        named.root, found.bounds, book, rules, found.root, Includes(found.bounds, liquid), rules.contents
+    )

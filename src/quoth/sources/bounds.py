@@ -100,6 +100,15 @@ def bounds_of(given: Path, roots: Sequence[Path] = ()) -> Bounds:
     return Bounds(top)
 
 
+def bounds_of_file(given: Path, roots: Sequence[Path] = ()) -> Bounds:
+    """For a single file: the folder that it really is in, with what it includes from there."""
+    bounds = bounds_of(given.parent, roots)
+    real = Path(os.path.realpath(given))
+    if not real.is_relative_to(bounds.limit):
+        raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a file that is inside of them.")
+    return replace(bounds, top=real.parent)
+
+
 def is_file(path: Path) -> bool:
     """Also for a path that cannot exist, such as one that is too long: books name any."""
     try:

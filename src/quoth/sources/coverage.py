@@ -61,12 +61,12 @@ _OTHER_ADVICE = "convert it (pandoc -t gfm, or to PDF or HTML) and run quoth ing
 _UNWORDED = frozenset(("PDF", "EPUB", "DOCX", "other documents"))  # words are known after conversion only
 # Not text that anybody would miss when it is left: built pages, templates, lists of packages.
 _SILENT = frozenset(("HTML", "text", "PDF", "EPUB", "DOCX", "notebook"))
-_CONTENTS = frozenset(("summary.md", "_sidebar.md", "nav.adoc", "llms.txt"))  # tables of contents, read as such
+_CONTENTS = re.compile(r"(?:summary|_sidebar)\.md$|nav[\w-]*\.adoc$", re.I)  # tables of contents, read as such
 _KNOWN = frozenset(("Markdown", "reStructuredText", "AsciiDoc", "HTML", "notebook", "text", "PDF", "EPUB", "DOCX"))
 
 # The file by which a toolchain is recognised, for the user to see; the first that is there.
 CONFIGS: Mapping[str, tuple[str, ...]] = {
-    "antora": ("antora.yml", "modules/ROOT/nav.adoc"),
+    "antora": ("antora.yml", "docs/antora.yml", "antora-playbook.yml"),
     "docusaurus": (
         *(f"docusaurus.config.{end}" for end in ("js", "ts", "mjs", "cjs", "mts", "cts")),
         "_category_.json",
@@ -96,6 +96,7 @@ class Known:
     words: Mapping[str, int]  # by source file
     skipped: Mapping[str, str]  # source file → reason
     included: frozenset[Path]  # files whose text is in the pages that include them
+    alone: bool = False  # one file was given; its neighbours are not looked at
 
 
 def kind_of(name: str) -> str:
@@ -124,11 +125,11 @@ def coverage_of(toolchain: str, root: Path, docs: Path, bounds: Bounds, known: K
     for name, words in known.words.items():
         _add(taken, kind_of(name), words)
     left: dict[tuple[str, str, bool], list[int]] = {}
-    for count, path in enumerate(walk(root, frozenset(KINDS))):
+    for count, path in enumerate(walk(root, frozenset(KINDS)) if not known.alone else ()):
         if count >= _MOST_FILES:
             break
         name = path.relative_to(root).as_posix()
-        if name in known.words or path.name.lower() in _CONTENTS or Path(os.path.realpath(path)) in known.included:
+        if name in known.words or _CONTENTS.match(path.name) or Path(os.path.realpath(path)) in known.included:
             continue
         kind = kind_of(name)
         reason, lost = _why(toolchain, kind, path, docs, known.skipped.get(name, ""))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from quoth.domain import Notice
 from quoth.errors import Unreadable
-from quoth.sources.loading import BeyondLimits, Damaged, load_yaml
+from quoth.sources.loading import BeyondLimits, Damaged, load_toml, load_yaml
 
 # --- walking a folder ------------------------------------------------------------------------------------------------
 
@@ -82,7 +82,9 @@ def _entries(folder: Path, top: Path) -> list[os.DirEntry[str]]:
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(?:\r\n?|\n)")
 _CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
-_KEY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:", re.M)
+_TOML_OPENING = re.compile(r"\ufeff?\+\+\+[ \t]*(?:\r\n?|\n)")  # Hugo and Zola
+_TOML_CLOSING = re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n?|\n|\Z)")
+_KEY = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*[:=]", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +135,17 @@ def decode(data: bytes, source_file: str) -> str:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """The values between the two `---` lines at the head of a file; none if there are no such lines. `Unreadable` if
-    they go beyond the limits."""
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
+    """The values between the two `---` lines at the head of a file, or the two `+++` lines if they are TOML; none if
+    there are no such lines. `Unreadable` if they go beyond the limits."""
+    toml = _TOML_OPENING.match(text)
+    opening = toml or _OPENING.match(text)
+    closing = (_TOML_CLOSING if toml else _CLOSING).search(text, opening.end()) if opening else None
     if opening is None or closing is None:
         return FrontMatter()
     source = text[opening.end() : closing.start()].replace("\r\n", "\n").replace("\r", "\n")
     lines = _lines_of_keys(source)
     try:
-        loaded = load_yaml(source)
+        loaded: object = load_toml(source) if toml else load_yaml(source)
     except BeyondLimits as error:
         raise Unreadable(
             f"The front matter cannot be read: {error}.",

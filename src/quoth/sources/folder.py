@@ -24,7 +24,7 @@ from quoth.sources.coverage import Known, coverage_of, loss_notices, words_in
 from quoth.sources.files import FrontMatter, decode, front_matter
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document, no_page
 from quoth.sources.front_matter import Field, Place, grading, place, used_fields
-from quoth.sources.includes import Expanded, Includes
+from quoth.sources.includes import Expanded, Expands
 from quoth.text.limits import MAX_PAGE_CHARACTERS
 from quoth.text.markdown import first_heading
 
@@ -106,9 +106,10 @@ class FolderSource:
         book: Book,
         rules: Rules,
         docs: Path | None = None,
-        includes: Includes | None = None,
+        includes: Expands | None = None,
         contents: Callable[[], Iterable[Notice]] = tuple,  # notices on the table of contents; with whole paths
         documents: Documents | None = None,
+        only: bool = False,  # one file was given, and the folder around it is not the book
     ) -> None:
         self._root = root
         self._docs = docs or root
@@ -118,6 +119,7 @@ class FolderSource:
         self._includes = includes
         self._contents = contents
         self._documents = documents
+        self._only = only
         self._known: _Survey | None = None
 
     @property
@@ -208,6 +210,8 @@ class FolderSource:
     def _anchors(self, converted: Converted | None, markup: Markup) -> AnchorRule:
         if converted is not None:
             return converted.anchors
+        if markup == "asciidoc":
+            return "html"  # its parser gives the ids
         return "sphinx" if markup == "rst" else self._rules.anchors
 
     def close(self) -> None:
@@ -264,8 +268,9 @@ class FolderSource:
     def _covered(self, survey: _Survey) -> Coverage:
         words = {name: file.words for name, file in survey.files.items()}
         skipped = {notice.source_file: notice.message for notice in survey.skipped}
-        included = frozenset(self._includes.opened) if self._includes else frozenset()
-        return coverage_of(self.toolchain, self._root, self._docs, self._bounds, Known(words, skipped, included))
+        included = frozenset(self._includes.opened) if self._includes else frozenset[Path]()
+        known = Known(words, skipped, included, alone=self._only)
+        return coverage_of(self.toolchain, self._root, self._docs, self._bounds, known)
 
     def _surveyed(self, path: Path, name: str, source_file: str, survey: _Survey) -> _SurveyedFile | None:
         """One file; None, and a notice in the survey, if it is not published."""

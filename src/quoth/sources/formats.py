@@ -15,6 +15,7 @@ from quoth.domain import AnchorRule, Markup
 from quoth.sources.html import decode_html, page_from_html
 from quoth.sources.notebooks import notebook_text
 
+ASCIIDOC = frozenset((".adoc", ".asciidoc", ".asc"))
 HTML = frozenset((".html", ".htm", ".xhtml"))
 NOTEBOOKS = frozenset((".ipynb",))
 DOCUMENTS = frozenset((".pdf", ".epub", ".docx"))

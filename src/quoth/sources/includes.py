@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from quoth.domain import Insert, Notice
 from quoth.errors import Unreadable
@@ -66,6 +67,16 @@ class _Page:
             message = f"{said} is left out, and all includes after it: a page may include {most} characters"
             self.tell("INCLUDE_TOO_LARGE", message)
         return self.room > 0
+
+
+class Expands(Protocol):
+    """Puts the includes into one page after another."""
+
+    @property
+    def opened(self) -> set[Path]:
+        """The files whose text some page shows."""
+
+    def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded: ...
 
 
 class Includes:

@@ -1,24 +1,25 @@
-"""A folder of Markdown, reStructuredText, HTML, notebooks, text or documents that no known toolchain publishes.
+"""A folder of Markdown, reStructuredText, AsciiDoc, HTML, notebooks, text or documents that no known toolchain
+publishes, or one file of them.
 
 URL: without a base URL, the path of the file, so that a citation opens it in an editor or a repository. With one, what
 plain Markdown sites serve: the path without its ending, index and README pages as their folder. Below a source host
 (`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their ending, as they do there; so do HTML pages,
-notebooks and documents anywhere.
+notebooks and documents anywhere. AsciiDoc becomes `.html`, as Asciidoctor has it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.formats import CONVERTED, HTML
+from quoth.sources.formats import ASCIIDOC, CONVERTED, HTML
 
-SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | CONVERTED
+SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | ASCIIDOC | CONVERTED
 # Folders whose HTML is built or is a part of pages.
 _NO_HTML = frozenset(
     """
@@ -36,15 +37,31 @@ _SOURCE_HOST = re.compile(r"/(?:blob|tree|raw|src)(?:/|$)")
 
 
 class PlainRules:
-    toolchain = "plain"
     anchors: AnchorRule = "github"
 
-    def __init__(self, root: Path, base_url: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        base_url: str,
+        *,
+        toolchain: str = "plain",
+        suffixes: frozenset[str] = SUFFIXES,
+        only: Path | None = None,
+        published: Callable[[Sequence[Path]], Sequence[Path]] = lambda paths: paths,
+    ) -> None:
+        """`only` is the one file that was given instead of a folder; `published` leaves out parts of other pages."""
+        self.toolchain = toolchain
         self._root = root
         self._base = base_url.rstrip("/")
+        self._suffixes = suffixes
+        self._only = only
+        self._published = published
 
     def paths(self) -> Iterable[Path]:
-        for path in walk(self._root, SUFFIXES):
+        return [self._only] if self._only else self._published(list(self._found()))
+
+    def _found(self) -> Iterator[Path]:
+        for path in walk(self._root, self._suffixes):
             if _may_be_page(path, path.relative_to(self._root).parts):
                 yield path
 
@@ -57,18 +74,28 @@ class PlainRules:
         trail = tuple(label_of(folder) for folder in folders)
         if not self._base:
             return Route(quote(name), trail, label_of(stem))
-        if _SOURCE_HOST.search(self._base):
+        if is_source_host(self._base):
             return Route(f"{self._base}/{quote(name)}", trail, label_of(stem))
+        ending = f".{file.rsplit('.', 1)[-1].lower()}"
+        if ending in ASCIIDOC:
+            return Route(f"{self._base}/{quote('/'.join([*folders, f'{stem}.html']))}", trail, label_of(stem))
         home = stem.lower() in ("index", "readme")
-        kept = file if f".{file.rsplit('.', 1)[-1].lower()}" in CONVERTED else stem
+        kept = file if ending in CONVERTED else stem
         path = "/".join([*folders, "" if home else kept])
         return Route(f"{self._base}/{quote(path)}", trail, label_of(stem))
 
     def markup(self, name: str) -> Markup:
         suffix = name.rsplit(".", 1)[-1].lower()
+        if f".{suffix}" in ASCIIDOC:
+            return "asciidoc"
         if suffix in ("rst", "rest"):
             return "rst"
         return "mdx" if suffix == "mdx" else "text" if suffix == "txt" else "markdown"
+
+
+def is_source_host(url: str) -> bool:
+    """Whether files keep their endings there, as in a repository."""
+    return _SOURCE_HOST.search(url) is not None
 
 
 def _may_be_page(path: Path, parts: tuple[str, ...]) -> bool:

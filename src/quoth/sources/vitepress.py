@@ -19,18 +19,17 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.globs import Glob, pieces_of
-from quoth.sources.javascript import Module, first_object, is_known
+from quoth.sources.javascript import first_object, is_known
+from quoth.sources.javascript_files import ENDINGS, Modules
 from quoth.sources.loading import Damaged
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
 
 _SUFFIXES = frozenset((".md",))
-_ENDINGS = ("ts", "mts", "js", "mjs", "cts", "cjs")
-_CONFIGS = (*(f"config.{ending}" for ending in _ENDINGS), *(f"config/index.{ending}" for ending in _ENDINGS))
+_CONFIGS = (*(f"config.{ending}" for ending in ENDINGS), *(f"config/index.{ending}" for ending in ENDINGS))
 _ALWAYS_EXCLUDED = ("**/node_modules/**", "**/dist/**")
 _DYNAMIC = re.compile(r"\[(\w+?)\]")
 _MOST_ALTERNATIVES = 50  # of one pattern with braces
-_MOST_MODULES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,42 +65,12 @@ def find_vitepress(path: Path, bounds: Bounds) -> _VitePress | None:
     return None
 
 
-class _Modules:
-    """The configuration and what it imports from files beside it."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
-        self._known: dict[Path, Module | None] = {}
-
-    def open(self, path: Path) -> Module:
-        module = Module(self._bounds.config_text(path), lambda name: self._beside(path, name))
-        self._known[path] = module
-        return module
-
-    def _beside(self, path: Path, name: str) -> Module | None:
-        if not name.startswith("."):
-            return None
-        bare = path.parent / name
-        places = [bare, *(Path(f"{bare}.{ending}") for ending in _ENDINGS)]
-        places += [bare / f"index.{ending}" for ending in _ENDINGS] + [bare.with_suffix(".ts")]
-        place = next((place for place in places if self._bounds.is_file(place)), None)
-        if place is None or len(self._known) > _MOST_MODULES:
-            return None
-        if place not in self._known:
-            self._known[place] = None
-            try:
-                self.open(place)
-            except (OSError, Damaged):
-                return None
-        return self._known[place]
-
-
 def _read(root: Path, config: Path, bounds: Bounds) -> _VitePress:
     """A configuration that cannot be read counts as empty, with a notice."""
     values: Mapping[str, object] = {}
     damage = ""
     try:
-        values = first_object(_Modules(bounds).open(config).value("default"))
+        values = first_object(Modules(bounds).open(config).value("default"))
         damage = "" if values else f"{config.name} exports nothing that can be read; defaults are used"
     except (OSError, Damaged) as error:
         damage = f"{config.name} cannot be read: {error}. Defaults are used until it is fixed"

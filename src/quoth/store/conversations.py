@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +20,7 @@ from quoth.domain import Conversation, Turn
 from quoth.errors import SessionNotFound
 from quoth.store import turns
 from quoth.store.database import Database, delete_from, storable, upsert
-from quoth.store.tables import conversations, recorded_questions, sessions
+from quoth.store.tables import SessionId, conversations, recorded_questions, sessions
 
 
 def session_mark(session_id: str) -> str:
@@ -38,6 +39,7 @@ class SqlConversations:
             "last_active": turn.timestamp,
             "owner": turn.owner,
             "topic_summary": "",
+            "tags": [],
         }
 
         def work(connection: Connection) -> int:
@@ -61,7 +63,7 @@ class SqlConversations:
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None:
             raise _no_session(session_id)
-        return Conversation(**row._mapping)
+        return Conversation(**{**row._mapping, "tags": tuple(row.tags)})
 
     async def turns(
         self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
@@ -85,6 +87,12 @@ class SqlConversations:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
         statement = update(sessions).where(mine).values(topic_summary=storable(text))
         await self._database.write(lambda connection: connection.execute(statement))
+
+    async def put_tags(self, session_id: str, tags: Sequence[str], *, owner: str = "") -> None:
+        mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
+        statement = update(sessions).where(mine).values(tags=[storable(tag) for tag in tags])
+        if not await self._database.write(lambda connection: connection.execute(statement).rowcount):
+            raise _no_session(session_id)
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)
@@ -116,7 +124,7 @@ _RECENT = (
             isouter=True,
         )
     )
-    .where(sessions.c.session_id == bindparam("session", type_=String))
+    .where(sessions.c.session_id == bindparam("session", type_=SessionId))
     .order_by(conversations.c.id.desc())
     .limit(bindparam("most", type_=Integer))
 )

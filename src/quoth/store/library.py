@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, func, select, update
 from sqlalchemy import exc as sa
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import URL, make_url
 
-from quoth.domain import Book, Coverage, IngestJob, Notice, PageRecord, RecordedQuestion, Share, Trace
+from quoth.domain import Book, Coverage, IngestJob, IngestTimes, Notice, PageRecord, RecordedQuestion, Share, Trace
 from quoth.errors import BadConfiguration, Conflict, NotFound, QuothError, UnknownBook
 from quoth.store.conversations import SqlConversations, session_mark
 from quoth.store.database import Database, TimedDatabase, delete_from, storable, upsert
@@ -230,6 +230,14 @@ class SqlLibrary(SqlConversations):
             query = query.where(ingestion_jobs.c.status.in_(ACTIVE))
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_job(row) for row in rows]
+
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        jobs = ingestion_jobs.c
+        first, last = (pick(jobs.completed_at, type_=jobs.completed_at.type) for pick in (func.min, func.max))
+        done = and_(jobs.book_id == book_id, jobs.status == "completed", jobs.dry_run.is_(False))
+        query = select(jobs.mode, first, last).where(done, jobs.completed_at.is_not(None)).group_by(jobs.mode)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return IngestTimes.of({mode: (start, end) for mode, start, end in rows})
 
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         statement = (

@@ -7,6 +7,7 @@ Tables have the names that the doors use: `sessions` and `conversations`, `inges
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0007"
+SCHEMA_VERSION = "0008"
 
 metadata = MetaData()
 
@@ -70,6 +71,26 @@ class Json(TypeDecorator[Any]):
 
             return dialect.type_descriptor(JSONB())
         return dialect.type_descriptor(JSON())
+
+
+class SessionId(TypeDecorator[str]):
+    """A UUID on PostgreSQL, text on SQLite; text in, text out. Doors let nothing else through."""
+
+    impl = String(36)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import UUID
+
+            return dialect.type_descriptor(UUID(as_uuid=True))
+        return dialect.type_descriptor(String(36))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        return value if value is None or dialect.name != "postgresql" else uuid.UUID(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
 
 
 # SQLite numbers rows by itself only in a column declared INTEGER.
@@ -119,6 +140,7 @@ ingestion_jobs = Table(
     Column("chunks_kept", Integer, nullable=False),
     Column("chunks_deleted", Integer, nullable=False),
     Column("chunks_embedded", Integer, nullable=False),
+    Column("tokens_embedded", Integer, nullable=False, server_default=text("0")),
     Column("dry_run", Boolean, nullable=False),
     Column("started_at", _UtcTime),
     Column("completed_at", _UtcTime),
@@ -137,20 +159,21 @@ ingestion_jobs = Table(
 sessions = Table(
     "sessions",
     metadata,
-    Column("session_id", String(36), primary_key=True),
+    Column("session_id", SessionId, primary_key=True),
     Column("created_at", _UtcTime, nullable=False),
     Column("last_active", _UtcTime, nullable=False),
     Column("owner", String(200), nullable=False, server_default=text("''")),  # the key that opened it
     Column(
         "topic_summary", Text, nullable=False, server_default=text("''")
     ),  # by a model; empty: from the cited headings
+    Column("tags", Json, nullable=False, server_default=text("'[]'")),  # whatever a client sorts its threads by
 )
 
 conversations = Table(
     "conversations",
     metadata,
     Column("id", _RowId, primary_key=True, autoincrement=True),
-    Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", SessionId, ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
     Column("timestamp", _UtcTime, nullable=False),
     Column("query", Text, nullable=False),
     Column("response", Text, nullable=False),
@@ -158,7 +181,7 @@ conversations = Table(
     Column("metadata", Json, nullable=False),
     Column("created_at", _UtcTime, nullable=False, server_default=func.now()),
     Index("idx_conversations_session", "session_id", "id"),
-    Index("idx_conversations_timestamp", "timestamp"),
+    Index("idx_conversations_timestamp", text("timestamp DESC")),
     sqlite_autoincrement=True,
 )
 
@@ -213,7 +236,7 @@ traces = Table(
     metadata,
     Column("id", _RowId, primary_key=True, autoincrement=True),
     Column("request_id", String(36), nullable=False),
-    Column("session_id", String(36), ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
+    Column("session_id", SessionId, ForeignKey("sessions.session_id", ondelete="CASCADE"), nullable=False),
     Column("book_id", String(200), nullable=False),
     Column("created_at", _UtcTime, nullable=False),
     Column("record", Json, nullable=False),

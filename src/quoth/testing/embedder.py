@@ -36,6 +36,9 @@ class FakeTokens:
 class FakeEmbedder:
     """`ports.Embedder`. `calls` holds every text that was embedded, so that a test can see what cost something."""
 
+    batch = 64
+    remote = False
+
     def __init__(self, *, dimensions: int = 256, limit: int = 254, name: str = "") -> None:
         self.name = name or f"hashed-words/{dimensions}/1"
         self.dimensions = dimensions
@@ -57,17 +60,25 @@ class FakeEmbedder:
                     details={"position": position, "tokens": count, "limit": self.tokens.limit},
                 )
         self.calls.extend(texts)
-        return [_hashed(text, self.dimensions) for text in texts]
+        return [hashed(text, self.dimensions) for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
         (vector,) = await self.embed_passages([text])
         return vector
 
+    async def ping(self) -> None:
+        await self.embed_query("Are you there?")
+
+    async def check(self) -> str:
+        vector = await self.embed_query("Are you there?")
+        return f"{self.name} embeds: {len(vector)} numbers for a text."
+
     async def close(self) -> None:
         self._closed = True
 
 
-def _hashed(text: str, dimensions: int) -> Vector:
+def hashed(text: str, dimensions: int) -> Vector:
+    """The vector of a text."""
     vector = [0.0] * dimensions
     for word in _WORD.findall(text.lower()):
         digest = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")

@@ -77,7 +77,7 @@ class MemoryIndex:
 
     async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
         for point in self.current(book_id).in_order():
-            yield point.chunk
+            yield replace(point.chunk, stamps=point.stamps)
 
     async def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
         for point in self.current(book_id).in_order():
@@ -177,7 +177,8 @@ class MemoryView:
 
     async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
         points = (await self._asked("chunks")).points
-        return [points[chunk_id].chunk for chunk_id in ids if chunk_id in points]
+        found = [points[chunk_id] for chunk_id in ids if chunk_id in points]
+        return [replace(point.chunk, stamps=point.stamps) for point in found]
 
     async def dense_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         points = (await self._asked("dense_vectors")).points
@@ -185,7 +186,8 @@ class MemoryView:
 
     async def page(self, parent_doc_id: str) -> list[Chunk]:
         held = await self._asked("page")
-        return [point.chunk for point in held.in_order() if point.chunk.parent_doc_id == parent_doc_id]
+        page = [point for point in held.in_order() if point.chunk.parent_doc_id == parent_doc_id]
+        return [replace(point.chunk, stamps=point.stamps) for point in page]
 
 
 class _MemoryWriter:
@@ -220,6 +222,8 @@ class _MemoryWriter:
                 payload_hash=payload_hash(point.chunk),
                 embed_hash=point.embed_hash,
                 created_at=point.created_at,
+                embedded_at=point.stamps.embedded_at,
+                version=point.version,
             )
             for chunk_id, point in self._points.items()
             if files is None or point.chunk.source_file in files or chunk_id in ids

@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from quoth.domain import Book, Conversation, IngestJob, Key, PageRecord, RecordedQuestion, Trace, Turn
+from quoth.domain import (
+    Book,
+    Conversation,
+    IngestJob,
+    IngestMode,
+    IngestTimes,
+    Key,
+    PageRecord,
+    RecordedQuestion,
+    Trace,
+    Turn,
+)
 from quoth.errors import Conflict, NotFound, SessionNotFound, UnknownBook
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -128,6 +139,13 @@ class MemoryLibrary:
         of_book = (job for job in newest_first if book_id in (None, job.book_id))
         return [job for job in of_book if not active or job.status in _ACTIVE][:limit]
 
+    async def ingest_times(self, book_id: str) -> IngestTimes:
+        done = [job for job in self._jobs.values() if job.book_id == book_id and job.status == "completed"]
+        ended: dict[IngestMode, tuple[datetime, datetime]] = {}
+        for when, mode in sorted((job.completed_at, job.mode) for job in done if job.completed_at and not job.dry_run):
+            ended[mode] = (ended.get(mode, (when, when))[0], when)
+        return IngestTimes.of(ended)
+
     async def fail_running_jobs(self, book_id: str, reason: str) -> int:
         dead = [job for job in self._jobs.values() if job.book_id == book_id and job.status in _ACTIVE]
         for job in dead:
@@ -171,6 +189,10 @@ class MemoryLibrary:
         known = self._conversations.get(session_id)
         if known is not None and known.owner == owner:
             self._conversations[session_id] = replace(known, topic_summary=text)
+
+    async def put_tags(self, session_id: str, tags: Sequence[str], *, owner: str = "") -> None:
+        known = await self.conversation(session_id, owner=owner)
+        self._conversations[session_id] = replace(known, tags=tuple(tags))
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         await self.conversation(session_id, owner=owner)

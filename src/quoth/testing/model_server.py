@@ -94,6 +94,7 @@ class ModelServer:
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.connections = 0
         self.left = 0  # readers that closed before the reply was over
         self.someone_left = asyncio.Event()
@@ -145,6 +146,7 @@ class ModelServer:
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             self.bodies.append(json.loads(body or b"{}"))
             self.headers.append(headers)
+            self.paths.append(head.split(" ")[1])
             reply = self.reply_to(self.bodies[-1])
             # The first letter of the next request, or nothing: then the reader has left.
             first = asyncio.ensure_future(reader.read(1))

@@ -19,6 +19,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 
 from quoth.domain import Markup
+from quoth.text.asciidoc import first_asciidoc_title, parse_asciidoc
 from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, check_depth, leaves
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.markdown_rules import directive_rule, indented_rule, mdx_rule, myst_rule, template_rule
@@ -61,6 +62,8 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
         start, front = 1, (Block("markup", 0, 1),)
     if markup == "rst":
         return front + parse_rst(text, start)
+    if markup == "asciidoc":
+        return front + parse_asciidoc(text, start)
     lines = Lines(text, start)
     if markup == "text":
         return front + tuple(_Tree(lines, markup).gap(0, lines.count))
@@ -74,6 +77,8 @@ def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> 
     none. Does not parse the page."""
     if markup == "rst":
         return first_title(text[start:])
+    if markup == "asciidoc":
+        return first_asciidoc_title(text[start:])
     fence = before = opening = ""
     seen_text = False
     for line in NEWLINE.split(text[start:].removeprefix("\ufeff")):

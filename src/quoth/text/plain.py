@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from quoth.domain import Markup
+from quoth.text.asciidoc import plain_asciidoc
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.rst import plain_rst
 from quoth.text.rst_directives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
@@ -103,6 +104,8 @@ def plain(text: str, markup: Markup = "markdown") -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if markup == "rst":
         return plain_rst(text)
+    if markup == "asciidoc":
+        return plain_asciidoc(text)
     if markup == "text":
         return _lines(text)
     return _plain(text, 0)

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Markup
-from quoth.text.blocks import Block
 from quoth.text.markers import PATTERN
 from quoth.text.offsets import Stretches
 from quoth.text.ticks import Ticks
@@ -72,14 +71,6 @@ _STOP = re.compile(
 _OPENS = re.compile(rf"(?:\s*{PATTERN})*\s*[\"'“‘(\[*_`<$]*(.)", re.DOTALL)
 _BEFORE_A_WORD = frozenset("([*_\"“'‘")
 _MARKERS = re.compile(rf"(?:\s*{PATTERN}(?![(:]))+")
-# The marks before the words of a list item, a field or a directive on their first line.
-_RST_OPENING = r"(?:\||\.\.[ \t]+(?:\[[^\]\n]+\]|(?:\|[^|\n]+\|[ \t]+)?[\w:.+-]+::))[ \t]+"
-_RST_MARKS = {
-    "prose": re.compile(f"(?:{_RST_OPENING})*"),
-    "item": re.compile(rf"(?:(?:[-+*•‣⁃]|\(?(?:\d+|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+|{_RST_OPENING})*"),
-}
-# A directive that shows code: its line and its options are not code.
-_RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
 _ABBREVIATIONS = frozenset(
     """
     e.g i.e eg ie cf vs fig figs eq eqs sec ch chap nos vol vols pp ref refs approx resp viz dr mr mrs ms mx messrs prof
@@ -103,7 +94,8 @@ _OPENERS = re.compile(
 @lru_cache(maxsize=1024)  # the same few passages are judged, quoted and checked
 def sentences(text: str, *, lead: str = "", markup: Markup = "markdown") -> tuple[Sentence, ...]:
     """`lead` is the opening line that a cut block repeats before the text: after a fence, the text begins inside it."""
-    return tuple(_rst_units(text, lead) if markup == "rst" else _MarkdownUnits(text).units(lead))
+    marked = markup in ("rst", "asciidoc")
+    return tuple(_marked_units(text, lead, markup) if marked else _MarkdownUnits(text).units(lead))
 
 
 def fold(text: str) -> str:
@@ -296,36 +288,19 @@ def _rows(lines: list[_Line]) -> Iterator[Sentence]:
             yield Sentence(line.at, line.at + len(line.text), "row")
 
 
-# --- reStructuredText ------------------------------------------------------------------------------------------------
+# --- reStructuredText, AsciiDoc ---------------------------------------------------------------------------------------
 
 
-def _rst_units(text: str, lead: str) -> Iterator[Sentence]:
-    from quoth.text.rst import parse_rst  # deferred: most books are Markdown
+def _marked_units(text: str, lead: str, markup: Markup) -> Iterator[Sentence]:
+    from quoth.text.units import stretches  # deferred: most books are Markdown
 
-    before = f"{lead}\n" if lead else ""
-    for block in parse_rst(before + text, whole=False):
-        for unit in _rst_block(before + text, block):
-            start = max(unit.start - len(before), 0)
-            if unit.end > len(before) + start:
-                yield Sentence(start, unit.end - len(before), unit.kind)
-
-
-def _rst_block(text: str, block: Block, kind: Literal["prose", "item"] = "prose") -> Iterator[Sentence]:
-    for child in block.children:
-        yield from _rst_block(text, child, "item" if block.kind == "item" else kind)
-    if block.children or block.kind in ("markup", "label"):
-        return
-    source = text[block.start : block.end]
-    start = block.start + len(source) - len(source.lstrip())
-    if block.kind in ("code", "fence", "heading"):
-        head = _RST_HEAD.match(text, start, block.end)
-        yield Sentence(head.end() if head else start, block.end, "heading" if block.kind == "heading" else "code")
-    elif block.kind == "table":
-        for line in _lines(source):
-            yield from _trimmed(text, block.start + line.start, block.start + line.end, "row")
-    else:
-        mark = _RST_MARKS[kind].match(text, start, block.end)
-        yield from split(text, mark.end() if mark else start, block.end, kind)
+    for start, end, kind in stretches(text, lead, markup):
+        if kind in ("prose", "item"):
+            yield from split(text, start, end, kind)
+        elif kind in ("row", "header"):
+            yield from _trimmed(text, start, end, kind)
+        else:
+            yield Sentence(start, end, kind)
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------

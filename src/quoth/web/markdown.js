@@ -7,9 +7,14 @@ import { say } from "./texts/index.js";
 // `cite(n)` gives the node of a marker [n], or null when there is no such source.
 // `mark` = [start, end]: blocks that overlap it are the ones relied on.
 // `doubts`: the sentences that no source supports, as they stand in the text, each with a reason.
-export function render(text, { cite = () => null, mark = null, doubts = [] } = {}) {
+// `figure(address, words)` gives the node of a picture, or null: then its words are shown.
+// `page`: a whole page of a book. Lines that only its toolchain reads (tags, imports) are left out.
+// Formulas become <code class="tex">, for those who can draw them (`adorn.js`).
+export function render(text, { cite = () => null, mark = null, doubts = [], figure = () => null, page = false } = {}) {
   const [written, reasons] = doubted(text, doubts);
-  return drawn(written, { cite, mark, reasons, depth: 0 });
+  const headings = { top: 7, last: 2 };
+  for (const [, signs] of written.matchAll(/^ {0,3}(#{1,6})\s/gm)) headings.top = Math.min(headings.top, signs.length);
+  return drawn(written, { cite, mark, reasons, figure, page, headings, notes: new Map(), depth: 0 });
 }
 
 // Two characters that no text has for its own use enclose a doubtful sentence.
@@ -47,12 +52,18 @@ function drawn(text, context) {
 
 const inside = (context) => ({ ...context, mark: null, depth: context.depth + 1 });
 
-const FENCE = /^(\s*)(`{3,}|~{3,})\s*([\w+#.-]*)/;
+const FENCE = /^(\s*)(`{3,}|~{3,})\s*\{?\.?([\w+#.-]*)/;
 const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)(?:\s+#+)?(?:\s*\{#[^}]*\})?\s*$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 const TABLE_RULE = /^\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*$/;
 const ADMONITION = /^\s*(:::+|!!!|\?\?\?\+?)\s*(\w+)?\s*(.*)$/;
 const BLANK = /^\s*$/;
+const FORMULA = /^\s*(\$\$|\\\[)/;
+const FOOTNOTE = /^\s{0,3}\[\^([^\]\s]{1,40})\]:\s*(.*)$/;
+const TASK = /^\[([ xX])\]\s+/;
+const ALERT = /^\s*>\s*\[!(\w+)\]\s*$/;
+const TAG_LINE = /^\s*<\/?[A-Za-z][^<>]*>\s*$/;
+const MODULE_LINE = /^(?:import\s.*\sfrom\s+["']|import\s+["']|export\s+(?:const|default|function)\s)/;
 const ONLY_MARKERS = /^\s*(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\]\s*)+$/;
 
 function blocks(lines, context) {
@@ -81,13 +92,56 @@ function block(lines, at, context) {
   const fence = FENCE.exec(line);
   if (fence) return fenced(lines, at, fence, context);
   const heading = HEADING.exec(line);
-  if (heading) return [element("h4", {}, inline(heading[2], context)), at + 1];
+  if (heading) return [element(headingTag(heading[1].length, context), { dir: "auto" }, inline(heading[2], context)), at + 1];
   if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [element("hr"), at + 1];
   if (isTable(lines, at)) return table(lines, at, context);
+  const formula = FORMULA.exec(line);
+  if (formula && closes(lines, at, formula)) return displayed(lines, at, formula);
+  const footnote = FOOTNOTE.exec(line);
+  if (footnote) return noted(lines, at, footnote, context);
+  if (context.page && (MODULE_LINE.test(line) || (TAG_LINE.test(line) && !/^\s*<(?:img|https?:)/.test(line)))) return [labelled(line), at + 1];
   if (/^\s*>/.test(line)) return quoted(lines, at, context);
   if (ADMONITION.test(line)) return admonition(lines, at, context);
   if (ITEM.test(line)) return list(lines, at, context);
   return paragraph(lines, at, context);
+}
+
+// The headings of a text begin below that of the question, and leave no level out.
+function headingTag(level, { headings }) {
+  headings.last = Math.max(3, Math.min(6, 3 + level - headings.top, headings.last + 1));
+  return `h${headings.last}`;
+}
+
+// A tag that is alone on its line shows nothing, but a tab or a folded part may have a name.
+function labelled(line) {
+  const name = /\s(?:label|title|summary)=["']([^"']{1,80})["']/.exec(line);
+  return name && element("p", { className: "note-name", dir: "auto" }, name[1]);
+}
+
+const closing = ([, sign]) => (sign === "$$" ? "$$" : "\\]");
+
+function closes(lines, at, formula) {
+  const rest = lines[at].text.slice(formula[0].length);
+  return rest.includes(closing(formula)) || lines.slice(at + 1, at + 40).some((line) => line.text.includes(closing(formula)));
+}
+
+function displayed(lines, at, formula) {
+  const end = closing(formula);
+  let next = at;
+  let text = lines[at].text.slice(formula[0].length);
+  while (!text.includes(end)) text += `\n${lines[++next].text}`;
+  const [tex, after] = [text.slice(0, text.indexOf(end)), text.slice(text.indexOf(end) + end.length).trim()];
+  return [element("p", { className: "formula" }, element("code", { className: "tex", "data-display": true }, tex.trim()), after && ` ${after}`), next + 1];
+}
+
+// A footnote is shown where it is written; its mark in the text leads to it.
+function noted(lines, at, [, name, first], context) {
+  const text = [first];
+  let next = at + 1;
+  while (next < lines.length && /^\s{2,}\S/.test(lines[next].text)) text.push(lines[next++].text.trim());
+  const node = element("p", { className: "footnote", tabindex: "-1", dir: "auto" }, element("sup", {}, name), " ", inline(text.join("\n"), context));
+  context.notes.set(name, node);
+  return [node, next];
 }
 
 function fenced(lines, at, [, indent, ticks, language], context) {
@@ -99,9 +153,10 @@ function fenced(lines, at, [, indent, ticks, language], context) {
     next += 1;
   }
   const text = body.join("\n");
+  if (language === "math") return [element("p", { className: "formula" }, element("code", { className: "tex", "data-display": true }, text)), next + 1];
   const doubtful = text.includes(OPEN);
   const code = element("code", {}, doubtful ? text.replaceAll(OPEN, "").replaceAll(CLOSE, "") : text);
-  const attributes = { tabindex: "0", "data-language": language || null };
+  const attributes = { tabindex: "0", dir: "ltr", "data-language": language || null };
   if (doubtful) Object.assign(attributes, { className: "doubt", title: context.reasons.shift() });
   return [element("pre", attributes, code), next + 1];
 }
@@ -119,10 +174,11 @@ function table(lines, at, context) {
   const rows = [];
   while (isRow(lines[next])) rows.push(lines[next++].text);
   const headed = rows.length > 1 && TABLE_RULE.test(rows[1]);
+  const sides = headed ? cells(rows[1]).map((rule) => (rule.endsWith(":") ? (rule.startsWith(":") ? "center" : "end") : null)) : [];
   const row = (text, tag) => {
     const doubt = text.includes(OPEN) ? { className: "doubt", title: context.reasons.shift() } : {};
     const plain = text.replaceAll(OPEN, "").replaceAll(CLOSE, "");
-    return element("tr", doubt, cells(plain).map((cell) => element(tag, {}, inline(cell, context))));
+    return element("tr", doubt, cells(plain).map((cell, at) => element(tag, { dir: "auto", className: sides[at] }, inline(cell, context))));
   };
   const body = rows.slice(headed ? 2 : 0).filter((text) => !TABLE_RULE.test(text));
   const grid = element(
@@ -136,11 +192,14 @@ function table(lines, at, context) {
 function quoted(lines, at, context) {
   let next = at;
   const inner = [];
+  const alert = ALERT.exec(lines[at].text);
+  if (alert) next += 1;
   while (next < lines.length && /^\s*>/.test(lines[next].text)) {
     inner.push({ ...lines[next], text: lines[next].text.replace(/^\s*>\s?/, "") });
     next += 1;
   }
-  return [element("blockquote", {}, blocks(inner, inside(context))), next];
+  if (alert) return [note(alert[1].toLowerCase(), inner, context), next];
+  return [element("blockquote", { dir: "auto" }, blocks(inner, inside(context))), next];
 }
 
 function admonition(lines, at, context) {
@@ -154,8 +213,12 @@ function admonition(lines, at, context) {
     next += 1;
   }
   const name = title.replace(/^[[“"]|[\]”"]$/g, "") || kind;
-  const head = element("p", { className: "note-name" }, inline(name, context));
-  return [element("div", { className: "note" }, head, blocks(inner, inside(context))), open ? next + 1 : next];
+  return [note(name, inner, context), open ? next + 1 : next];
+}
+
+function note(name, inner, context) {
+  const head = element("p", { className: "note-name", dir: "auto" }, inline(name, context));
+  return element("div", { className: "note" }, head, blocks(inner, inside(context)));
 }
 
 function list(lines, at, context) {
@@ -177,8 +240,17 @@ function list(lines, at, context) {
     } else break;
     next += 1;
   }
-  const nodes = items.map((inner) => element("li", {}, loose(inner, context)));
+  const nodes = items.map((inner) => item(inner, context));
   return [element(ordered ? "ol" : "ul", { start: ordered ? parseInt(bullet, 10) : null }, nodes), next];
+}
+
+function item(inner, context) {
+  const task = TASK.exec(inner[0].text);
+  if (!task) return element("li", { dir: "auto" }, loose(inner, context));
+  inner[0].text = inner[0].text.slice(task[0].length);
+  const done = task[1] !== " ";
+  const box = element("span", { className: "box", role: "img", "aria-label": say(done ? "taskDone" : "taskOpen") }, done ? "☑" : "☐");
+  return element("li", { className: "task", dir: "auto" }, box, " ", loose(inner, context));
 }
 
 // An item of one paragraph is shown without the paragraph.
@@ -199,16 +271,21 @@ function paragraph(lines, at, context) {
   while (next < lines.length && !BLANK.test(lines[next].text) && (next === at || !startsBlock(lines, next))) {
     text.push(lines[next++].text.trim());
   }
-  return [element("p", {}, inline(text.join("\n"), context)), next];
+  return [element("p", { dir: "auto" }, inline(text.join("\n"), context)), next];
 }
 
 // One alternative for each inline form, tried in this order.
 const INLINE = new RegExp(
   [
     `${OPEN}(?<doubt>[^${CLOSE}]*)${CLOSE}`,
-    "\\\\(?<escaped>[\\\\`*_{}\\[\\]()#+.!|<>~-])",
+    "\\\\\\((?<round>[^\\n]{1,500}?)\\\\\\)",
+    "\\\\\\[(?<square>[^\\n\\[\\]]{1,500}?[\\\\^_=][^\\n\\[\\]]{0,500}?)\\\\\\]",
+    "(?<![\\w$\\\\])\\$(?<dollar>[^$\\s](?:[^$\\n]{0,500}[^$\\s\\\\])?)\\$(?![\\w$])",
+    "\\\\(?<escaped>[\\\\`*_{}\\[\\]#+.!|<>~$-])",
     "(?<ticks>`+)(?<code>[^`]|[^`][\\s\\S]*?[^`])\\k<ticks>(?!`)",
-    "!\\[(?<alt>[^\\]]*)\\]\\([^()\\s]*(?:\\s+\"[^\"]*\")?\\)",
+    "!\\[(?<alt>[^\\]]*)\\]\\((?<src>[^()\\s]*)(?:\\s+\"[^\"]*\")?\\)(?:\\{[^{}\\n]{0,100}\\})?",
+    "<img(?<img>\\s[^<>]{1,800})>",
+    "\\[\\^(?<foot>[^\\]\\s]{1,40})\\]",
     "\\[(?<label>(?:[^\\[\\]]|\\[[^\\[\\]]*\\])+)\\]\\((?<href>[^()\\s]*(?:\\([^()\\s]*\\))?[^()\\s]*)(?:\\s+\"[^\"]*\")?\\)",
     "\\[(?<cited>\\d{1,3}(?:\\s*,\\s*\\d{1,3})*)\\]",
     "(?<![*\\w])\\*\\*(?<strong>\\S(?:[\\s\\S]*?\\S)?)\\*\\*",
@@ -216,6 +293,10 @@ const INLINE = new RegExp(
     "\\*(?<em>[^*\\s](?:[^*]*[^*\\s])?)\\*",
     "(?<!\\w)_(?<em2>[^_\\s](?:[^_]*[^_\\s])?)_(?!\\w)",
     "~~(?<gone>[^~]+)~~",
+    "<(?<tag>sub|sup|kbd)>(?<small>[^<>]{1,200})</\\k<tag>>",
+    "(?<!~)~(?<sub>[^~\\s]{1,30})~(?!~)",
+    "\\^(?<sup>[^\\^\\s]{1,30})\\^",
+    "(?<hidden><!--[\\s\\S]{0,2000}?-->)",
     "<(?<auto>https?://[^\\s<>]+)>",
     "(?<bare>https?://[^\\s<>()\\[\\]`]+[^\\s<>()\\[\\]`.,;:!?'\"])",
     "(?<pause><br\\s*/?>)",
@@ -245,9 +326,17 @@ function span(form, context) {
       element("span", { className: "unseen" }, " ", say("unsupported", { reason })),
     );
   }
+  const tex = form.round ?? form.square ?? form.dollar;
+  if (tex !== undefined) return element("code", { className: "tex" }, tex.trim());
   if (form.escaped !== undefined) return document.createTextNode(form.escaped);
   if (form.code !== undefined) return element("code", {}, form.code);
-  if (form.alt !== undefined) return element("span", { className: "picture" }, form.alt || say("picture"));
+  if (form.alt !== undefined) return picture(form.src, form.alt, context);
+  if (form.img !== undefined) return picture(attribute(form.img, "src"), attribute(form.img, "alt"), context);
+  if (form.foot !== undefined) return footmark(form.foot, context);
+  if (form.tag !== undefined) return element(form.tag, {}, inline(form.small, context));
+  if (form.sub !== undefined) return element("sub", {}, form.sub);
+  if (form.sup !== undefined) return element("sup", {}, form.sup);
+  if (form.hidden !== undefined) return document.createTextNode("");
   if (form.label !== undefined) return link(form.href, inline(form.label, context));
   if (form.cited !== undefined) return markers(form.cited, context);
   const strong = form.strong ?? form.strong2;
@@ -258,6 +347,20 @@ function span(form, context) {
   if (form.pause !== undefined) return element("br");
   const address = form.auto ?? form.bare;
   return link(address, address);
+}
+
+const attribute = (tag, name) => new RegExp(`\\s${name}=["'{]([^"'{}]*)["'}]`).exec(tag)?.[1] ?? "";
+
+const picture = (src, alt, context) => context.figure(src, alt) ?? element("span", { className: "picture" }, alt || say("picture"));
+
+function footmark(name, context) {
+  const lead = (event) => {
+    event.preventDefault();
+    const note = context.notes.get(name);
+    note?.scrollIntoView({ block: "center" });
+    note?.focus({ preventScroll: true });
+  };
+  return element("sup", {}, element("a", { href: "#", className: "footmark", onclick: lead }, name));
 }
 
 function markers(numbers, context) {

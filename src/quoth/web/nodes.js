@@ -14,19 +14,32 @@ export function element(tag, attributes = {}, ...children) {
 // Only addresses that lead somewhere from here: what is relative to a page of the book is shown as its words.
 export function link(href, label) {
   if (!/^https?:\/\//i.test(href)) return element("span", {}, label);
-  const here = new URL(href).origin === location.origin; // the widget stands on the book's own site
+  const address = parsed(href);
+  if (!address) return element("span", {}, label); // a book may write anything
+  const here = address.origin === location.origin; // the widget stands on the book's own site
   return element("a", here ? { href } : { href, target: "_blank", rel: "noopener noreferrer" }, label);
 }
+
+function parsed(href) {
+  try {
+    return new URL(href);
+  } catch {
+    return null;
+  }
+}
+
+// How to scroll for this reader.
+export const calm = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
 export function crumbs(trail) {
   const shown = trail.filter((name, at) => name !== trail[at - 1]);
   return shown.flatMap((name, at) => [
-    at ? element("span", { className: "sep", "aria-hidden": "true" }, " › ") : "",
+    at ? element("span", { className: "sep" }, " › ") : "",
     element("span", { className: at === shown.length - 1 ? "here" : null }, name),
   ]);
 }
 
-// Marks the first place where a node says these words, however space and tags divide them.
+// Marks the first place where a node says these words, however space and tags divide them. False where it does not.
 export function mark(node, words) {
   const wanted = words.replace(/\s+/g, "");
   const letters = [];
@@ -38,7 +51,7 @@ export function mark(node, words) {
     }, 0);
   }
   const found = letters.map(({ letter }) => letter).join("").indexOf(wanted);
-  if (!wanted || found < 0) return;
+  if (!wanted || found < 0) return false;
   // Positions in the joined text count halves of a character too.
   let passed = 0;
   const inside = letters.filter(({ letter }) => {
@@ -54,4 +67,5 @@ export function mark(node, words) {
     middle.replaceWith(marked);
     marked.append(middle);
   }
+  return true;
 }

@@ -1,24 +1,46 @@
-// The reader's page: choose a book, ask, read. The server decides everything; this file only shows it.
+// The reader's page: choose a book, ask, and read the book beside the answer. The server decides everything; this file joins
+// what shows it.
 
 import { element } from "./nodes.js";
+import { Reader } from "./reader.js";
 import { offerSelection } from "./selection.js";
 import { HOME, Server } from "./server.js";
-import { tab } from "./storage.js";
+import { Side } from "./side.js";
+import { contentsNode, Narrowing, startNodes } from "./start.js";
+import { browser, tab } from "./storage.js";
 import { Talk } from "./talk.js";
 import { say, speak } from "./texts/index.js";
 
 const get = (id) => document.getElementById(id);
 const chooser = get("book");
+const WIDE = matchMedia("(min-width: 68rem)"); // the answer and the book have room beside each other
+const ROOMY = matchMedia("(min-width: 100rem)"); // and the conversations too
+
 Object.assign(document.documentElement, await speak(navigator.languages)); // before anything says a word
 for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(node.dataset.say);
+
+let adornments = null; // loaded while the reader looks around
+const adorn = (node, options) => adornments?.adorn(node, options);
+
 const server = new Server(HOME, tab.get("quoth.key") ?? "");
-const talk = new Talk(server, { changed });
-get("main").append(...talk.nodes);
+const narrowing = new Narrowing();
+const reader = new Reader(server, { beside: true, adorn, changed: arrange });
+const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn } });
+const side = new Side(get("side"), { open: resume, erase, changed: arrange });
+get("main").append(...talk.nodes.filter((node) => node !== reader.node));
+get("main").after(reader.node);
+talk.form.after(narrowing.node);
+get("side-button").setAttribute("aria-label", say("conversations"));
 
 const greeting = [...get("welcome").childNodes];
 let books = [];
+let contents = null; // of the book; null until it is known
+let started = null; // what the start shows
+let offered = false; // the reader has not opened or closed the book themselves since the question
 
 const book = () => books.find((candidate) => candidate.book_id === chooser.value) ?? books[0];
+
+// --- opening ------------------------------------------------------------------------------------------------------------
 
 async function start() {
   try {
@@ -28,8 +50,8 @@ async function start() {
     return problem.status === 401 ? askForKey() : welcome(what, hint);
   }
   if (!books.length) return welcome(say("noBook"), "");
-  for (const { book_id, title } of books) chooser.append(element("option", { value: book_id }, title));
-  const wanted = new URLSearchParams(location.search).get("book") ?? tab.get("quoth.book");
+  chooser.replaceChildren(...books.map(({ book_id, title }) => element("option", { value: book_id }, title)));
+  const wanted = new URLSearchParams(location.search).get("book") ?? tab.get("quoth.book") ?? browser.get("quoth.book");
   if (books.some((candidate) => candidate.book_id === wanted)) chooser.value = wanted;
   get("chooser").hidden = books.length < 2;
   await openBook();
@@ -62,46 +84,142 @@ function askForKey() {
 async function openBook() {
   const { book_id, title, toolchain } = book();
   tab.set("quoth.book", book_id);
+  browser.set("quoth.book", book_id);
   get("title").textContent = get("display").textContent = title;
   document.title = `${title} · Quoth`;
   document.body.dataset.toolchain = toolchain;
+  contents = null;
+  started = null;
+  reader.close();
+  narrowing.show(book_id, null);
+  look(book_id);
   await talk.open(book_id);
+  side.show(book_id, tab.get(talk.sessionKey));
+}
+
+// What there is in the book. Without it the page can still be asked.
+async function look(bookId) {
+  try {
+    const found = await server.get(`books/${encodeURIComponent(bookId)}/contents`);
+    if (book().book_id !== bookId) return;
+    contents = found;
+    narrowing.show(bookId, contents.filters);
+    arrange();
+  } catch (problem) {
+    if (!problem.told) throw problem;
+  }
+}
+
+// --- the conversation ---------------------------------------------------------------------------------------------------
+
+async function resume(session) {
+  if (!ROOMY.matches) fold(true);
+  reader.close();
+  if (session) await talk.resume(session);
+  else talk.anew();
+  side.show(talk.bookId, tab.get(talk.sessionKey));
+}
+
+async function erase(session) {
+  try {
+    await server.send(`session/${session}`, { method: "DELETE" });
+  } catch (problem) {
+    if (problem.status !== 404) throw problem; // it is gone already
+  }
 }
 
 function changed() {
-  document.body.classList.toggle("fresh", talk.empty);
-  get("welcome").hidden = !talk.empty;
-  get("anew").hidden = talk.empty;
+  side.show(talk.bookId, tab.get(talk.sessionKey));
+  arrange();
 }
 
+// Where there is room the book opens by itself: at the best passage before the first word, at the first cited sentence when
+// it is known. Whoever closes it has it closed until they open it again.
+function arrived(turn, name, data) {
+  if (name === "retrieval") offered = Boolean(data.results.length) && WIDE.matches && browser.get("quoth.book.closed") === null;
+  if (!offered || (name !== "retrieval" && !reader.opened)) return;
+  if (name === "retrieval") reader.read(data.results[0], talk.bookId, { quietly: true });
+  if (name === "sources" && data.sources[0]?.chunk_id) reader.read(data.sources[0], talk.bookId, { quietly: true });
+  if (name === "done" && (turn.facts.refused || !data.sources[0]?.chunk_id)) reader.close();
+}
+
+// --- the room -----------------------------------------------------------------------------------------------------------
+
+function fold(folded) {
+  side.folded = folded;
+  arrange();
+}
+
+function arrange() {
+  const fresh = talk.empty;
+  const known = side.all.length > 0;
+  document.body.classList.toggle("fresh", fresh);
+  document.body.classList.toggle("reading", reader.opened);
+  get("welcome").hidden = !fresh;
+  get("anew").hidden = fresh;
+  get("side-button").hidden = !known;
+  const shown = known && !(side.folded ?? !ROOMY.matches);
+  side.node.hidden = !shown;
+  get("side-button").setAttribute("aria-expanded", String(shown));
+  get("contents-button").hidden = fresh || !contents;
+  const shows = fresh && contents ? JSON.stringify([talk.bookId, side.all]) : "";
+  if (shows === started) return; // what the reader has unfolded stays so
+  started = shows;
+  document.querySelector(".starts")?.remove();
+  if (shows) get("main").append(startNodes(contents, side.all, { ask: (question) => talk.ask(question), open: resume, read: leaf }));
+}
+
+const leaf = (entry) => reader.read({ chunk_id: entry.chunk_id, breadcrumb: [entry.title] }, talk.bookId);
+
+// The contents, where the book lies.
+get("contents-button").addEventListener("click", () => {
+  reader.from = get("contents-button");
+  reader.list(contentsNode(contents.contents, leaf), book().title);
+});
+get("side-button").addEventListener("click", () => {
+  fold(!side.node.hidden);
+  side.node.querySelector("button")?.focus();
+});
+for (const query of [WIDE, ROOMY]) query.addEventListener("change", () => arrange());
+
+reader.node.querySelector("header button").addEventListener("click", () => browser.set("quoth.book.closed", "yes"));
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.(".marker a, .unfold, .leaf, .card footer button")) {
+    offered = false;
+    browser.remove("quoth.book.closed");
+  }
+});
+
 document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !/^(TEXTAREA|INPUT|SELECT)$/.test(document.activeElement?.tagName ?? "") && !document.querySelector("dialog[open]")) {
+  if (event.key === "/" && !/^(TEXTAREA|INPUT|SELECT)$/.test(document.activeElement?.tagName ?? "")) {
     event.preventDefault();
     talk.box.focus();
   }
-  if (event.key === "Escape") talk.stop();
+  if (event.key !== "Escape") return;
+  if (talk.asking) talk.stop();
+  else if (reader.opened && reader.node.contains(document.activeElement)) reader.close();
+  else if (!side.node.hidden && !ROOMY.matches) fold(true);
+  else reader.close();
 });
 
-// A dialog is above everything else, so the offer has to be in it.
-for (const place of [document.body, talk.reader.node]) {
-  offerSelection({
-    place,
-    allowed: (node) => {
-      const prose = node?.parentElement?.closest(".prose");
-      return Boolean(prose) && (place === document.body) === !prose.closest("dialog");
-    },
-    ask: (text) => {
-      talk.reader.node.close();
-      talk.select(text);
-      talk.box.focus();
-    },
-  });
-}
+offerSelection({
+  place: document.body,
+  allowed: (node) => Boolean(node?.parentElement?.closest(".prose")),
+  ask: (text) => {
+    if (!WIDE.matches) reader.close();
+    talk.select(text);
+    talk.box.focus();
+  },
+});
 
 chooser.addEventListener("change", () => {
   talk.select(null); // it was of the other book
   openBook();
 });
-get("anew").addEventListener("click", () => talk.anew());
+get("anew").addEventListener("click", () => resume(null));
 
 start();
+import("./adorn.js").then((loaded) => {
+  adornments = loaded;
+  for (const node of document.querySelectorAll(".settled .prose, .reader-text")) loaded.adorn(node);
+}, () => {}); // the texts can be read without

@@ -1,7 +1,7 @@
 // A conversation with one book: its turns, the box to ask in, and a passage in its surroundings. The page is this with a
 // title around it, the widget is this in a corner of somebody else's page.
 
-import { element } from "./nodes.js";
+import { calm, element } from "./nodes.js";
 import { Reader } from "./reader.js";
 import { Trouble } from "./server.js";
 import { Speaker } from "./speaker.js";
@@ -12,8 +12,10 @@ import { Turn } from "./turn.js";
 const LONGEST = 64000; // characters of a selection, as the server has it
 
 export class Talk {
-  // `changed` is called when the conversation becomes empty or stops being so.
-  constructor(server, { changed = () => {} } = {}) {
+  // `changed` is called when the conversation becomes empty or stops being so; `noted(session, question)` when the server
+  // knows a question; `arrived(turn, name, data)` with each event of an answer. `reader` shows passages; `filters()` says what questions are narrowed to; `turn` has further options of
+  // each Turn.
+  constructor(server, { changed = () => {}, noted = () => {}, arrived = () => {}, reader = new Reader(server), filters = () => undefined, turn = {} } = {}) {
     this.server = server;
     this.changed = changed;
     this.bookId = null;
@@ -22,7 +24,11 @@ export class Talk {
     this.selected = null;
     this.asking = null; // the AbortController of the answer that is arriving
     this.queue = []; // questions that wait until it is there
-    this.reader = new Reader(server);
+    this.noted = noted;
+    this.arrived = arrived;
+    this.filters = filters;
+    this.options = turn;
+    this.reader = reader;
     this.turns = element("div", { className: "turns", role: "group", "aria-label": say("conversation") });
     this.speaker = new Speaker();
     this.dock = this.makeDock();
@@ -48,7 +54,7 @@ export class Talk {
     this.chip = element("div", { className: "selected", hidden: true });
     const keys = element(
       "p", { className: "keys", id: "keys" },
-      parts("keysHint", { enter: [element("kbd", {}, "Enter")], shift: [element("kbd", {}, "Shift")] }),
+      parts("keysHint", { enter: "Enter", shift: "Shift" }).map((part, at) => (at % 2 ? element("kbd", {}, part) : part)),
     );
     return element("div", { className: "dock" }, this.chip, this.form, keys);
   }
@@ -93,7 +99,8 @@ export class Talk {
   }
 
   begin(question, selected = null) {
-    const turn = new Turn(question, { selected, read: (source) => this.reader.read(source, this.bookId) });
+    const read = (source) => this.reader.read(source, this.bookId);
+    const turn = new Turn(question, { ...this.options, selected, beside: this.reader.beside, read });
     this.turns.insertBefore(turn.node, this.queue[0]?.node ?? null);
     return turn;
   }
@@ -102,7 +109,7 @@ export class Talk {
     if (this.asking) return this.wait(question, selected);
     const turn = this.begin(question, selected);
     this.changed();
-    turn.node.scrollIntoView({ block: "start", behavior: "smooth" });
+    turn.node.scrollIntoView({ block: "start", behavior: calm() });
     this.busy(new AbortController());
     try {
       await this.converse(turn, question, selected);
@@ -126,14 +133,27 @@ export class Talk {
     const key = this.sessionKey; // the reader may open another book meanwhile
     const session_id = tab.get(key) ?? undefined;
     const selected_text = selected ?? undefined;
-    const body = { query: question, book_id: this.bookId, session_id, selected_text };
+    const body = { query: question, book_id: this.bookId, session_id, selected_text, filters: selected ? undefined : this.filters() };
     this.speaker.begin(say("looking"));
     for await (const { name, data } of this.server.stream("chat/stream", body, this.asking.signal)) {
-      if (name === "retrieval") tab.set(key, data.session_id); // who stops the answer can still ask on
+      if (name === "retrieval") {
+        tab.set(key, data.session_id); // who stops the answer can still ask on
+        this.noted(data.session_id, question);
+      }
       if (name === "delta") this.speaker.add(data.delta);
       if (name === "done") this.speaker.end(data.answer ?? data.fallback_message ?? "");
       turn.take(name, data);
+      if (name === "done") this.speaker.tell(turn.words);
+      this.arrived(turn, name, data);
     }
+  }
+
+  // Another conversation about this book, or with null a new one.
+  async resume(session) {
+    if (session) tab.set(this.sessionKey, session);
+    else tab.remove(this.sessionKey);
+    this.select(null);
+    await this.open(this.bookId);
   }
 
   // Shown at once, asked when the answer before it is complete.

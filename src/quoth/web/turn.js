@@ -1,40 +1,43 @@
-// One question and what came of it: the answer as it arrives, its sources, or why there is none.
+// One question and what came of it: the answer as it arrives, the verdict on it, its sources, or why there is none.
 
+import { Cards } from "./cards.js";
 import { render } from "./markdown.js";
-import { crumbs, element, link, mark } from "./nodes.js";
-import { parts, percent, say, time } from "./texts/index.js";
-
-const LEVELS = { high: "confidenceHigh", medium: "confidenceMedium", low: "confidenceLow", insufficient: "confidenceNone" };
-const MODES = { extractive: "modeExtractive", selected_text: "modeSelection", retrieval_only: "modeSourcesOnly" };
+import { crumbs, element, link } from "./nodes.js";
+import { parts, say } from "./texts/index.js";
+import { detailsOf, ofAnswer, ofMemory, verdictOf } from "./verdict.js";
 
 let made = 0;
 
-// Only a quote that does not fit is faded out.
-const lengths = new ResizeObserver((entries) => {
-  for (const { target } of entries) target.classList.toggle("long", target.scrollHeight > target.clientHeight + 1);
-});
-
 export class Turn {
-  // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings.
-  constructor(question, { selected = null, read }) {
+  // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings, next to the answer if
+  // `beside`; `adorn(node, {settled})` makes drawn text more pleasant; `tools(turn)` gives further nodes for below the answer.
+  constructor(question, { selected = null, read, beside = false, adorn = () => {}, tools = () => [] }) {
     this.question = question;
     this.read = read;
-    this.number = ++made;
+    this.adorn = adorn;
+    this.tools = tools;
     this.text = "";
-    this.sources = [];
+    this.facts = null; // what the verdict was made of
+    this.request = ""; // the number under which the server knows this answer
     this.unsupported = [];
     this.drawing = 0;
+    this.cards = new Cards(++made, { read, beside });
+    this.margin = this.cards.node;
     this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
     this.progress = element("p", { className: "progress" }, say("looking"));
+    this.head = element("div", { className: "head" }, this.progress);
     this.below = element("div", { className: "below" });
-    this.margin = element("aside", { className: "margin", "aria-label": say("sources") });
     this.node = element(
       "article", { className: "turn", "aria-label": question },
-      element("h2", { className: "asked" }, question),
-      selected && element("blockquote", { className: "about-text" }, selected.replace(/\s+/g, " ").slice(0, 300)),
-      element("div", { className: "reply" }, this.progress, this.answer, this.below),
+      element("h2", { className: "asked", dir: "auto" }, question),
+      selected && element("blockquote", { className: "about-text", dir: "auto" }, selected.replace(/\s+/g, " ").slice(0, 300)),
+      element("div", { className: "reply" }, this.head, this.answer, this.below),
       this.margin,
     );
+  }
+
+  get sources() {
+    return this.cards.sources;
   }
 
   // An event of the stream.
@@ -48,14 +51,12 @@ export class Turn {
   }
 
   // An exchange of the past.
-  restore({ response, unsupported, sources, interrupted, disclaimer }) {
-    this.text = response;
-    this.unsupported = unsupported;
-    this.cite(sources);
-    if (interrupted) return this.interrupted();
-    this.settle();
-    if (!sources.length) return this.refuse();
-    if (disclaimer) this.below.replaceChildren(element("p", { className: "caution" }, disclaimer));
+  restore(entry) {
+    this.text = entry.response || entry.fallback_message || "";
+    this.unsupported = entry.unsupported;
+    this.request = entry.request_id;
+    this.cite(entry.sources);
+    this.conclude(ofMemory(entry));
   }
 
   stage(stage) {
@@ -63,14 +64,15 @@ export class Turn {
   }
 
   retrieved({ results, searched_query: searched }) {
-    if (searched && searched !== this.question) this.answer.before(element("p", { className: "searched" }, say("searchedFor", { query: searched })));
+    if (searched && searched !== this.question) this.head.before(element("p", { className: "searched", dir: "auto" }, say("searchedFor", { query: searched })));
     const pages = new Set(results.map((result) => result.title)).size;
     if (results.length) this.progress.textContent = say("reading", { passages: say("passages", { n: results.length }), pages: say("pages", { n: pages }) });
+    this.cards.found(results.map(({ chunk_id, breadcrumb, source_url, title, section_title }) => ({ chunk_id, breadcrumb, source_url, section: section_title ?? title })));
   }
 
   delta(text) {
     this.text += text;
-    this.progress.remove();
+    this.progress.textContent = say("writing");
     // Drawn once a frame, however many pieces arrive in it.
     this.drawing ||= requestAnimationFrame(() => this.draw());
   }
@@ -78,18 +80,13 @@ export class Turn {
   draw() {
     cancelAnimationFrame(this.drawing);
     this.drawing = 0;
-    this.answer.replaceChildren(render(this.text, { cite: (n) => this.marker(n), doubts: this.unsupported }));
+    this.answer.replaceChildren(render(this.text, { cite: (n) => this.cards.marker(n), doubts: this.unsupported }));
+    this.adorn(this.answer, { settled: this.node.classList.contains("settled") });
   }
 
   cite(sources) {
-    this.sources = sources;
-    this.margin.replaceChildren(...sources.map((source) => this.card(source)));
-    for (const quote of this.margin.querySelectorAll(".quote")) {
-      lengths.observe(quote);
-      const decisive = quote.querySelector("mark");
-      // Of a long quote, the decisive sentence is what is seen first.
-      if (decisive) quote.scrollTop = decisive.getBoundingClientRect().top - quote.getBoundingClientRect().top - 4;
-    }
+    this.cards.cite(sources);
+    for (const quote of this.margin.querySelectorAll(".quote")) this.adorn(quote, { settled: false });
     this.draw();
   }
 
@@ -98,114 +95,45 @@ export class Turn {
     this.draw();
   }
 
-  cardId(n) {
-    return `source-${this.number}-${n}`;
-  }
-
-  cardOf(n) {
-    return this.margin.querySelector(`#${this.cardId(n)}`);
-  }
-
-  marker(n) {
-    const source = this.sources.find((candidate) => candidate.index === n);
-    if (!source) return this.sources.length ? null : element("sup", { className: "marker" }, String(n));
-    const open = (event) => {
-      event.preventDefault();
-      this.open(n);
-    };
-    const lit = (on) => () => this.cardOf(n)?.classList.toggle("lit", on);
-    return element(
-      "sup", { className: "marker" },
-      element("a", {
-        href: `#${this.cardId(n)}`, role: "doc-noteref", "aria-label": say("sourceNamed", { n, name: source.section ?? say("selectedText") }),
-        onclick: open, onmouseenter: lit(true), onmouseleave: lit(false), onfocus: lit(true), onblur: lit(false),
-      }, String(n)),
-    );
-  }
-
-  open(n) {
-    const card = this.cardOf(n);
-    card.classList.add("open");
-    card.querySelector(".unfold")?.setAttribute("aria-expanded", "true");
-    card.scrollIntoView({ block: "nearest", behavior: "smooth" });
-    card.focus({ preventScroll: true });
-  }
-
-  card(source) {
-    const id = this.cardId(source.index);
-    const trail = source.breadcrumb ?? [say("selectedText")];
-    const fold = (event) => {
-      const open = card.classList.toggle("open");
-      event.currentTarget.setAttribute("aria-expanded", String(open));
-    };
-    const head = element(
-      "button", { type: "button", className: "unfold", "aria-expanded": "false", "aria-controls": `${id}-quote`, "aria-label": say("sourceNamed", { n: source.index, name: trail.join(", ") }), onclick: fold },
-      element("span", { className: "number" }, String(source.index)),
-      element("span", { className: "trail" }, crumbs(trail)),
-    );
-    const card = element(
-      "section", { className: "card", id, tabindex: "-1", "aria-label": say("source", { n: source.index }) },
-      head,
-      quoted(`${id}-quote`, source),
-      this.place(source),
-    );
-    return card;
-  }
-
-  place(source) {
-    if (!source.chunk_id) return null;
-    const published = link(source.source_url, `${say("openPage")} ↗`);
-    return element(
-      "footer", {},
-      published.tagName === "A" && published,
-      element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, say("readAround")),
-      element("span", { className: "match", title: say("matchTitle") }, say("match", { percent: percent(source.similarity_score) })),
-      element("code", { className: "file", title: say("fileTitle") }, `${source.source_file}:${source.line}`),
-    );
-  }
-
   done(body) {
     this.text = body.answer ?? body.fallback_message ?? "";
-    this.sources.length || this.cite(body.sources);
+    this.request = body.metadata.request_id;
+    if (this.sources.length !== body.sources.length) this.cite(body.sources);
     this.ground(body.grounding);
+    this.conclude(ofAnswer(body));
+  }
+
+  conclude(facts) {
+    this.facts = facts;
     this.settle();
-    if (body.metadata.mode === "no_results" || !body.should_answer) return this.refuse(body.metadata);
-    const { removed, total } = body.grounding;
-    this.below.replaceChildren(
-      ...[
-        body.metadata.disclaimer && element("p", { className: "caution" }, body.metadata.disclaimer),
-        body.answer && body.fallback_message && element("p", { className: "caution" }, body.fallback_message),
-        this.unsupported.length > 0 && this.doubts(total),
-        removed > 0 && element("p", { className: "caution" }, say("takenOut", { n: removed })),
-        this.facts(body),
-      ].filter(Boolean),
+    this.head.replaceChildren(this.verdict());
+    if (facts.refused) return this.refuse();
+    this.below.replaceChildren(element("p", { className: "facts" }, this.copier(), this.tools(this)));
+  }
+
+  verdict() {
+    const { tone, words } = verdictOf(this.facts);
+    const details = detailsOf(this.facts).map((sentence) => element("p", { dir: "auto" }, sentence));
+    const doubts = this.facts.doubts.map(({ text, reason }) => element("li", { dir: "auto" }, named(text), reason && `: ${reason}`));
+    if (!details.length && !doubts.length) return element("p", { className: `verdict ${tone}` }, words);
+    return element(
+      "details", { className: `verdict ${tone}` },
+      element("summary", {}, element("span", {}, words)),
+      doubts.length > 0 && element("p", {}, say("unconfirmed", { n: doubts.length, total: this.facts.checked })),
+      doubts.length > 0 && element("ul", {}, doubts),
+      details,
     );
   }
 
-  doubts(total) {
-    const each = this.unsupported.map(({ text, reason }) => element("li", {}, named(text), reason && `: ${reason}`));
-    return element(
-      "div", { className: "caution" },
-      element("p", {}, `⚠ ${say("unconfirmed", { n: each.length, total })}`),
-      element("ul", {}, each),
-    );
-  }
-
-  facts(body) {
-    const mode = body.metadata.mode in MODES ? say(MODES[body.metadata.mode]) : body.model;
-    return element(
-      "p", { className: "facts" },
-      element("span", { className: `badge ${body.confidence_level}`, title: say("confidence", { percent: percent(body.confidence) }) }, say(LEVELS[body.confidence_level])),
-      mode && element("span", {}, mode),
-      element("span", {}, time(body.metadata.query_time_ms)),
-      this.copier(),
-    );
+  // What is said of the answer to those who cannot see it.
+  get words() {
+    return this.facts ? verdictOf(this.facts).words : "";
   }
 
   copier() {
     const copy = async (event) => {
       const button = event.currentTarget;
-      const notes = this.sources.map((source) => `[${source.index}] ${source.source_url || `${source.source_file}:${source.line}`}`);
+      const notes = this.sources.map((source) => `[${source.index}] ${source.source_url?.startsWith("http") ? source.source_url : (source.breadcrumb ?? [say("selectedText")]).join(" › ")}`);
       await navigator.clipboard.writeText([this.text.trim(), "", ...notes].join("\n"));
       button.textContent = say("copied");
       setTimeout(() => (button.textContent = say("copy")), 1500);
@@ -213,36 +141,42 @@ export class Turn {
     return navigator.clipboard ? element("button", { type: "button", className: "plain", onclick: copy }, say("copy")) : null;
   }
 
-  refuse(metadata = {}) {
+  refuse() {
+    const { missing, nearest } = this.facts;
     this.node.classList.add("refused");
     this.margin.remove();
-    const { missing_terms: missing = [], suggestions = [] } = metadata;
     this.below.replaceChildren(
       ...[
         missing.length > 0 && element("p", {}, parts("neverMentions", { terms: missing.flatMap((term, at) => [at ? ", " : "", element("q", {}, term)]) })),
-        suggestions.length > 0 && element("h3", {}, say("nearest")),
-        suggestions.length > 0 && element("ul", { className: "nearest" }, suggestions.map(nearest)),
+        nearest.length > 0 && element("h3", {}, say("nearest")),
+        nearest.length > 0 && element("ul", { className: "nearest" }, nearest.map((section) => this.near(section))),
+        element("p", { className: "facts" }, this.copier(), this.tools(this)),
       ].filter(Boolean),
     );
   }
 
+  near(section) {
+    const trail = crumbs(section.breadcrumb.length ? section.breadcrumb : [section.title]);
+    return element("li", { dir: "auto" }, link(section.source_url, trail));
+  }
+
   settle() {
     this.progress.remove();
+    this.node.classList.add("settled");
     this.draw();
     this.answer.setAttribute("aria-busy", "false");
-    this.node.classList.add("settled");
   }
 
   interrupted() {
     this.settle();
-    this.below.replaceChildren(element("p", { className: "facts" }, say("stopped")));
+    this.head.replaceChildren(element("p", { className: "verdict fair" }, say("verdictStopped")));
   }
 
   // What had arrived stays. `retry` asks once more; after a limit that is possible when its time has passed.
   fail(trouble, retry) {
     this.settle();
     this.node.classList.add("failed");
-    if (!this.sources.length) this.margin.remove();
+    if (!this.margin.childElementCount) this.margin.remove();
     const hint = element("p", {}, trouble.told().hint);
     const again = element("button", { type: "button", className: "plain", onclick: retry }, say("tryAgain"));
     this.below.replaceChildren(
@@ -272,25 +206,9 @@ function countDown(trouble, hint, again) {
   setTimeout(() => countDown(trouble, hint, again), 1000);
 }
 
-// The exact words, with the decisive sentence marked. Offsets count characters, not the halves that JavaScript counts.
-function quoted(id, source) {
-  const quote = element("blockquote", { id, className: "quote prose" }, render(source.quote));
-  const [start, end] = source.highlight ?? [0, 0];
-  const decisive = [...source.quote].slice(start, end).join("");
-  if (!decisive || decisive === source.quote) return quote;
-  const cells = decisive.startsWith("|") ? decisive.split("|") : [decisive]; // a row alone would not be drawn as one
-  mark(quote, cells.map((words) => element("div", {}, render(words)).textContent).join(""));
-  return quote;
-}
-
-// A doubtful sentence as it is named below the answer: without the signs that only its form needs.
+// A doubtful sentence as it is named below the verdict: without the signs that only its form needs.
 function named(text) {
   if (/^\s*(?:`{3}|~{3})/.test(text)) return say("codeBlock");
   const words = text.startsWith("|") ? text.split("\n")[0].replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()).join(" · ") : text;
   return element("q", {}, words.replace(/\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g, ""));
-}
-
-function nearest(suggestion) {
-  const trail = crumbs(suggestion.breadcrumb.length ? suggestion.breadcrumb : [suggestion.title]);
-  return element("li", {}, link(suggestion.source_url, trail));
 }

@@ -1,0 +1,89 @@
+"""Which models work on the texts: the embedder and the reader that the settings name.
+
+In: settings. Out: adapters of `models/` that have read nothing yet. A missing key or name is `BadConfiguration`. No
+other model than the one that is named is ever taken in its place. `bootstrap` joins them with the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from quoth.errors import BadConfiguration
+from quoth.ports import Embedder, Reader
+from quoth.settings import Settings
+
+OPENAI = "https://api.openai.com/v1"
+COHERE = "https://api.cohere.com"
+
+logger = logging.getLogger(__name__)
+
+# Adapters are imported where they are built: each brings a large library along.
+
+
+def embedder_of(settings: Settings, threads: int | None = None) -> Embedder:
+    """The one that the settings name, and never another."""
+    if settings.embedder != "minilm":
+        return _remote_embedder(settings)
+    if settings.cohere_api_key is not None and not settings.is_set("embedder"):
+        logger.warning("COHERE_API_KEY is set, but not used: QUOTH_EMBEDDER=cohere uses it, =minilm ends this warning")
+    from quoth.models.minilm import MiniLMEmbedder
+
+    return MiniLMEmbedder(settings.model_dir, threads=threads)
+
+
+def _remote_embedder(settings: Settings) -> Embedder:
+    from quoth.models.embedding_wire import CohereEmbeddings, OpenAIEmbeddings
+    from quoth.models.embeddings import EmbeddingOptions, RemoteEmbedder
+
+    own_key, own_url = settings.embedding_api_key, settings.embedding_base_url
+    key_name = "QUOTH_EMBEDDING_API_KEY" if own_key else ""
+    if settings.embedder == "cohere":
+        key = own_key or settings.cohere_api_key
+        if key is None:
+            raise BadConfiguration("QUOTH_EMBEDDER is cohere, but there is no key.", hint="Set COHERE_API_KEY.")
+        return RemoteEmbedder(
+            EmbeddingOptions(
+                own_url or COHERE,
+                settings.cohere_model or "embed-english-v3.0",
+                CohereEmbeddings(),
+                key.get_secret_value(),
+                dimensions=settings.embedding_dimensions,
+                tokens=settings.embedding_tokens,
+                key_setting=key_name or "COHERE_API_KEY",
+                url_setting="QUOTH_EMBEDDING_BASE_URL",
+                model_setting="COHERE_MODEL",
+            )
+        )
+    # The key of one server is never sent to another.
+    key = own_key if own_url else own_key or settings.openai_api_key
+    base_url = own_url or settings.openai_base_url
+    if key is None and base_url is None:
+        raise BadConfiguration(
+            "QUOTH_EMBEDDER is openai, but there is neither a key nor a server.",
+            hint="Set OPENAI_API_KEY, or QUOTH_EMBEDDING_BASE_URL for a server of your own.",
+        )
+    if base_url and not settings.embedding_model:
+        raise BadConfiguration(
+            "QUOTH_EMBEDDER is openai with a server of its own, but no model is named.",
+            hint="Set QUOTH_EMBEDDING_MODEL to an embedding model that the server has.",
+        )
+    return RemoteEmbedder(
+        EmbeddingOptions(
+            base_url or OPENAI,
+            settings.embedding_model or "text-embedding-3-small",
+            OpenAIEmbeddings(settings.embedding_query_prefix, settings.embedding_document_prefix),
+            key.get_secret_value() if key else "",
+            dimensions=settings.embedding_dimensions,
+            tokens=settings.embedding_tokens,
+            key_setting=key_name or "OPENAI_API_KEY",
+            url_setting="QUOTH_EMBEDDING_BASE_URL" if own_url else "OPENAI_BASE_URL",
+        )
+    )
+
+
+def reader_of(settings: Settings, threads: int | None) -> Reader | None:
+    """None where its data wheel is not installed."""
+    from quoth.models.reader import PassageReader, find_reader_dir
+
+    folder = find_reader_dir()
+    return PassageReader(folder, settings.model_dir, threads=threads) if folder else None

@@ -1,0 +1,58 @@
+"""A folder of AsciiDoc that Asciidoctor publishes: which of its documents are pages.
+
+A document that another one includes is a part of it and no page; so a book with a master document is one page, with
+everything it includes in its place. Files whose name begins with an underscore are parts too.
+`quoth.sources.plain` says where a document is published.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from quoth.errors import Unreadable
+from quoth.sources.asciidoc_includes import AsciidocIncludes
+from quoth.sources.bounds import Bounds
+from quoth.sources.files import decode, walk
+from quoth.sources.formats import ASCIIDOC
+from quoth.sources.includes import Expanded, Expands
+
+_OTHERS = frozenset((".md", ".mdx", ".markdown", ".rst", ".html", ".htm", ".ipynb", ".qmd", ".tex", ".org"))
+
+
+def documents(paths: Sequence[Path], bounds: Bounds) -> list[Path]:
+    """Those that are published by themselves. A file that cannot be read is one, so that the reason is told."""
+    includes = AsciidocIncludes(bounds)
+    for path in paths:
+        try:
+            includes.expand(decode(bounds.page_bytes(path, path.name), path.name), path, path.name)
+        except Unreadable:
+            continue  # reported when the page is read
+    return [
+        path for path in paths if Path(os.path.realpath(path)) not in includes.opened and not path.name.startswith("_")
+    ]
+
+
+def is_asciidoc_book(root: Path) -> bool:
+    """Whether most of the text in the folder is AsciiDoc."""
+    sizes = {True: 0, False: 0}
+    for path in walk(root, ASCIIDOC | _OTHERS):
+        sizes[path.suffix.lower() in ASCIIDOC] += path.stat().st_size
+    return sizes[True] > sizes[False]
+
+
+class BySuffix:
+    """Expands AsciiDoc by its rules, and all other files by those of another dialect."""
+
+    def __init__(self, asciidoc: AsciidocIncludes, others: Expands) -> None:
+        self._asciidoc = asciidoc
+        self._others = others
+
+    @property
+    def opened(self) -> set[Path]:
+        return self._asciidoc.opened | self._others.opened
+
+    def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
+        chosen = self._asciidoc if path.suffix.lower() in ASCIIDOC else self._others
+        return chosen.expand(text, path, source_file, start)

@@ -1,0 +1,74 @@
+"""Which lines of a file an AsciiDoc include takes: by numbers (`lines=1..3;7`) or by tags (`tags=a;!b`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from quoth.sources.includes import bounded
+
+_TAG = re.compile(r"\b(?:tag|(end))::(\S+?)\[\](?=[ \r]|$)")
+
+
+def part_of(text: str, options: Mapping[str, str]) -> str | None:
+    """The part of a file that the options name; None when it has none of the tags."""
+    if options.get("lines"):
+        lines = text.split("\n")
+        return "\n".join(bounded(lines[number - 1] for number in _numbers(options["lines"], len(lines))))
+    tags = _tags(options)
+    if tags:
+        return _tagged(text, tags)
+    return text
+
+
+def _numbers(said: str, count: int) -> Iterator[int]:
+    """Each line once, in the order of the file."""
+    wanted: set[int] = set()
+    for part in re.split(r"[;,]", said):
+        first, dots, last = (piece.strip() for piece in part.partition(".."))
+        begin = int(first[:9]) if first.isdecimal() else 1
+        end = int(last[:9]) if last.isdecimal() else count if dots else begin
+        wanted.update(range(max(begin, 1), min(end, count) + 1))
+    return iter(sorted(wanted))
+
+
+def _tags(options: Mapping[str, str]) -> dict[str, bool]:
+    said = options.get("tag") or options.get("tags") or ""
+    names = [name.strip() for name in re.split(r"[;,]", said)] if "tags" in options else [said.strip()]
+    return {name.removeprefix("!"): not name.startswith("!") for name in names if name.strip("!")}
+
+
+def _tagged(text: str, tags: dict[str, bool]) -> str | None:
+    """Asciidoctor's rules for tags, wildcards included."""
+    wildcard: bool | None = None
+    if "**" in tags:
+        base = tags.pop("**")
+        wildcard = tags.pop("*", None)
+        if wildcard is None and not base and tags and not next(iter(tags.values())):
+            wildcard = True
+    elif "*" in tags:
+        first = next(iter(tags)) == "*"
+        wildcard = tags.pop("*")
+        base = not wildcard if first else False
+    else:
+        base = True not in tags.values()
+    kept: list[str] = []
+    stack: list[tuple[str, bool]] = []
+    found = False
+    for line in text.split("\n"):
+        mark = _TAG.search(line) if "::" in line else None
+        if mark is None:
+            if stack[-1][1] if stack else base:
+                kept.append(line)
+        elif mark[1]:
+            if stack and stack[-1][0] == mark[2]:
+                stack.pop()
+            else:
+                stack = [entry for entry in stack if entry[0] != mark[2]]
+        elif mark[2] in tags:
+            found = True
+            stack.append((mark[2], tags[mark[2]]))
+        elif wildcard is not None:
+            found = True
+            stack.append((mark[2], (stack[-1][1] and wildcard) if stack else wildcard))
+    return "\n".join(kept) if found or base else None

@@ -1,0 +1,45 @@
+"""A configuration in JavaScript with the files that it imports: what `quoth.sources.javascript` reads, from the disk.
+
+Only files inside of the project are opened, and not many.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quoth.sources.bounds import Bounds
+from quoth.sources.javascript import Module
+from quoth.sources.loading import Damaged
+
+ENDINGS = ("ts", "mts", "js", "mjs", "cts", "cjs")
+_MOST_MODULES = 50
+
+
+class Modules:
+    """The configuration and what it imports from files beside it."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._known: dict[Path, Module | None] = {}
+
+    def open(self, path: Path) -> Module:
+        module = Module(self._bounds.config_text(path), lambda name: self._beside(path, name))
+        self._known[path] = module
+        return module
+
+    def _beside(self, path: Path, name: str) -> Module | None:
+        if not name.startswith("."):
+            return None
+        bare = path.parent / name
+        places = [bare, *(Path(f"{bare}.{ending}") for ending in ENDINGS)]
+        places += [bare / f"index.{ending}" for ending in ENDINGS] + [bare.with_suffix(".ts")]
+        place = next((place for place in places if self._bounds.is_file(place)), None)
+        if place is None or len(self._known) > _MOST_MODULES:
+            return None
+        if place not in self._known:
+            self._known[place] = None
+            try:
+                self.open(place)
+            except (OSError, Damaged):
+                return None
+        return self._known[place]

@@ -1,0 +1,103 @@
+"""reStructuredText and AsciiDoc → the stretches of a text that are prose, an item, a row, code or a heading.
+
+`quoth.text.sentences` cuts prose and items into sentences; the rest is quoted as it is. In: the raw text of a chunk,
+and the opening lines that a cut block repeats before it. Out: exact offsets, without the marks of lists and directives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from quoth.domain import Markup
+from quoth.text.asciidoc import parse_asciidoc
+from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, TITLE, delimiter
+from quoth.text.blocks import Block
+from quoth.text.rst import parse_rst
+
+Kind = Literal["prose", "item", "row", "header", "code", "heading"]
+Stretch = tuple[int, int, Kind]
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+# The marks before the words of a list item, a field or a directive on their first line.
+_RST_OPENING = r"(?:\||\.\.[ \t]+(?:\[[^\]\n]+\]|(?:\|[^|\n]+\|[ \t]+)?[\w:.+-]+::))[ \t]+"
+_RST_MARKS = {
+    "prose": re.compile(f"(?:{_RST_OPENING})*"),
+    "item": re.compile(rf"(?:(?:[-+*•‣⁃]|\(?(?:\d+|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+|{_RST_OPENING})*"),
+}
+# A directive that shows code: its line and its options are not code.
+_RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
+
+
+def stretches(text: str, lead: str, markup: Markup) -> Iterator[Stretch]:
+    before = f"{lead}\n" if lead else ""
+    shown = before + text
+    rst = markup == "rst"
+    leaf = _rst_leaf if rst else _asciidoc_leaf
+    for block in parse_rst(shown, whole=False) if rst else parse_asciidoc(shown, whole=False):
+        for first, last, kind in _of(shown, block, leaf, "prose"):
+            start, end = max(first - len(before), 0), last - len(before)
+            if end > start:
+                yield start, end, kind
+
+
+def _of(
+    text: str, block: Block, leaf: Callable[[str, Block, int, Kind], Iterator[Stretch]], kind: Kind
+) -> Iterator[Stretch]:
+    for child in block.children:
+        yield from _of(text, child, leaf, "item" if block.kind == "item" else kind)
+    if not block.children and block.kind not in ("markup", "label"):
+        source = text[block.start : block.end]
+        yield from leaf(text, block, block.start + len(source) - len(source.lstrip()), kind)
+
+
+def _rst_leaf(text: str, block: Block, start: int, kind: Kind) -> Iterator[Stretch]:
+    if block.kind in ("code", "fence", "heading"):
+        head = _RST_HEAD.match(text, start, block.end)
+        yield head.end() if head else start, block.end, "heading" if block.kind == "heading" else "code"
+    elif block.kind == "table":
+        yield from ((*line, "row") for line in _lines(text, block.start, block.end))
+    else:
+        mark = _RST_MARKS[kind].match(text, start, block.end)
+        yield mark.end() if mark else start, block.end, kind
+
+
+def _asciidoc_leaf(text: str, block: Block, start: int, kind: Kind) -> Iterator[Stretch]:
+    if block.kind in ("code", "fence"):
+        first, last = _inside(text, block.start, block.end)
+        yield first, last, "code"
+    elif block.kind == "heading":
+        yield start, block.end, "heading"
+    elif block.kind == "table":
+        for first, last in _lines(text, block.start, block.end):
+            said = text[first:last].strip()
+            if not (delimiter(said) or ATTRIBUTES.match(said) or COMMENT.match(said)):
+                yield first, last, "header" if last <= block.head_end else "row"
+    else:
+        for mark in (BULLET, NUMBER, CALLOUT) if kind == "item" else ():
+            if found := mark.match(text, start, block.end):
+                start = found.end()
+                break
+        yield start, block.end, kind
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for line in _LINE.finditer(text, start, end):
+        if line[0].strip():
+            yield line.start(), line.start() + len(line[0].rstrip("\r\n"))
+
+
+def _inside(text: str, start: int, end: int) -> tuple[int, int]:
+    """Code without the lines that open and close it."""
+    lines = list(_lines(text, start, end))
+    first, last, closing = 0, len(lines), ""
+    while first < last and not closing:
+        said = text[slice(*lines[first])].rstrip()
+        closing = delimiter(said)
+        if not closing and not ATTRIBUTES.match(said) and not TITLE.match(said):
+            break
+        first += 1
+    if closing and first < last and text[slice(*lines[-1])].rstrip() == closing:
+        last -= 1
+    return (lines[first][0], lines[last - 1][1]) if first < last else (end, end)

@@ -1,0 +1,151 @@
+// The sources of one answer, one card for each section: what was found as soon as it is known, then what is cited. What was
+// read and not cited is folded away.
+
+import { addressOf, bySection, decisive } from "./cited.js";
+import { render } from "./markdown.js";
+import { calm, crumbs, element, link, mark } from "./nodes.js";
+import { say } from "./texts/index.js";
+
+/** @typedef {import("./types.js").Source} Source */
+
+// Only a quote that does not fit is faded out.
+const lengths = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("long", target.scrollHeight > target.clientHeight + 1);
+});
+
+export class Cards {
+  // `read(source)` shows a passage in its surroundings. With `beside` there is a place for them next to the answer, and cards
+  // and markers open it; else they unfold the quote.
+  /** @param {number} turn @param {{read: (source: Source) => void, beside?: boolean}} options */
+  constructor(turn, { read, beside = false }) {
+    this.turn = turn;
+    this.read = read;
+    this.beside = beside;
+    /** @type {Source[]} */ this.sources = [];
+    /** @type {Source[]} */ this.results = [];
+    this.node = element("aside", { className: "margin", "aria-label": say("sources") });
+  }
+
+  /** @param {Source[]} results */
+  found(results) {
+    this.results = results;
+    this.node.replaceChildren(...bySection(results).map((group) => this.card(group)));
+  }
+
+  /** @param {Source[]} sources */
+  cite(sources) {
+    this.sources = sources;
+    const cited = bySection(sources);
+    const known = new Set(cited.map(([first]) => JSON.stringify(first?.breadcrumb)));
+    const rest = bySection(this.results).filter(([first]) => !known.has(JSON.stringify(first?.breadcrumb)));
+    this.node.replaceChildren(...cited.map((group) => this.card(group)), ...(rest.length && sources.length ? [this.unused(rest)] : []));
+    for (const quote of this.node.querySelectorAll(".quote")) {
+      lengths.observe(quote);
+      const decided = quote.querySelector("mark");
+      // Of a long quote, the decisive sentence is what is seen first.
+      if (decided) quote.scrollTop = decided.getBoundingClientRect().top - quote.getBoundingClientRect().top - 4;
+    }
+  }
+
+  /** @param {Source[][]} groups */
+  unused(groups) {
+    const one = (/** @type {Source} */ source) =>
+      element("li", {}, element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, crumbs(source.breadcrumb ?? [])));
+    return element(
+      "details", { className: "unused" },
+      element("summary", {}, say("alsoRead", { n: groups.length })),
+      element("ul", {}, groups.flatMap(([first]) => (first ? [one(first)] : []))),
+    );
+  }
+
+  /** @param {number} n */
+  cardId(n) {
+    return `source-${this.turn}-${n}`;
+  }
+
+  /** @param {number} n */
+  cardOf(n) {
+    const group = bySection(this.sources).find((sources) => sources.some((source) => source.index === n));
+    return group ? this.node.querySelector(`#${this.cardId(group[0]?.index ?? 0)}`) : null;
+  }
+
+  // The node of a marker [n] in the answer; null when there is no such source.
+  /** @param {number} n */
+  marker(n) {
+    const source = this.sources.find((candidate) => candidate.index === n);
+    if (!source) return this.sources.length ? null : element("sup", { className: "marker" }, String(n));
+    const open = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.open(source);
+    };
+    const lit = (/** @type {boolean} */ on) => () => this.cardOf(n)?.classList.toggle("lit", on);
+    return element(
+      "sup", { className: "marker" },
+      element("a", {
+        href: `#${this.cardId(n)}`, role: "doc-noteref", "aria-label": say("sourceNamed", { n, name: source.section ?? say("selectedText") }),
+        onclick: open, onmouseenter: lit(true), onmouseleave: lit(false), onfocus: lit(true), onblur: lit(false),
+      }, String(n)),
+    );
+  }
+
+  /** @param {Source} source */
+  open(source) {
+    if (this.beside && source.chunk_id) return this.read(source);
+    const card = /** @type {HTMLElement | null} */ (this.cardOf(source.index ?? 0));
+    card?.classList.add("open");
+    card?.querySelector(".unfold[aria-expanded]")?.setAttribute("aria-expanded", "true");
+    card?.scrollIntoView({ block: "nearest", behavior: calm() });
+    card?.focus({ preventScroll: true });
+  }
+
+  /** @param {Source[]} group */
+  card(group) {
+    const source = /** @type {Source} */ (group[0]);
+    const numbers = group.flatMap((one) => (one.index === undefined ? [] : [one.index]));
+    const id = numbers.length ? this.cardId(/** @type {number} */ (numbers[0])) : null;
+    const trail = source.breadcrumb ?? [say("selectedText")];
+    const names = trail.join(", ");
+    const label = numbers.length ? say("sourceNamed", { n: numbers.join(", "), name: names }) : names;
+    const opens = this.beside && source.chunk_id;
+    const fold = (/** @type {Event} */ event) => {
+      if (opens) return this.read(source);
+      const open = card.classList.toggle("open");
+      /** @type {Element} */ (event.currentTarget).setAttribute("aria-expanded", String(open));
+    };
+    const head = element(
+      "button", { type: "button", className: "unfold", "aria-expanded": opens ? null : "false", "aria-label": label, onclick: fold },
+      numbers.map((n) => element("span", { className: "number" }, String(n))),
+      element("span", { className: "trail" }, crumbs(trail)),
+    );
+    const quotes = group.filter((one) => one.quote).map(quoted);
+    const card = element(
+      "section", { className: numbers.length ? "card" : "card found", id, tabindex: "-1", "aria-label": numbers.length ? say("source", { n: numbers.join(", ") }) : names },
+      head, quotes, numbers.length > 0 && this.place(source),
+    );
+    return card;
+  }
+
+  /** @param {Source} source */
+  place(source) {
+    if (!source.chunk_id) return null;
+    const published = link(addressOf(source), `${say("openPage")} ↗`);
+    const around = element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, say("readAround"));
+    return element("footer", {}, around, published.tagName === "A" && published);
+  }
+}
+
+// The exact words, with the decisive sentence marked.
+/** @param {Source} source */
+function quoted(source) {
+  const quote = element("blockquote", { className: "quote prose", dir: "auto" }, render(source.quote ?? ""));
+  const words = decisive(source);
+  if (words && words !== source.quote) mark(quote, drawnWords(words));
+  return quote;
+}
+
+// What a reader sees of these words once they are drawn. A row alone would not be drawn as one.
+/** @param {string} words */
+export function drawnWords(words) {
+  const parts = words.startsWith("|") ? words.split("|") : [words];
+  return parts.map((part) => element("div", {}, render(part)).textContent).join("");
+}

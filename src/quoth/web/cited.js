@@ -1,0 +1,52 @@
+// Where an answer's words come from: the sources of one section together, the decisive words, the address that lights them.
+
+import { plain } from "./speaker.js";
+
+/** @typedef {import("./types.js").Source} Source */
+
+const SHORT = 90; // characters that are named whole; of more, the beginning and the end
+const ENDS = 5; // words of each
+
+// Offsets of the server count characters; those of a string here count UTF-16 units.
+/** @param {string} text @param {number} from @param {number} [to] */
+export const characters = (text, from, to) => [...text].slice(from, to).join("");
+
+// The sentence that answered; the rest of the quote is what it needs around it.
+/** @param {Source} source */
+export function decisive(source) {
+  const [from, to] = source.highlight ?? [0, 0];
+  return characters(source.quote ?? "", from, to) || (source.quote ?? "");
+}
+
+// The address of the published page with the decisive words, as far as browsers find them (text fragments). Where one does
+// not know them, or the words are drawn differently there, it opens at the heading.
+/** @param {Source} source */
+export function addressOf(source) {
+  const address = source.source_url ?? "";
+  if (!/^https?:\/\//i.test(address)) return "";
+  const words = fragment(decisive(source));
+  return words ? `${address}${address.includes("#") ? "" : "#"}:~:text=${words}` : address;
+}
+
+/** @param {string} markdown */
+export function fragment(markdown) {
+  const line = markdown.split("\n").find((one) => /\p{L}/u.test(one) && !/^\s*(?:`{3}|~{3}|:::|\||[$\\])/.test(one)) ?? "";
+  const text = plain(line.replace(/^\s*(?:\d{1,9}[.)]|\[[ xX]\])\s+/, "").replace(/\{#[^}]*\}\s*$/, ""));
+  if (!text || /[$\\]/.test(text)) return ""; // a formula is drawn, not written
+  const said = (/** @type {string} */ words) => encodeURIComponent(words).replaceAll("-", "%2D");
+  const words = text.split(" ");
+  if (text.length <= SHORT || words.length <= 2 * ENDS) return said(text);
+  return `${said(words.slice(0, ENDS).join(" "))},${said(words.slice(-ENDS).join(" "))}`;
+}
+
+// One group for each section, in the order of their first source.
+/** @template {Source} S @param {S[]} sources @returns {S[][]} */
+export function bySection(sources) {
+  /** @type {Map<string, S[]>} */
+  const groups = new Map();
+  for (const source of sources) {
+    const key = source.breadcrumb ? JSON.stringify([source.breadcrumb, source.source_url]) : `selection ${source.index}`;
+    groups.set(key, [...(groups.get(key) ?? []), source]);
+  }
+  return [...groups.values()];
+}
