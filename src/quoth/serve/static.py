@@ -19,10 +19,10 @@ from html import escape
 from pathlib import Path
 
 from fastapi import FastAPI, Request
+from starlette._utils import get_route_path
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import get_route_path
 from starlette.types import Receive, Scope, Send
 
 from quoth.domain import Turn
