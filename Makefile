@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow coverage house pictures check format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
+.PHONY: help setup demo test test-fast test-slow coverage house pictures check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -24,18 +24,29 @@ $(STAMP): requirements/dev.lock pyproject.toml packaging/quoth-reader/pyproject.
 	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e . -e packaging/quoth-reader
 	@touch $@
 
+# The JavaScript of src/quoth/web runs as it is; node and npm only check it. Where they are missing that is said, and in CI
+# (QUOTH_TEST_NO_SKIP) it is a failure.
+NPM := $(shell command -v npm)
+NODE_STAMP := node_modules/.installed
+CHECKERS := $(if $(NPM),$(NODE_STAMP))
+
+$(NODE_STAMP): package.json package-lock.json .npmrc
+	@echo "Installing into node_modules (once) …"
+	@npm ci --ignore-scripts --silent
+	@touch $@
+
 setup: $(STAMP) ## install everything into .venv
 
 demo: $(STAMP) ## read the sample book and ask it twice: a cited answer, an honest refusal
 	@$(BIN)/quoth demo --data-dir .quoth
 
-test: $(STAMP) ## all tests, under 8 minutes on 2 cores
+test: $(STAMP) $(CHECKERS) ## all tests, under 8 minutes on 2 cores
 	$(BIN)/pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow ones, under a minute
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
 
-test-slow: $(STAMP) ## only the slow ones; with `make coverage` it is all that `make test` runs
+test-slow: $(STAMP) $(CHECKERS) ## only the slow ones; with `make coverage` it is all that `make test` runs
 	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
 
 coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below the floor in pyproject.toml
@@ -47,11 +58,20 @@ house: $(STAMP) ## how large the house is, what is too long or too branched: HOU
 pictures: $(STAMP) ## the reader's page in all states, at four widths, light and dark: make pictures QUOTH_PICTURES=folder
 	$(BIN)/python scripts/pictures.py $(PICTURES_ARGS)
 
-check: $(STAMP) ## format, lint, types, import contract
+check: $(STAMP) check-js ## format, lint, types, import contract, and the JavaScript
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-js: $(CHECKERS) ## types, lint and unit tests of the JavaScript, where npm is installed
+ifdef NPM
+	node_modules/.bin/tsc --project .
+	node_modules/.bin/eslint --max-warnings 0 .
+	node --test --test-reporter=dot tests/web/unit/
+else
+	@echo "npm is not installed: the JavaScript is not checked."; test -z "$$QUOTH_TEST_NO_SKIP"
+endif
 
 format: $(STAMP) ## format the code and fix what ruff can fix
 	$(BIN)/ruff format .
@@ -128,4 +148,4 @@ train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader,
 	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
 
 clean: ## remove everything that was built, installed and ingested here
-	rm -rf $(VENV) .venv-bench .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) node_modules .venv-bench .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
@@ -38,11 +38,11 @@ async def started() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def new_page(chromium: Browser, *, only: str = "") -> AsyncIterator[Page]:
-    """With nothing kept of other pages. It fails its test when a script breaks, a rule of the policy is broken or an
-    address is asked that does not begin like `only`."""
+async def new_page(chromium: Browser, *, only: str = "", **options: Any) -> AsyncIterator[Page]:
+    """With nothing kept of other pages; `options` are those of a browser context. It fails its test when a script
+    breaks, a rule of the policy is broken or an address is asked that does not begin like `only`."""
     faults: list[str] = []
-    async with await chromium.new_context() as context:
+    async with await chromium.new_context(**options) as context:
         context.set_default_timeout(PATIENCE)
         page = await context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))

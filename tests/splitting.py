@@ -90,12 +90,17 @@ def check_the_chain_holds(chunks: Sequence[Chunk]) -> None:
 def check_no_fence_or_table_is_cut_that_would_have_fitted(
     written: Page, chunks: Sequence[Chunk], tokens: Tokens
 ) -> None:
-    for block in walk(parse(written.text, markup=written.markup, start=written.body_start)):
+    blocks = parse(written.text, markup=written.markup, start=written.body_start)
+    headings = [block for block in blocks if block.level]
+    for block in walk(blocks):
         if block.kind in ("fence", "table"):
             start = block.end - len(written.text[block.start : block.end].lstrip())
             whole = any(chunk.start <= start and chunk.end >= block.end for chunk in chunks)
             touching = [chunk for chunk in chunks if chunk.start < block.end and chunk.end > block.start]
-            alone = replace(touching[0], text=written.text[start : block.end], lead="")
+            above = start  # the headings above go with it
+            for heading in reversed(headings):
+                above = heading.start if not written.text[heading.end : above].strip() else above
+            alone = replace(touching[0], text=written.text[above : block.end], lead="")
             fits = tokens.counts([embedding_text(alone)])[0] <= tokens.limit
             assert whole or not fits, f"{block.kind} was cut: {alone.text[:60]!r}"
 
@@ -105,3 +110,11 @@ def check_no_heading_ends_a_chunk(written: Page, chunks: Sequence[Chunk]) -> Non
     for block, following in pairwise(blocks):
         if block.level and not following.level:
             assert not any(chunk.end == block.end for chunk in chunks), f"{block.text!r} ends a chunk"
+
+
+def check_no_chunk_has_nothing_but_headings(written: Page, chunks: Sequence[Chunk]) -> None:
+    """Unless that is all the page has."""
+    blocks = parse(written.text, markup=written.markup, start=written.body_start)
+    texts = [leaf for leaf in leaves(blocks) if leaf.kind not in ("markup", "heading")]
+    for chunk in chunks if texts else ():
+        assert any(leaf.start < chunk.end and leaf.end > chunk.start for leaf in texts), f"{chunk.text!r} is a heading"

@@ -155,3 +155,13 @@ def test_nothing_committed_names_a_registry_or_a_path_of_somebodys_machine() -> 
         text = path.read_text(encoding="utf-8", errors="ignore")
         assert not registry.search(text), path
         assert not place.search(text), path
+
+
+def test_every_requirement_names_a_test_that_there_is() -> None:
+    text = (ROOT / "docs" / "requirements.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| requirement ")]
+    named = [re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row) for row in rows]
+    assert len(rows) > 60
+    assert [row for row, tests in zip(rows, named, strict=True) if len(tests) != 1] == []
+    sources = {file: (ROOT / file).read_text(encoding="utf-8") for [(file, _)] in named}
+    assert [name for [(file, name)] in named if f"def {name}(" not in sources[file]] == []

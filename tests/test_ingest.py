@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from quoth.bootstrap import fingerprint_of
 from quoth.chunks.plan import FilePlan
-from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, PageRecord
+from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, Page, PageRecord, SourceFile
 from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.ingest import Ingest, IngestOptions, Progress
 from quoth.ports import ABANDONED
 from quoth.sources import BookSource, open_source
-from quoth.testing.embedder import FakeEmbedder
+from quoth.testing.embedder import FakeEmbedder, FakeTokens
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
 from samples import TickingClock
@@ -85,6 +86,40 @@ async def test_a_folder_of_pages_becomes_a_searchable_book(workshop: Workshop) -
     assert job.chunks_created == len(chunks) == job.chunks_embedded
     assert {chunk.source_file for chunk in chunks} == {"nodes.md", "topics.md"}
     assert (await workshop.library.book("book")).book_id == "book"
+
+
+class _FailingSource:
+    """Our own code fails at one page: a fault that nobody has foreseen."""
+
+    def __init__(self, inner: BookSource, page: str) -> None:
+        self._inner, self._page = inner, page
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def read(self, file: SourceFile) -> Page:
+        page = self._inner.read(file)
+        return replace(page, body_start="?") if file.source_file == self._page else page  # type: ignore[arg-type]
+
+
+async def test_a_page_at_which_our_own_code_fails_is_one_notice_and_the_others_are_ingested(
+    workshop: Workshop, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = cast(BookSource, _FailingSource(workshop.source(), "nodes.md"))
+    job = await workshop.ingest().run(source)
+    assert (job.status, job.files_processed, job.files_failed) == ("completed", 2, 1)
+    (notice,) = [notice for notice in job.notices if notice.fatal]
+    assert (notice.code, notice.source_file) == ("UNREADABLE_PAGE", "nodes.md")
+    assert "TypeError" in notice.message
+    assert "TypeError" in caplog.text
+    assert {chunk.source_file for chunk in await workshop.chunks()} == {"topics.md"}
+
+
+async def test_a_page_that_cannot_be_cut_small_enough_is_one_notice(workshop: Workshop) -> None:
+    workshop.embedder.tokens = FakeTokens(limit=0)
+    job = await workshop.run()
+    assert (job.status, job.files_failed) == ("completed", 2)
+    assert [notice.code for notice in job.notices if notice.fatal] == ["UNREADABLE_PAGE"] * 2
 
 
 async def test_nothing_is_embedded_when_nothing_changed(workshop: Workshop) -> None:

@@ -28,12 +28,12 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
+from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
 from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
-from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
@@ -347,11 +347,12 @@ def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) ->
 
 
 def book_id_for(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`. Of a site, its host and the folder that is read:
-    `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. Of a site, its
+    host and the folder that is read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
     site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
     if site is None:
-        shown = Path(os.path.abspath(path)).name  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        shown = place.stem if place.is_file() else place.name
     else:
         shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
     name = re.sub(r"[^a-z0-9._-]+", "-", shown.lower()).strip("-._")
@@ -359,7 +360,14 @@ def book_id_for(path: str | Path) -> str:
 
 
 def open_book(
-    settings: Settings, place: str, book_id: str, base_url: str = "", crawled: TellSteps = lambda done, total: None
+    settings: Settings,
+    place: str,
+    book_id: str,
+    base_url: str = "",
+    crawled: TellSteps = lambda done, total: None,
+    *,
+    url_style: str = "",
+    project: Path | None = None,
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
     from quoth.sources import open_source  # brings the parsers along, which asking does not need
@@ -369,7 +377,14 @@ def open_book(
         place = str(Path(place).absolute())
     web = web_of(settings, tell=crawled)
     return open_source(
-        place, book_id=book_id, base_url=base_url, documents=documents(), web=web, roots=settings.ingest_roots
+        place,
+        book_id=book_id,
+        base_url=base_url,
+        documents=documents(),
+        web=web,
+        roots=settings.ingest_roots,
+        url_style=url_style,
+        project=project,
     )
 
 

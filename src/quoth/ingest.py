@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,7 @@ from quoth.domain import (
     StoredChunk,
     Vector,
 )
-from quoth.errors import Conflict, QuothError, Unreadable
+from quoth.errors import Conflict, QuothError, TextTooLong, Unreadable
 from quoth.index import status_of
 from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
 from quoth.text.terms import passage_weights
@@ -240,7 +241,7 @@ class Ingest:
         for file in plan.to_read:
             try:
                 prepared = await asyncio.to_thread(self._prepare, source, file)
-            except Unreadable as error:
+            except (Unreadable, TextTooLong) as error:
                 run.notices.append(
                     Notice("UNREADABLE_PAGE", str(error), file.source_file, error.details.get("line"), fatal=True)
                 )
@@ -258,8 +259,16 @@ class Ingest:
                     await self._publish(run, source.book)
 
     def _prepare(self, source: BookSource, file: SourceFile) -> PreparedPage:
-        page = source.read(file)
-        chunks = split(page, self._embedder.tokens, self._options.chunks)
+        """`Unreadable` also for a page at which our own code fails; the traceback is in the log."""
+        try:
+            page = source.read(file)
+            chunks = split(page, self._embedder.tokens, self._options.chunks)
+        except (QuothError, OSError):
+            raise
+        except Exception as error:
+            logging.getLogger(__name__).exception("%s could not be read", file.source_file)
+            what = f"{file.source_file} could not be read, by a fault of Quoth ({type(error).__name__}: {error})."
+            raise Unreadable(what, hint="Please report it, with the page.") from error
         wanted = tuple(WantedChunk(chunk, payload_hash(chunk), embed_hash(chunk)) for chunk in chunks)
         return PreparedPage(file, page, wanted)
 

@@ -18,6 +18,7 @@ from quoth.domain import (
     Book,
     Chunk,
     Conversation,
+    Feedback,
     Fetched,
     Filters,
     Fingerprint,
@@ -346,6 +347,19 @@ class Library(Protocol):
     ) -> tuple[list[Turn], int]:
         """The newest `limit` turns before the newest `offset`, oldest first, and how many there are in all.
         `SessionNotFound` when none."""
+
+    async def put_feedback(
+        self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
+    ) -> None:
+        """On the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn. It
+        goes with the conversation."""
+
+    async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
+        """From now on it can be read by its number and the secret. One that is shared already keeps its secret.
+        `SessionNotFound` when there is no such turn."""
+
+    async def shared_turn(self, turn_id: int, secret: str) -> Turn:
+        """`NotFound` when none is shared under this number and secret."""
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         """Does nothing where the conversation has gone meanwhile."""

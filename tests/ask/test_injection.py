@@ -55,10 +55,11 @@ async def test_in_the_book_it_stays_material(tmp_path: Path, attack: str) -> Non
         model.script = [[OBEDIENT, ToolCall("c", "search_book_content", '{"query": "x", "book_id": "*"}')], [OBEDIENT]]
         body = await doors.ask(query=f"{ASKED} What do late subscribers keep?")
     first = model.shown[1]
-    assert [message.role for message in first] == ["system", "user", "assistant", "tool"]
+    assert [message.role for message in first] == ["system", "user"]
     assert first[0] == rules
-    assert not any(CANARY in message.content for message in first[:3])
-    found = json.loads(first[3].content)
+    head, result, asked = first[1].content.split("\n\n")
+    assert CANARY not in head + asked
+    found = json.loads(result)
     assert [one["rank"] for one in found["results"]] == list(range(1, body["metadata"]["retrieval_count"] + 1))
     assert CANARY not in json.dumps([{**one, "content": ""} for one in found["results"]])
     assert set(json.loads(model.shown[2][-1].content)) == {"error", "query"}  # another book is out of reach
@@ -101,11 +102,9 @@ async def test_in_what_was_said_before_it_is_only_words(tmp_path: Path, attack: 
     last = model.shown[-1]
     assert last[0] == rules
     assert [message.role for message in last if CANARY in message.content] in ([], ["user"], ["user", "assistant"])
-    *before, question, called, found = last
-    assert {message.role for message in before} <= {"system", "user", "assistant"}
-    assert not any(message.tool_calls for message in before)
-    assert (question.role, question.content) == ("user", ASKED)
-    assert (called.role, found.role) == ("assistant", "tool")
+    assert {message.role for message in last} <= {"system", "user", "assistant"}
+    assert not any(message.tool_calls for message in last)
+    assert last[-1].content.endswith(f"Question: {ASKED}")
     assert body["answer"] == TRUE
     assert all(of_the_book(source) for source in body["sources"])
 

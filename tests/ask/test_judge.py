@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.calibration import Logistic, calibration_for, sigmoid
+from quoth.ask.calibration import Logistic, Scale, calibration_for, scale_for, sigmoid
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, metrics_of
 from quoth.domain import ConfidenceLevel, Evidence, Passage, QueryTerm
 from quoth.text.terms import query_terms
@@ -72,6 +72,37 @@ def test_under_the_spec_low_answers_and_confidence_is_the_average() -> None:
     verdict = judge(with_similarities(0.7, 0.6), SPEC)
     assert verdict.should_answer
     assert verdict.confidence == pytest.approx(0.65)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted))
+def test_a_scale_keeps_the_order_and_puts_its_marks_on_the_edges_of_the_table(pair: list[float]) -> None:
+    scale = Scale(0.05, 0.2, 0.4)
+    low, high = map(scale.read, pair)
+    assert 0 <= low <= high <= 1
+    assert [scale.read(mark) for mark in (0.0, 0.05, 0.2, 0.4, 1.0)] == [0.0, 0.60, 0.75, 0.85, 1.0]
+
+
+def test_similarities_of_a_measured_embedder_are_read_on_the_scale_of_the_table() -> None:
+    scale = scale_for(MINILM.embedder)
+    assert scale is not None
+    options = replace(MINILM, policy="spec")
+    verdict = judge(with_similarities(*[scale.high] * 5), options)
+    assert verdict.level == "high"
+    assert verdict.confidence == pytest.approx(0.85)
+    assert verdict.metrics.has_sufficient_context
+    assert verdict.metrics.average_similarity == verdict.confidence
+    assert judge(with_similarities(*[scale.low] * 5), options).level == "low"
+    assert judge(with_similarities(*[scale.low * 0.99] * 5), options).level == "insufficient"
+    assert judge(with_similarities(*[scale.low] * 5), SPEC).level == "insufficient"  # of another one, as they are
+
+
+@pytest.mark.parametrize("options", [MINILM, ConfidenceOptions(embedder="unknown"), SPEC])
+def test_the_operators_threshold_refuses_what_is_below_it_also_before_a_model(options: ConfidenceOptions) -> None:
+    evidence = with_similarities(0.9, 0.9, 0.9, 0.9, 0.9)
+    confidence = judge(evidence, options).confidence
+    above, below = (judge(evidence, replace(options, threshold=at)) for at in (confidence, min(1.0, confidence + 1e-6)))
+    assert (above.should_answer or options is SPEC, above.confidence) == (True, confidence)
+    assert (below.should_answer, below.level, below.outside) == (False, "insufficient", True)
 
 
 def test_the_metrics_are_those_of_the_passages() -> None:

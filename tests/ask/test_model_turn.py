@@ -75,19 +75,18 @@ async def test_streamed_or_not_it_is_the_same_answer_and_the_same_stored_turn(as
 async def test_the_model_is_shown_the_rules_the_passages_and_the_question_and_nothing_is_forced(asked: Asked) -> None:
     await asked.doors.ask()
     [messages] = asked.model.shown
-    assert [message.role for message in messages] == ["system", "user", "assistant", "tool"]
+    assert [message.role for message in messages] == ["system", "user"]
     assert REFUSAL in messages[0].content
-    assert messages[1].content == ASKED
+    assert messages[1].content.endswith(f"\n\nQuestion: {ASKED}")
     assert asked.model.offered == [("search_book_content", "read_section")]
 
 
 async def test_the_first_search_is_handed_over_as_a_result_of_the_tool(asked: Asked) -> None:
     await asked.doors.ask(top_k=2)
-    [[_, _, called, found]] = asked.model.shown
-    [call] = called.tool_calls
-    assert (call.name, json.loads(call.arguments)) == ("search_book_content", {"query": ASKED})
-    assert found.tool_call_id == call.id
-    told = json.loads(found.content)
+    [[_, given]] = asked.model.shown
+    head, found, _ = given.content.split("\n\n")
+    assert head == "Result of search_book_content:"
+    told = json.loads(found)
     assert (told["total_results"], told["query"]) == (2, ASKED)
     assert [one["rank"] for one in told["results"]] == [1, 2]
     assert set(told["results"][0]) == TOLD
@@ -107,7 +106,7 @@ async def test_the_last_five_exchanges_are_shown_without_their_markers(asked: As
     for _ in range(7):
         await asked.doors.ask(session_id=SESSION)
     roles = [message.role for message in asked.model.shown[-1]]
-    assert roles == ["system", *["user", "assistant"] * 5, "user", "assistant", "tool"]
+    assert roles == ["system", *["user", "assistant"] * 5, "user"]
     assert "[1]" not in asked.model.shown[-1][2].content
 
 

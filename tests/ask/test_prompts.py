@@ -104,7 +104,7 @@ async def test_a_question_in_another_language_arrives_as_it_was_asked(
     monkeypatch.setattr(judge, "UNFITTED", replace(judge.UNFITTED, threshold=0.0))  # "wie viel" is not in the book
     await desk.add_book("kabel", GERMAN, tmp_path)
     await desk.doors.ask("Wie viel Volt führt das rote Kabel?", book_id="kabel")
-    assert asked(desk.requests[-1])[1] == "Wie viel Volt führt das rote Kabel?"
+    assert asked(desk.requests[-1])[1].endswith("Question: Wie viel Volt führt das rote Kabel?")
     assert "Answer in the language of the question" in asked(desk.requests[-1])[0]
     assert desk.requests[-1] == snapshot
 
@@ -180,14 +180,14 @@ def test_a_selection_cannot_close_its_own_delimiter() -> None:
 @given(st.text(max_size=80))
 def test_a_passage_cannot_leave_its_result(attack: str) -> None:
     passages = [Passage(chunk(f"Bread.{attack}"), 1.0, 0.5), Passage(chunk("Beer."), 1.0, 0.5)]
-    [*_, found] = prompts.opening(question("Asked?"), passages, [], searched="x", refusal="REFUSAL")
-    told = json.loads(found.content)
-    assert [one["content"] for one in told["results"]] == [f"Bread.{attack}", "Beer."]
-    assert "\n" not in found.content
+    [*_, given] = prompts.opening(question("Asked?"), passages, [], searched="x", refusal="REFUSAL")
+    head, found, asked = given.content.split("\n\n")
+    assert (head, asked) == ("Result of search_book_content:", "Question: Asked?")
+    assert [one["content"] for one in json.loads(found)["results"]] == [f"Bread.{attack}", "Beer."]
 
 
 def test_a_long_answer_is_remembered_by_its_beginning() -> None:
     turns = [PastTurn(f"Q{number}", "word " * 5_000) for number in range(3)]
-    _, *before, _, _, _ = prompts.opening(question("Asked?"), [], turns, searched="x", refusal="REFUSAL")
+    _, *before, _ = prompts.opening(question("Asked?"), [], turns, searched="x", refusal="REFUSAL")
     assert [message.content for message in before[::2]] == ["Q0", "Q1", "Q2"]
     assert [len(message.content) for message in before[1::2]] == [prompts.LONGEST_REMEMBERED] * 3

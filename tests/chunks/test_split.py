@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -15,6 +17,7 @@ from splitting import (
     LetterTokens,
     WordTokens,
     check_everything_readable_is_in_a_chunk,
+    check_no_chunk_has_nothing_but_headings,
     check_no_fence_or_table_is_cut_that_would_have_fitted,
     check_no_heading_ends_a_chunk,
     check_nothing_is_above_the_limit,
@@ -62,6 +65,94 @@ def test_a_heading_goes_with_what_follows(text: str) -> None:
     assume(all(len(heading.text) < 60 for heading in headings))
     written = page(text, title="T")
     check_no_heading_ends_a_chunk(written, split(written, WordTokens(254)))
+
+
+@thorough
+@given(pages(), st.sampled_from([WordTokens(80), WordTokens(254)]))
+def test_no_chunk_has_nothing_but_headings(text: str, tokens: WordTokens) -> None:
+    assume(all(len(heading.text) < 60 for heading in parse(text) if heading.level))
+    written = page(text, title="T")
+    check_no_chunk_has_nothing_but_headings(written, split(written, tokens))
+
+
+def test_a_fence_that_fills_a_chunk_does_not_leave_its_heading_alone() -> None:
+    fence = "```\n" + "\n".join("call it now" for _ in range(26)) + "\n```"
+    chunks = split(page(f"Words before.\n\n## One\n\n### Two three four\n\n{fence}\n"), TOKENS)
+    assert [chunk.text.splitlines()[0] for chunk in chunks] == ["Words before.", "## One", "call it now"]
+    assert chunks[2].lead == "```"
+
+
+def test_headings_at_the_end_of_a_page_go_with_the_text_before_them() -> None:
+    chunks = split(page("## One\n\n" + "word " * 78 + "\n\n## Two\n\n### Three\n"), TOKENS)
+    assert len(chunks) == 2
+    assert chunks[1].text.endswith("word \n\n## Two\n\n### Three")
+    check_nothing_is_above_the_limit(chunks, TOKENS)
+
+
+def test_cards_in_a_row_are_packed_like_everything_else() -> None:
+    cards = "\n".join(f'<Card title="Card number {n} of many" />' for n in range(60))
+    chunks = split(page(f"## Cards\n\n{cards}\n", markup="mdx"), TOKENS)
+    assert len(chunks) < 8
+    assert chunks[0].text.startswith("## Cards\n\n<Card")
+
+
+_SENTENCES = st.lists(
+    st.sampled_from(
+        (
+            "Dr. Ada e.g. likes robots, cf. Fig. 3 and pp. 4 ff.",
+            "Use approx. 3.5 V, i.e. the usual voltage, etc. as needed!",
+            "Prof. B. A. Smith vs. the U.S. robot: no. 5 won?",
+            "It is plain.",
+        )
+    ),
+    min_size=20,
+    max_size=40,
+)
+
+
+@thorough
+@given(_SENTENCES)
+def test_a_paragraph_is_cut_where_a_sentence_ends_and_not_at_an_abbreviation(sentences: list[str]) -> None:
+    chunks = split(page(" ".join(sentences)), TOKENS)
+    assert len(chunks) > 1
+    assert {chunk.text.endswith(tuple(sentences)) for chunk in chunks} == {True}
+
+
+def _drawn_table(width: int) -> str:
+    border = f"{'=' * width}  {'=' * width}"
+    rows = "\n".join(f"{f'key {n}':{width}}  value {n}" for n in range(60))
+    return f"{border}\n{'Key':{width}}  Value\n{border}\n{rows}\n{border}\n"
+
+
+def _grid_table(width: int) -> str:
+    border = f"+{'-' * width}+{'-' * width}+"
+    rows = "".join(f"|{f' key {n}':{width}}|{f' value {n}':{width}}|\n{border}\n" for n in range(60))
+    return f"{border}\n|{' Key':{width}}|{' Value':{width}}|\n{border.replace('-', '=')}\n{rows}"
+
+
+@pytest.mark.parametrize("width", [12, 90, 400])
+@pytest.mark.parametrize("draw", [_drawn_table, _grid_table])
+def test_the_borders_of_a_table_take_no_room_however_wide_it_is(draw: Callable[[int], str], width: int) -> None:
+    written = page(f"Table\n=====\n\n{draw(width)}", markup="rst", source_file="a.rst")
+    chunks = split(written, TOKENS)
+    check_text_is_the_slice(written, chunks)
+    check_everything_readable_is_in_a_chunk(written, chunks)
+    check_nothing_is_above_the_limit(chunks, TOKENS)
+    assert 3 <= len(chunks) <= 5  # 240 words
+    assert {"Key" in chunk.shown and "Value" in chunk.shown for chunk in chunks} == {True}
+    assert not any("==" in embedding_text(chunk) or "--" in embedding_text(chunk) for chunk in chunks)
+
+
+def test_a_header_that_would_fill_a_chunk_is_shortened_or_left_out() -> None:
+    long = "| " + " | ".join(f"column {n}" for n in range(30)) + " |"
+    table = f"{long}\n{'|---' * 30}|\n" + "\n".join("| " + " | ".join("x" * 30) + " |" for _ in range(9))
+    chunks = split(page(table), TOKENS)
+    check_nothing_is_above_the_limit(chunks, TOKENS)
+    assert {chunk.lead for chunk in chunks} == {""}
+    fence = "`" * 50 + "\n" + "\n".join(f"call {n} now" for n in range(60)) + "\n" + "`" * 50
+    chunks = split(page(fence), TOKENS)
+    assert {chunk.lead for chunk in chunks} == {"", "```"}
+    check_nothing_is_above_the_limit(chunks, TOKENS)
 
 
 @thorough

@@ -18,6 +18,7 @@ from quoth.domain import (
     CitedSource,
     Coverage,
     Doubt,
+    Feedback,
     IngestJob,
     IngestMode,
     IngestTimes,
@@ -455,6 +456,37 @@ class LibraryContract:
             await library.put_tags(OTHER, ())
         await library.put_tags(SESSION, (), owner="key-1")
         assert (await library.conversation(SESSION, owner="key-1")).tags == ()
+
+    async def test_feedback_belongs_to_an_answer_and_to_the_key_of_its_session(self, library: Library) -> None:
+        await library.add_turn(replace(a_turn(0, owner="key-1"), request_id="one"))
+        await library.add_turn(replace(a_turn(1, owner="key-1"), request_id="two"))
+        await library.put_feedback(SESSION, "one", Feedback("down", "not what I asked"), owner="key-1")
+        first, second = await library.recent_turns(SESSION, owner="key-1")
+        assert (first.feedback, second.feedback) == (Feedback("down", "not what I asked"), None)
+        await library.put_feedback(SESSION, "one", None, owner="key-1")
+        assert (await library.recent_turns(SESSION, owner="key-1"))[0].feedback is None
+        for request_id, owner in (("one", "key-2"), ("three", "key-1")):
+            with pytest.raises(SessionNotFound):
+                await library.put_feedback(SESSION, request_id, Feedback("up"), owner=owner)
+
+    async def test_a_shared_turn_is_read_by_its_number_and_secret_until_its_session_is_erased(
+        self, library: Library
+    ) -> None:
+        stored = await library.add_turn(replace(a_turn(0, owner="key-1"), request_id="one"))
+        with pytest.raises(NotFound):
+            await library.shared_turn(stored.turn_id, "")
+        with pytest.raises(SessionNotFound):
+            await library.share_turn(SESSION, "one", "secret", owner="key-2")
+        shared = await library.share_turn(SESSION, "one", "secret", owner="key-1")
+        assert shared == replace(stored, share="secret")
+        assert (await library.share_turn(SESSION, "one", "another", owner="key-1")).share == "secret"
+        assert await library.shared_turn(stored.turn_id, "secret") == shared
+        for number, secret in ((stored.turn_id, "wrong"), (stored.turn_id, ""), (stored.turn_id + 1, "secret")):
+            with pytest.raises(NotFound):
+                await library.shared_turn(number, secret)
+        await library.delete_conversation(SESSION, owner="key-1")
+        with pytest.raises(NotFound):
+            await library.shared_turn(stored.turn_id, "secret")
 
     # --- questions for the author ---
 

@@ -10,17 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from quoth.chunks.split import split
+from quoth.domain import Rendition
 from quoth.errors import Unreadable
 from quoth.models.documents import MarkItDownDocuments, documents
 from quoth.sources import open_source
+from quoth.testing.embedder import FakeEmbedder
 
 needs_extra = pytest.mark.skipif(find_spec("markitdown") is None, reason="the extra `documents` is not installed")
 
 
-def write_docx(path: Path) -> None:
+def write_docx(path: Path, title: str = "") -> None:
     namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     heading = '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Robots</w:t></w:r></w:p>'
     text = "<w:p><w:r><w:t>A robot obeys.</w:t></w:r></w:p>"
+    if title:
+        text += f'<w:p><w:pPr><w:pStyle w:val="Titel"/></w:pPr><w:r><w:t>{title}</w:t></w:r></w:p>'
     kinds = "application/vnd.openxmlformats-officedocument.wordprocessingml"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(
@@ -45,7 +50,7 @@ def write_docx(path: Path) -> None:
         archive.writestr(
             "word/styles.xml",
             f'<w:styles {namespace}><w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/>'
-            "</w:style></w:styles>",
+            '</w:style><w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style></w:styles>',
         )
 
 
@@ -61,10 +66,16 @@ def write_epub(path: Path) -> None:
             "c.opf",
             '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>'
             "<dc:title>Robots</dc:title></metadata><manifest>"
-            '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest>'
-            '<spine><itemref idref="a"/></spine></package>',
+            '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+            '<item id="b" href="c%20d.xhtml" media-type="application/xhtml+xml"/>'
+            '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/></manifest>'
+            '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>',
         )
-        archive.writestr("a.xhtml", "<html><body><h1>Robots</h1><p>A robot obeys.</p></body></html>")
+        archive.writestr("a.xhtml", '<html><body><h1 id="s1">Robots</h1><p>A robot obeys.</p></body></html>')
+        archive.writestr("c d.xhtml", "<html><body><p>Robots rest here.</p></body></html>")
+        archive.writestr(
+            "nav.xhtml", '<html><body><nav><a href="c%20d.xhtml#x">Without a heading</a></nav></body></html>'
+        )
 
 
 def write_pdf(path: Path) -> None:
@@ -89,6 +100,42 @@ def write_pdf(path: Path) -> None:
     path.write_bytes(data + end)
 
 
+def write_pdf_book(path: Path) -> None:
+    """Three pages, a title and an outline, whose entries name their pages in three ways."""
+    pages = (("A robot obeys.",), ("Batteries", "Charge them at night."), ("More on charge.", "Wheels", "They turn."))
+    first = 10
+    objects: dict[int, bytes] = {
+        1: b"<</Type/Catalog/Pages 2 0 R/Outlines 4 0 R/Dests 9 0 R>>",
+        2: b"<</Type/Pages/Kids[10 0 R 12 0 R 14 0 R]/Count 3>>",
+        3: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        4: b"<</Type/Outlines/First 5 0 R/Last 7 0 R/Count 3>>",
+        5: b"<</Title(Batteries)/Parent 4 0 R/Next 7 0 R/First 6 0 R/Last 6 0 R/Dest[12 0 R/Fit]>>",
+        6: b"<</Title(Not in the text)/Parent 5 0 R/A<</S/GoTo/D[14 0 R/Fit]>>>>",
+        7: b"<</Title(Wheels)/Parent 4 0 R/Prev 5 0 R/Dest/wheels>>",
+        8: b"<</Title(The Robot Book)>>",
+        9: b"<</wheels[14 0 R/Fit]>>",
+    }
+    for number, lines in enumerate(pages):
+        shown = b"T* ".join(b"(%s) Tj " % line.encode() for line in lines)
+        stream = b"BT /F1 14 Tf 40 TL 72 700 Td %sET" % shown
+        objects[first + 2 * number] = (
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>"
+            % (first + 2 * number + 1)
+        )
+        objects[first + 2 * number + 1] = b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)
+    data, offsets = b"%PDF-1.4\n", []
+    for number in range(1, len(objects) + 1):
+        offsets.append(len(data))
+        data += b"%d 0 obj%s endobj\n" % (number, objects[number])
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(objects) + 1
+    path.write_bytes(
+        data
+        + b"xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R/Info 8 0 R>>\nstartxref\n%d\n%%%%EOF"
+        % (size, table, size, len(data))
+    )
+
+
 WRITERS = {"a.docx": write_docx, "b.epub": write_epub, "c.pdf": write_pdf}
 
 
@@ -107,27 +154,27 @@ def test_without_the_extra_documents_are_counted_and_one_notice_says_what_to_ins
 class Upper:
     """A converter that returns what it was given."""
 
-    def text(self, path: Path, source_file: str) -> str:
-        return f"# {path.name.upper()}\n\nFrom {source_file}.\n"
+    def read(self, path: Path, source_file: str) -> Rendition:
+        return Rendition(f"# {path.name.upper()}\n\nFrom {source_file}.\n")
 
     def close(self) -> None:
         pass
 
 
-def test_a_document_becomes_a_page_without_anchors(tmp_path: Path) -> None:
+def test_a_document_becomes_a_page(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b.PDF").write_bytes(b"x")
     source = open_source(tmp_path, book_id="d", base_url="https://a.b", documents=Upper())
     (file,) = source.files()
     page = source.read(file)
     assert (page.title, page.text) == ("B.PDF", "# B.PDF\n\nFrom sub/b.PDF.\n")
-    assert (page.url, page.anchors) == ("https://a.b/sub/b.PDF", "none")
+    assert (page.url, page.anchors) == ("https://a.b/sub/b.PDF", "pdf")
 
 
 def test_an_epub_is_called_by_its_own_title_and_not_by_its_first_chapter(tmp_path: Path) -> None:
     class Handbook:
-        def text(self, path: Path, source_file: str) -> str:
-            return "**Title:** Field Handbook\n**Language:** en\n\n# Batteries\n\nCharge them.\n"
+        def read(self, path: Path, source_file: str) -> Rendition:
+            return Rendition("# Batteries\n\nCharge them.\n", "Field Handbook")
 
         def close(self) -> None:
             pass
@@ -156,13 +203,45 @@ def test_real_documents_are_converted_one_after_another_by_one_process(
 ) -> None:
     for name, writer in WRITERS.items():
         writer(tmp_path / name)
-        assert "A robot obeys." in converter.text(tmp_path / name, name)
+        assert "A robot obeys." in converter.read(tmp_path / name, name).text
     first = process_of(converter)
     for name in WRITERS:
         (tmp_path / name).write_bytes(b"not a document at all")
         with pytest.raises(Unreadable, match=name):
-            converter.text(tmp_path / name, name)
+            converter.read(tmp_path / name, name)
     assert process_of(converter) == first
+
+
+def chunks_of(path: Path, converter: MarkItDownDocuments) -> tuple[str, list[tuple[str, str]]]:
+    """The title of a document, and where each of its chunks is found: its address and its headings."""
+    source = open_source(path, book_id="d", base_url="https://a.b", documents=converter)
+    (file,) = source.files()
+    page = source.read(file)
+    chunks = split(page, FakeEmbedder().tokens)
+    assert all(page.text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+    return page.title, [(chunk.url.removeprefix("https://a.b/"), " > ".join(chunk.heading_path)) for chunk in chunks]
+
+
+@needs_extra
+@pytest.mark.slow
+def test_places_in_documents_can_be_opened(tmp_path: Path, converter: MarkItDownDocuments) -> None:
+    write_pdf_book(tmp_path / "a.pdf")
+    assert chunks_of(tmp_path / "a.pdf", converter) == (
+        "The Robot Book",
+        [
+            ("a.pdf#page=1", ""),
+            ("a.pdf#page=2", "Batteries"),
+            ("a.pdf#page=3", "Batteries > Not in the text"),
+            ("a.pdf#page=3", "Wheels"),
+        ],
+    )
+    write_epub(tmp_path / "b.epub")
+    assert chunks_of(tmp_path / "b.epub", converter) == (
+        "Robots",
+        [("b.epub", ""), ("b.epub#a.xhtml:s1", ""), ("b.epub#c-d.xhtml", "Without a heading")],
+    )
+    write_docx(tmp_path / "c.docx", title="Robots for All")
+    assert chunks_of(tmp_path / "c.docx", converter)[0] == "Robots for All"
 
 
 def process_of(converter: MarkItDownDocuments) -> int:
@@ -196,7 +275,7 @@ def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
             archive.writestr("word/document.xml", b"\0" * 600_000)
             archive.filelist[0].file_size = 600_000_000  # what the archive says of itself is what is unpacked at most
         with pytest.raises(Unreadable, match=rf"{name} cannot be converted \(it unpacks to 600 MB"):
-            converter.text(tmp_path / name, name)
+            converter.read(tmp_path / name, name)
 
 
 @needs_extra
@@ -208,8 +287,8 @@ def test_a_document_that_needs_too_much_memory_costs_its_process_and_the_next_on
     write_docx(tmp_path / "b.docx")
     try:
         with pytest.raises(Unreadable, match=r"a\.docx cannot be converted"):
-            converter.text(tmp_path / "a.docx", "a.docx")
-        assert "A robot obeys." in converter.text(tmp_path / "b.docx", "b.docx")
+            converter.read(tmp_path / "a.docx", "a.docx")
+        assert "A robot obeys." in converter.read(tmp_path / "b.docx", "b.docx").text
     finally:
         converter.close()
 
@@ -219,7 +298,7 @@ def test_a_document_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     converter = MarkItDownDocuments(seconds=0.01)  # not even enough to start
     write_docx(tmp_path / "a.docx")
     with pytest.raises(Unreadable, match=r"a.docx cannot be converted \(it takes more than 0.01 seconds"):
-        converter.text(tmp_path / "a.docx", "a.docx")
+        converter.read(tmp_path / "a.docx", "a.docx")
     assert converter._process is None
 
 
@@ -227,7 +306,7 @@ def test_a_document_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
 def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
     converter = MarkItDownDocuments(memory=1_000)  # Python itself does not fit
     with pytest.raises(Unreadable, match="its converter ended with code"):
-        converter.text(tmp_path / "a.docx", "a.docx")
+        converter.read(tmp_path / "a.docx", "a.docx")
 
 
 @needs_extra
@@ -239,7 +318,7 @@ def test_the_process_gets_no_keys_and_imports_nothing_from_the_folder_of_a_book(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "markitdown.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     write_docx(tmp_path / "a.docx")
-    assert "A robot obeys." in converter.text(tmp_path / "a.docx", "a.docx")
+    assert "A robot obeys." in converter.read(tmp_path / "a.docx", "a.docx").text
     assert not (tmp_path / "ran").exists()
     environment = Path(f"/proc/{process_of(converter)}/environ").read_bytes()
     assert b"PATH=" in environment

@@ -17,7 +17,7 @@ from quoth.ask import judge as judging
 from quoth.ask.request import ChatRequest, parse
 from quoth.cli.ask import answered_live
 from quoth.cli.output import print_answer
-from quoth.domain import DISCLAIMER, Answer, Turn, Verdict
+from quoth.domain import DISCLAIMER, Answer, Chunk, Labels, Turn, Verdict
 from quoth.errors import ModelUnavailable
 from quoth.serve.views import answer_view
 from quoth.testing.model import ScriptedModel
@@ -47,6 +47,25 @@ async def test_the_answer_has_the_shorter_shape(doors: Doors) -> None:
     assert source["url"] == "https://book.example.com/topics#durability"
     assert source["chunk_text"].startswith("## Durability")
     assert body["session_id"] == SESSION
+
+
+@pytest.mark.parametrize(
+    ("lesson", "trail", "chapter"),
+    [(3, ("Module 1", "Chapter 2: Topics"), "Chapter 2: Topics"), (3, (), "QoS"), (None, ("Part one",), "QoS")],
+)
+def test_the_chapter_of_a_source_is_that_of_its_lesson(
+    lesson: int | None, trail: tuple[str, ...], chapter: str
+) -> None:
+    cited = Chunk(
+        "id",
+        "book",
+        "Text.",
+        title="QoS",
+        heading_path=("Durability",),
+        breadcrumb=(*trail, "QoS", "Durability"),
+        labels=Labels("ros2", 2, lesson),
+    )
+    assert cited.chapter_title == chapter
 
 
 async def test_the_metrics_are_those_of_a_search_for_the_same(doors: Doors) -> None:

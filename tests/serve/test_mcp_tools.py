@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -312,43 +311,31 @@ async def test_a_key_does_not_open_a_foreign_name(tmp_path: Path) -> None:
         assert (await rpc(doors, PING, **key, host="evil.example")).status_code == 403
 
 
-class SlowIndex(MemoryIndex):
-    """Searching never ends by itself; tells when it was begun and when it was given up."""
+class SlowModel(ScriptedModel):
+    """Says a sentence each tenth of a second, for ever; tells when it was asked and when it was left."""
 
     def __init__(self) -> None:
-        super().__init__(fingerprint_of(FakeEmbedder()))
-        self.begun = asyncio.Event()
-        self.given_up = asyncio.Event()
-
-    async def asked(self, call: str, book_id: str) -> None:
-        self.begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.given_up.set()
-
-
-async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
-    index = SlowIndex()
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
-    async with opened(tmp_path, index=index) as doors, served(doors.quoth) as at, httpx2.AsyncClient() as client:
-        asking = asyncio.create_task(client.post(f"{at}/mcp", json=call, headers={"accept": ACCEPT["accept"]}))
-        await asyncio.wait_for(index.begun.wait(), timeout=60)
-        asking.cancel()
-        assert await asyncio.wait_for(index.given_up.wait(), timeout=60)
-
-
-class SlowModel(ScriptedModel):
-    """Says a word each tenth of a second, for ever."""
+        super().__init__([[]])
+        self.begun, self.left = asyncio.Event(), asyncio.Event()
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
-        self.shown.append(list(messages))
+        self.begun.set()
         try:
             while True:
                 yield ModelText("Transient local durability keeps the last message [1]. ")
                 await asyncio.sleep(0.1)
         finally:
-            self.closed += 1
+            self.left.set()
+
+
+async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
+    model = SlowModel()
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
+    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as at, httpx2.AsyncClient() as client:
+        posting = asyncio.create_task(client.post(f"{at}/mcp", json=call, headers={"accept": ACCEPT["accept"]}))
+        await asyncio.wait_for(model.begun.wait(), timeout=60)
+        posting.cancel()
+        assert await asyncio.wait_for(model.left.wait(), timeout=60)
 
 
 async def initialized(client: httpx2.AsyncClient, at: str) -> dict[str, str]:
@@ -367,7 +354,7 @@ def asking(session: str, **meta: object) -> dict[str, Any]:
 
 
 async def test_a_call_over_http_can_be_cancelled_by_its_own_session_and_by_no_other(tmp_path: Path) -> None:
-    model = SlowModel([[]])
+    model = SlowModel()
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
     async with (
         opened(tmp_path, model=model) as doors,
@@ -376,14 +363,13 @@ async def test_a_call_over_http_can_be_cancelled_by_its_own_session_and_by_no_ot
     ):
         mine, theirs = await initialized(client, at), await initialized(client, at)
         call = asyncio.create_task(client.post(f"{at}/mcp", json=asking(SESSION), headers=mine))
-        while not model.shown:
-            await asyncio.sleep(0.01)
+        await model.begun.wait()
         assert (await client.post(f"{at}/mcp", json=cancel, headers=theirs)).status_code == 202
         await asyncio.sleep(0.3)
-        assert (model.closed, call.done()) == (0, False)
+        assert (model.left.is_set(), call.done()) == (False, False)
         assert (await client.post(f"{at}/mcp", json=cancel, headers=mine)).status_code == 202
         response = await asyncio.wait_for(call, timeout=10)
-        assert model.closed == 1
+        assert model.left.is_set()
         assert json.loads(response.text.partition("data: ")[2])["error"]["message"] == "The call was cancelled."
         turns, _ = await doors.quoth.library.turns(SESSION)
         assert [turn.interrupted for turn in turns] == [True]
@@ -391,17 +377,16 @@ async def test_a_call_over_http_can_be_cancelled_by_its_own_session_and_by_no_ot
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_that_leaves_stops_the_model_within_a_second(tmp_path: Path, mode: str) -> None:
-    model = SlowModel([[]])
-    async with opened(tmp_path, model=model) as doors, served(doors.quoth) as at:
-        async with Client(f"{at}/mcp", mode=mode) as client:
-            call = asyncio.create_task(client.call_tool("ask", {"query": ASKED}))
-            while not model.shown:
-                await asyncio.sleep(0.01)
-            call.cancel()
-            left = time.monotonic()
-            while not model.closed:
-                await asyncio.sleep(0.02)
-                assert time.monotonic() - left < 20  # a second on a machine that has nothing else to do
+    model = SlowModel()
+    async with (
+        opened(tmp_path, model=model) as doors,
+        served(doors.quoth) as at,
+        Client(f"{at}/mcp", mode=mode) as client,
+    ):
+        call = asyncio.create_task(client.call_tool("ask", {"query": ASKED}))
+        await model.begun.wait()
+        call.cancel()
+        await asyncio.wait_for(model.left.wait(), timeout=20)  # a second on a machine that has nothing else to do
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,8 +6,17 @@ import gzip
 import re
 from pathlib import Path
 
+import pytest
+
 from doors import opened
-from quoth.serve import static
+from quoth.serve.bundle import bundle
+
+# What a browser loads for a conversation in the widget, in the language with the largest file.
+WIDGET = (
+    "widget.js",
+    *(f"assets/{name}" for name in ["texts/index.js", "texts/ur.js", "storage.js", "corner.js", "corner.css"]),
+)
+LIMIT = 30_000  # bytes on the wire
 
 
 async def test_the_page_names_its_assets_by_their_version_and_browsers_keep_those(tmp_path: Path) -> None:
@@ -35,7 +44,7 @@ async def test_files_travel_compressed_to_those_who_read_gzip(tmp_path: Path) ->
             assert (response.headers.get("content-encoding") == "gzip") is packed
             assert "accept-encoding" in response.headers["vary"]
             text = gzip.decompress(raw) if packed else raw
-            assert text == Path(static.__file__).parent.parent.joinpath("web", "quoth.css").read_bytes()
+            assert text.startswith(b":root, :host {color-scheme: light dark;")  # without the comment above it
 
 
 async def test_an_unchanged_file_is_not_sent_again(tmp_path: Path) -> None:
@@ -45,3 +54,49 @@ async def test_an_unchanged_file_is_not_sent_again(tmp_path: Path) -> None:
         assert (again.status_code, again.content) == (304, b"")
         changed = await doors.client.get("/widget.js", headers={"if-none-match": '"other"'})
         assert changed.status_code == 200
+
+
+async def test_the_whole_widget_is_small(tmp_path: Path) -> None:
+    total = 0
+    async with opened(tmp_path) as doors:
+        for name in WIDGET:
+            async with doors.client.stream("GET", f"/{name}", headers={"accept-encoding": "gzip"}) as response:
+                assert response.status_code == 200
+                total += len(b"".join([piece async for piece in response.aiter_raw()]))
+        corner = (await doors.client.get("/assets/corner.js")).text
+    assert total <= LIMIT
+    assert set(re.findall(r'from "([^"]+)"', corner)) == {
+        "./texts/index.js",
+        "./storage.js",
+    }  # nothing else to wait for
+
+
+SCRIPTS = {
+    "entry.js": (
+        'import { double } from "./deep/one.js";\nimport { keep } from "./own.js";\n'
+        "export const four = double(keep(2));\n"
+    ),
+    "deep/one.js": (
+        'import { two } from "../two.js";\nconst hidden = two;\nexport function double(n) { return n * hidden; }\n'
+    ),
+    "two.js": "const hidden = 1;\nexport const two = hidden + 1;\nexport class Two {}\n",
+    "own.js": "export const keep = (n) => n;\n",
+}
+
+
+def test_scripts_become_one_and_their_own_names_stay_apart() -> None:
+    assert bundle(SCRIPTS, "entry.js", separate=["own.js"]) == (
+        'import { keep } from "./own.js";\n'
+        "const $two = (() => {\nconst hidden = 1;\nconst two = hidden + 1;\nclass Two {}\nreturn { two, Two };\n})();\n"
+        "const $deep_one = (() => {\nconst { two } = $two;\nconst hidden = two;\n"
+        "function double(n) { return n * hidden; }\nreturn { double };\n})();\n"
+        "const { double } = $deep_one;\nconst four = double(keep(2));\nexport { four };\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ['import two from "./two.js";', 'import "./two.js";', "export default 1;", "export { a };"]
+)
+def test_a_form_that_would_be_bundled_wrongly_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="does not know"):
+        bundle({**SCRIPTS, "entry.js": f"{line}\n"}, "entry.js")

@@ -25,6 +25,9 @@ OUTSIDE = {
     "outside/_toc.yml": "format: jb-book\nroot: canary\n",
     "outside/settings.yml": f"site_name: {SECRET}\nroot: index\n",
     "outside/book.toml": f'[book]\ntitle = "{SECRET}"\n',
+    "outside/content/docs/a.md": f"# Canary\n\n{SECRET}\n",
+    "outside/shared.js": f"export default {{ title: '{SECRET}' }}\n",
+    "outside/docs.json": f'{{"name": "{SECRET}", "navigation": []}}\n',
 }
 
 # Each is a project that names its pages elsewhere; `{}` is where that is.
@@ -36,6 +39,9 @@ LEADING_OUT = {
     "mkdocs": {"mkdocs.yml": "site_name: x\ndocs_dir: '{}'\n", "docs/a.md": "A"},
     "mdbook": {"book.toml": '[book]\nsrc = "{}"\n', "src/SUMMARY.md": "- [A](a.md)\n", "src/a.md": "A"},
     "gitbook": {".gitbook.yaml": "root: '{}'\n", "SUMMARY.md": "- [A](a.md)\n", "a.md": "A"},
+    "vitepress": {".vitepress/config.ts": "export default { srcDir: '{}' }", "a.md": "A"},
+    "starlight": {"astro.config.mjs": "export default { srcDir: '{}' }", "src/content/docs/a.md": "A"},
+    "hugo": {"hugo.toml": "contentDir = '{}'\n", "content/a.md": "A"},
 }
 
 
@@ -109,6 +115,20 @@ def test_the_refusal_says_which_folder_to_give(tmp_path: Path) -> None:
         ({"README.md": "x"}, {"book": "outside"}),
         ({"_toc.yml": "root: index\n", "index.md": "# A"}, {"_config.yml": "outside/settings.yml"}),
         ({"README.md": "x", "canary.md": "A"}, {"SUMMARY.md": "outside/SUMMARY.md"}),
+        (
+            {".vitepress/config.js": "export default {}", "a.md": "A"},
+            {"canary.md": "outside/canary.md", "c": "outside"},
+        ),
+        (
+            {".vitepress/config.js": "import s from './s'\nexport default s", "a.md": "A"},
+            {".vitepress/s.js": "outside/shared.js"},
+        ),
+        ({"astro.config.mjs": "export default {}", "README.md": "x"}, {"src": "outside"}),
+        ({"hugo.toml": "", "content/a.md": "A"}, {"content/canary.md": "outside/canary.md", "content/c": "outside"}),
+        ({"hugo.toml": "", "README.md": "x"}, {"content": "outside"}),
+        ({"a.md": "A", "Gemfile": ""}, {"_config.yml": "outside/settings.yml", "c": "outside"}),
+        ({"a.md": "A"}, {"docs.json": "outside/docs.json", "c": "outside"}),
+        ({"_quarto.yml": "project: {type: website}", "a.qmd": "A"}, {"canary.md": "outside/canary.md", "c": "outside"}),
     ],
 )
 def test_links_that_lead_outside_are_not_followed(tmp_path: Path, files: dict[str, str], links: dict[str, str]) -> None:

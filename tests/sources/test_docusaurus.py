@@ -149,3 +149,98 @@ def test_it_is_told_when_the_docs_are_not_what_readers_see_first(tmp_path: Path)
     source.files()
     (notice,) = [notice for notice in source.notices if notice.code == "NOT_THE_LAST_VERSION"]
     assert (notice.source_file, "versioned_docs/version-2.0" in notice.message) == ("versions.json", True)
+
+
+def notices_of(source: BookSource, code: str) -> list[str]:
+    source.files()
+    return [f"{notice.source_file}:{notice.line} {notice.message}" for notice in source.notices if notice.code == code]
+
+
+def test_a_glob_in_a_string_is_no_comment_and_exclude_counts(tmp_path: Path) -> None:
+    options = "exclude: ['**/_templates/**', '**/*.{summary,draft}.md', 'README.md'], lastVersion: '1.0' /* '2.0' */"
+    pages = {"a.md": "# A\n", "a.summary.md": "# S\n", "README.md": "# R\n", "b/README.md": "# B\n", "_c.md": "# C\n"}
+    below = {f"versioned_docs/version-1.0/{name}": text for name, text in pages.items()}
+    write(
+        site(tmp_path, docs_options=options), {**VERSIONED, **below, "versioned_docs/version-1.0/_templates/t.md": "#"}
+    )
+    source = open_source(tmp_path / "versioned_docs/version-1.0", book_id="b")
+    # Its own list takes the place of Docusaurus' own, which leaves out `_c.md`.
+    assert {name: page.url for name, page in pages_of(source).items()} == {
+        "_c.md": "https://a.example/docs/_c",
+        "a.md": "https://a.example/docs/a",
+        "b/README.md": "https://a.example/docs/b/",
+    }
+    assert len(source.skipped) == 3
+
+
+def test_only_the_files_that_the_site_includes_are_pages(tmp_path: Path) -> None:
+    write(
+        site(tmp_path, docs_options="include: ['guide/**/*.{md,mdx}']"),
+        {"docs/a.md": "# A\n", "docs/guide/b.md": "# B\n"},
+    )
+    assert list(pages_of(open_source(tmp_path, book_id="b"))) == ["docs/guide/b.md"]
+
+
+def test_constants_in_templates_are_followed(tmp_path: Path) -> None:
+    config = "const BASE = '/docs';\nconst HOST = process.env.HOST ?? 'a.example';\nmodule.exports = {"
+    config += "url: `https://${HOST}`, baseUrl: `${BASE}/`,"
+    write(tmp_path, {"docusaurus.config.js": config + "presets: [['classic', {docs: {routeBasePath: '/'}}]]};"})
+    write(tmp_path, {"docs/a.md": "# A\n"})
+    source = open_source(tmp_path, book_id="b")
+    assert [page.url for page in pages_of(source).values()] == ["https://a.example/docs/a"]
+    assert not [notice for notice in source.notices if notice.code.startswith("CONFIG")]
+
+
+def test_what_is_computed_is_told_with_what_to_pass_instead(tmp_path: Path) -> None:
+    config = """import base from './base';
+export default {
+  ...base,
+  url: 'https://a.example',
+  baseUrl: rootOf('docs'),
+  presets: [['classic', {docs: {routeBasePath: base.route, exclude: ['x.md', ...base.more]}}]],
+};
+"""
+    write(tmp_path, {"docusaurus.config.ts": config, "docs/a.md": "# A\n", "docs/x.md": "# X\n"})
+    source = open_source(tmp_path, book_id="b")
+    assert notices_of(source, "CONFIG_NOT_UNDERSTOOD") == [
+        "docusaurus.config.ts:3 `...base` may say more on the site, which cannot be told without running it",
+        "docusaurus.config.ts:6 routeBasePath is computed (`base.route`) and cannot be told without running it;"
+        " 'docs' is used. Pass --base-url with the address of the docs if that is wrong",
+        "docusaurus.config.ts:6 a part of exclude is computed (`base.more`) and cannot be told without running it;"
+        " it is left out. What it leaves out may be read",
+        "docusaurus.config.ts:5 baseUrl is computed (`rootOf()`) and cannot be told without running it; '/' is used."
+        " Pass --base-url if that is wrong",
+    ]
+    (page,) = pages_of(source).values()
+    assert page.url == "https://a.example/docs/a"
+    (page,) = pages_of(open_source(tmp_path, book_id="b", base_url="https://b.example/guide")).values()
+    assert page.url == "https://b.example/guide/a"
+
+
+@pytest.mark.parametrize(
+    "config", ["const a = {", "export default make(base);", "module.exports = require('./other');"]
+)
+def test_a_configuration_of_which_nothing_is_understood_is_told(tmp_path: Path, config: str) -> None:
+    write(tmp_path, {"docusaurus.config.js": config, "docs/a.md": "# A\n"})
+    (told,) = notices_of(open_source(tmp_path, book_id="b"), "CONFIG_NOT_UNDERSTOOD")
+    assert told.startswith("docusaurus.config.js:1 what docusaurus.config.js exports has to be computed")
+    assert "pass --base-url" in told
+
+
+def test_further_docs_are_named_and_can_be_read_by_their_folder(tmp_path: Path) -> None:
+    plugin = "['@docusaurus/plugin-content-docs', {id: 'api', path: 'reference', routeBasePath: 'api'}]"
+    files = {"docs/a.md": "# A\n", "reference/b.md": "# B\n", "api_versions.json": '["1.0"]'}
+    files["api_versioned_docs/version-1.0/b.md"] = "# B 1.0\n"
+    write(site(tmp_path, f"plugins: [{plugin}],"), files)
+    assert notices_of(open_source(tmp_path, book_id="b"), "FURTHER_DOCS") == [
+        "reference:None the site has further docs, 'api' in reference; to ingest them as a book, give that folder"
+    ]
+    for folder, url in (("reference", "api/next/b"), ("api_versioned_docs/version-1.0", "api/b"), ("docs", "docs/a")):
+        (page,) = pages_of(open_source(tmp_path / folder, book_id="b")).values()
+        assert page.url == f"https://a.example/{url}"
+
+
+def test_number_prefixes_stay_where_the_site_says_so(tmp_path: Path) -> None:
+    write(site(tmp_path, docs_options="numberPrefixParser: false"), {"docs/01-a/02-b.md": "# B\n"})
+    (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
+    assert page.url == "https://a.example/docs/01-a/02-b"

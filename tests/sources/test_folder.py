@@ -12,7 +12,8 @@ from quoth.domain import Page
 from quoth.errors import Unreadable
 from quoth.sources import BookSource, open_source
 from quoth.sources.bounds import bounds_of
-from quoth.sources.docusaurus import read_config, without_prefix
+from quoth.sources.docusaurus import without_prefix
+from quoth.sources.docusaurus_config import read_config
 
 
 def write(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -54,8 +55,10 @@ export default config;
 
 
 def test_the_configuration_is_read_without_running_it(tmp_path: Path) -> None:
-    site = read_config(tmp_path, CONFIG, bounds_of(tmp_path))
-    assert (site.title, site.url, site.base_path, site.route, site.docs, site.trailing_slash, site.language) == (
+    config = write(tmp_path, {"docusaurus.config.js": CONFIG}) / "docusaurus.config.js"
+    site = read_config(tmp_path, config, bounds_of(tmp_path))
+    docs = site.docs
+    assert (site.title, site.url, site.base_path, docs.route, docs.path, site.trailing_slash, site.language) == (
         "My Site",
         "https://site.example",
         "/base/",
@@ -153,7 +156,8 @@ def test_a_base_url_replaces_the_site_and_the_route_is_never_doubled(tmp_path: P
 
 def test_trailing_slashes_follow_the_configuration(tmp_path: Path) -> None:
     config = (
-        "export default {url: 'https://s.io', baseUrl: '/', trailingSlash: %s, presets: [{docs: {routeBasePath: '/'}}]}"
+        "export default {url: 'https://s.io', baseUrl: '/', trailingSlash: %s,"
+        " presets: [['classic', {docs: {routeBasePath: '/'}}]]}"
     )
     files = {"docs/a/index.md": "# A\n", "docs/b.md": "# B\n"}
     for setting, wanted in (("true", ["/a/", "/b/"]), ("false", ["/a", "/b"])):

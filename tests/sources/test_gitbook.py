@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,55 @@ def test_the_configuration_names_root_summary_and_readme(tmp_path: Path) -> None
     assert [notice.message for notice in source.skipped] == ["hidden: true"]
 
 
+TYPESCRIPT = """# Summary
+
+* [Getting started](docs/start.md)
+* [The type system](docs/types/type-system.md)
+  * [Generics](docs/types/generics.md)
+  * [Ambient](docs/types/ambient/intro.md)
+    * [Files](docs/types/ambient/d.ts.md)
+* [Options](docs/options/intro.md)
+  * [No `any`](docs/options/noImplicitAny.md)
+* [Testing](docs/testing/intro.md)
+  * [Barrel](docs/testing/@barrel.md)
+
+## Reference
+
+* [Tools](tools.md)
+  * [Later]()
+    * [Deep](docs/deep.md)
+* [API](reference/api/README.md)
+  * [One](reference/api/one.md)
+"""
+
+
+def test_the_hierarchy_of_the_summary_gives_the_addresses_also_beside_an_old_book_json(tmp_path: Path) -> None:
+    targets = re.findall(r"\(([^)]+)\)", TYPESCRIPT)
+    files = {"SUMMARY.md": TYPESCRIPT, "book.json": '{"gitbook": "3.2.2"}', **dict.fromkeys(targets, "# A\n")}
+    source = open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")
+    assert {name: url.removeprefix("https://x.io/") for name, url in urls_of(source).items()} == {
+        "docs/start.md": "start",
+        "docs/types/type-system.md": "type-system",
+        "docs/types/generics.md": "type-system/generics",
+        "docs/types/ambient/intro.md": "type-system/intro",
+        "docs/types/ambient/d.ts.md": "type-system/intro/d.ts",
+        "docs/options/intro.md": "intro",
+        "docs/options/noImplicitAny.md": "intro/noimplicitany",
+        "docs/testing/intro.md": "intro-1",
+        "docs/testing/@barrel.md": "intro-1/barrel",
+        "tools.md": "reference/tools",
+        "docs/deep.md": "reference/tools/later/deep",
+        "reference/api/README.md": "reference/api",
+        "reference/api/one.md": "reference/api/one",
+    }
+    assert [notice.code for notice in source.notices if notice.source_file == "book.json"] == ["BOOK_JSON_STALE"]
+    older = urls_of(open_source(tmp_path, book_id="b", base_url="https://x.io", url_style="html"))
+    assert older["docs/types/generics.md"] == "https://x.io/docs/types/generics.html"
+
+
 def test_the_older_tool_builds_html_files(tmp_path: Path) -> None:
     config = '{"title": "Old", "language": "en", "root": "./docs"}'
+    write(tmp_path, {"package.json": '{"devDependencies": {"honkit": "^5.0.0"}}'})
     files = {"book.json": config, "docs/SUMMARY.md": SUMMARY, **{f"docs/{name}": text for name, text in PAGES.items()}}
     source = open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")
     assert source.book.title == "Old"

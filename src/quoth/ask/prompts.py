@@ -69,30 +69,22 @@ def opening(
     question: Question, passages: Sequence[Passage], history: Sequence[PastTurn], *, searched: str, refusal: str
 ) -> list[Message]:
     """The messages of the first call. `searched`: what the passages were found with. A selection is alone with its
-    question: nothing of the book may leak into it."""
+    question: nothing of the book may leak into it. The result of the first search comes with the question: a call that
+    the model did not make itself is refused by Gemini, and servers without tools know no results of tools."""
     if question.selected_text is not None:
         asked = f"Selected text:\n\n{_fenced(passages)}\n\nQuestion: {question.query}"
         return [Message("system", _SELECTION_RULES.format(refusal=refusal)), Message("user", asked)]
-    call = _first_call(searched)
-    return [
-        Message("system", _RULES.format(refusal=refusal)),
-        *_remembered(history),
-        Message("user", question.query),
-        Message("assistant", "", tool_calls=(call,)),
-        Message("tool", format_tool_response(passages, searched), tool_call_id=call.id),
-    ]
+    found = format_tool_response(passages, searched)
+    asked = f"Result of {SearchBook.name}:\n\n{found}\n\nQuestion: {question.query}"
+    return [Message("system", _RULES.format(refusal=refusal)), *_remembered(history), Message("user", asked)]
 
 
 def first_search(evidence: Evidence, when: datetime) -> ToolUse:
     """The search that was made before anybody answered, as a use of the tool."""
     found = [passage.similarity for passage in evidence.passages]
     average = sum(found) / len(found) if found else 0.0
-    return ToolUse(_first_call(evidence.asked), evidence.asked, len(found), average, when)
-
-
-def _first_call(searched: str) -> ToolCall:
-    """As the model would have called it. (Mistral's servers take only ids of nine letters and digits.)"""
-    return ToolCall("search001", SearchBook.name, json.dumps({"query": searched}, ensure_ascii=False))
+    call = ToolCall("search001", SearchBook.name, json.dumps({"query": evidence.asked}, ensure_ascii=False))
+    return ToolUse(call, evidence.asked, len(found), average, when)
 
 
 def _remembered(history: Sequence[PastTurn]) -> list[Message]:

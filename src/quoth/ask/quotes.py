@@ -16,6 +16,7 @@ from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
 from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.asciidoc_tables import row_as_markdown
+from quoth.text.plain import ATTRIBUTES
 from quoth.text.rst_inline import as_markdown
 from quoth.text.sentences import Sentence, fold
 
@@ -28,7 +29,7 @@ _HIDDEN = re.compile(
     r"|\{\{[<%#].*?\}\}|\{%.*?%\}|<!--.*?-->|\{/\*.*?\*/\}"
     r"|</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>"
     r"|\[\^[^\]\s]{1,80}\](?!:)"
-    r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}",
+    r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
     re.DOTALL,
 )
 _SPACES = re.compile(r"[ \t]{2,}")

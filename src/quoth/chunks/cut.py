@@ -26,6 +26,7 @@ _MARKS_TO_SPACES = bytes.maketrans(_MARKS, b" " * len(_MARKS))
 _DROPPED = b"\x0b\x0c"  # white space to Python, nothing to tokenizers
 _PROBE = """The node's --no-deps flag (see tf2_ros::Buffer) costs 3.14 µs.\n\n    for i in range(10):\n\treturn  x[i]
 # naïve https://example.com/a?b=c ```rust  | a | b |  日本語 テスト 🤖  unbelievable Straße 0x68 "quoted" <br/> …\x0b"""
+_RULE = re.compile(r"([^\w\s|+])\1{3,}")  # the borders of a table, and fences of many backticks
 _LONG_MARKUP = 200  # characters of imports or tags that a chunk may carry along between two of its blocks
 
 
@@ -40,6 +41,14 @@ class Piece(NamedTuple):
     sticky: bool = False  # belongs to what follows
     barrier: bool = False  # long markup: nothing to read, and too much for a chunk to carry along
     block: Block | None = None  # if the piece is a whole block
+
+    @property
+    def is_heading(self) -> bool:
+        return self.block is not None and self.block.kind == "heading"
+
+    @property
+    def is_label(self) -> bool:
+        return self.block is not None and self.block.kind == "label"
 
 
 class Words:
@@ -147,10 +156,8 @@ class Cutter:
         if block.children:
             for child in block.children:
                 yield from self.pieces(child, soft, hard)
-        elif block.kind in ("fence", "table"):
-            yield from self._lines(block.start, block.end, hard, head_end=block.head_end)
-        elif block.kind in ("code", "html"):
-            yield from self._lines(block.start, block.end, hard)
+        elif block.kind in ("fence", "table", "code", "html"):
+            yield from self._lines(block, hard)
         else:
             yield from self._sentences(block.start, block.end, soft)
 
@@ -180,19 +187,19 @@ class Cutter:
             if b > a:
                 yield Piece(a, b, min(step, b - a), lead, lead_tokens)
 
-    def _lines(self, start: int, end: int, hard: int, head_end: int = 0) -> Iterator[Piece]:
-        lead, lead_tokens = self._lead(start, head_end, hard)
-        at = start
+    def _lines(self, block: Block, hard: int) -> Iterator[Piece]:
+        at, head_end = block.start, block.head_end
+        drawn = self._markup == "rst" and block.kind == "table"  # the lines of its borders say nothing
+        lead, lead_tokens = self._lead(at, head_end, hard)
         if head_end:
-            yield from (
-                Piece(piece.start, piece.end, piece.tokens, sticky=True)
-                for piece in self.anywhere(start, head_end, hard)
-            )
+            size = self._words.count(plain(self._text[at:head_end], self._markup)) if drawn else hard + 1
+            whole = [Piece(at, head_end, size)] if size <= hard else self.anywhere(at, head_end, hard)
+            yield from (piece._replace(sticky=True) for piece in whole)
             at = head_end
-        lines = [
-            (at + match.start(), at + match.end()) for match in _LINE.finditer(self._text[at:end]) if match[0].strip()
-        ]
-        counts = self._words.counts([self._text[a:b] for a, b in lines])
+        found = _LINE.finditer(self._text[at : block.end])
+        lines = [(at + match.start(), at + match.end()) for match in found if match[0].strip()]
+        written = [self._text[a:b] for a, b in lines]
+        counts = self._words.counts([plain(line, "rst") for line in written] if drawn else written)
         room = max(1, hard - lead_tokens)
         for (a, b), count in zip(lines, counts, strict=True):
             if count > room:
@@ -201,14 +208,15 @@ class Cutter:
                 yield Piece(a, b, count, lead, lead_tokens)
 
     def _lead(self, start: int, head_end: int, hard: int) -> tuple[str, int]:
-        if not head_end:
-            return "", 0
-        lead = self._text[start:head_end].strip("\r\n")
-        tokens = self._words.count(
-            plain(lead, self._markup) if not lead.lstrip(" \t>").startswith(("`", "~")) else lead
-        )
-        # A header as long as a page would leave no room for the rows it heads.
-        return (lead, tokens) if tokens * 2 <= hard else ("", 0)
+        """The opening line or header, whole or with its rules shortened; none if it would leave no room for the lines
+        below it. Counted as it is embedded, before a line: without one, docutils reads a table where there is none."""
+        whole = self._text[start:head_end].strip("\r\n") if head_end else ""
+        fence = whole.lstrip(" \t>").startswith(("`", "~"))
+        for lead in (whole, _RULE.sub(r"\1\1\1", whole)):
+            tokens = self._words.count(lead if fence else plain(f"{lead}\nx", self._markup)) if lead else 0
+            if tokens * 2 <= hard:
+                return lead, tokens
+        return "", 0
 
     def _sentences(self, start: int, end: int, soft: int) -> Iterator[Piece]:
         found = [sentence.start for sentence in split(self._text, start, end)]

@@ -17,17 +17,17 @@ from __future__ import annotations
 import re
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from typing import NamedTuple
 
 from quoth.chunks.cut import Cutter, Piece, Words, words_of
+from quoth.chunks.sections import Section, sections
 from quoth.domain import Chunk, Insert, Markup, Page
 from quoth.errors import TextTooLong
 from quoth.ports import TokenCounter
-from quoth.text.anchors import Anchors
-from quoth.text.markdown import Block, leaves, parse, plain
+from quoth.text.markdown import leaves, parse, plain
 from quoth.text.offsets import insert_at
 
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
@@ -46,17 +46,10 @@ class ChunkOptions:
     least_characters: int = 10  # a shorter chunk joins a neighbour where that fits
 
 
-class _Section(NamedTuple):
-    path: tuple[str, ...]
-    breadcrumb: tuple[str, ...]
-    anchor: str
-    blocks: tuple[Block, ...]
-
-
 class _Draft(NamedTuple):
     """A chunk in the making: pieces under one heading."""
 
-    section: _Section
+    section: Section
     pieces: tuple[Piece, ...]
     start: int
     end: int
@@ -79,7 +72,7 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     leaf_tokens = {leaf.start: count for leaf, count in zip(texts, counts, strict=True)}
     cutter = Cutter(page.text, page.markup, words, leaf_tokens)
     drafts: list[_Draft] = []
-    for section in _sections(page, blocks):
+    for section in sections(page, blocks):
         packed = _pack(section, cutter, tokens.limit, options)
         drafts += [_draft(page, section, pieces) for pieces in packed]
     drafts = _join_short(page, drafts, tokens.limit, options)
@@ -101,59 +94,7 @@ def _said(shown: str, markup: Markup) -> str:
     return plain(shown, markup) or shown.strip()
 
 
-# --- sections: which heading a block belongs to --------------------------------------------------------------------
-
-
-def _sections(page: Page, blocks: Sequence[Block]) -> list[_Section]:
-    headings = [leaf for leaf in leaves(blocks) if leaf.level]
-    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
-    anchor_at = {
-        heading.start: anchors.of(heading.text, heading.anchor, page.text[heading.start : heading.end])
-        for heading in headings
-    }
-    top = headings[0].start if headings else -1
-    outline = _Outline(page)
-    sections: list[_Section] = []
-    waiting: list[Block] = []  # blocks of the section that is open
-    has_text = False
-    for block in blocks:
-        if block.level:
-            if has_text:
-                sections.append(outline.section(waiting))
-                waiting, has_text = [], False
-            page_top = block.start == top and block.level == 1
-            outline.enter(block, "" if page_top else anchor_at[block.start])
-        elif block.kind != "markup":
-            has_text = True
-        waiting.append(block)
-    if any(block.kind != "markup" for block in waiting):
-        sections.append(outline.section(waiting))
-    return sections
-
-
-class _Outline:
-    """The headings above the present place in a page."""
-
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self._above: list[tuple[int, str, str]] = []  # level, words, anchor
-
-    def enter(self, heading: Block, anchor: str) -> None:
-        while self._above and self._above[-1][0] >= heading.level:
-            self._above.pop()
-        self._above.append((heading.level, heading.text, anchor))
-
-    def section(self, blocks: Sequence[Block]) -> _Section:
-        page = self._page
-        path = tuple(words for _, words, _ in self._above if words)
-        if path and path[0] == page.title:
-            path = path[1:]
-        anchor = next((anchor for _, _, anchor in reversed(self._above) if anchor), "")
-        crumbs = tuple(crumb for crumb in (*page.trail, page.title, *path) if crumb)
-        return _Section(path, crumbs, anchor, tuple(blocks))
-
-
-def _draft(page: Page, section: _Section, pieces: tuple[Piece, ...]) -> _Draft:
+def _draft(page: Page, section: Section, pieces: tuple[Piece, ...]) -> _Draft:
     """Without white space at the ends of its text; a cut piece of code keeps the indentation of its first line."""
     end = pieces[-1].end
     text = page.text[pieces[0].start : end]
@@ -168,14 +109,14 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
 
 
-def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+def _pack(section: Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
     hard = limit
     soft = min(options.target, hard)
     drafts: list[tuple[Piece, ...]] = []
     current: list[Piece] = []
     size = 0  # of `current`
     sticky = 0  # pieces at the end of `current` that announce what follows
-    for piece in (piece for block in section.blocks for piece in cutter.pieces(block, soft, hard)):
+    for piece in _pieces(section, cutter, soft, hard):
         if piece.barrier:
             if sticky < len(current):
                 drafts.append(tuple(current))
@@ -189,21 +130,41 @@ def _pack(section: _Section, cutter: Cutter, limit: int, options: ChunkOptions) 
                 current = current[cut:]
                 size, sticky = _size(current), len(current)
         size += piece.tokens if current else piece.tokens + piece.lead_tokens
+        # Of several labels in a row only the last announces what follows: the others are cards, or empty.
+        sticky = 0 if not piece.sticky else 1 if piece.is_label and current and current[-1].is_label else sticky + 1
         current.append(piece)
-        sticky = sticky + 1 if piece.sticky else 0
     if current:
         drafts.append(tuple(current))
     return _even_out(drafts, soft, options)
+
+
+def _pieces(section: Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
+    """All pieces of a section. A block that fills a chunk leaves room for the headings above it, which would be a chunk
+    by themselves otherwise."""
+    headings = 0  # tokens of those that nothing has followed yet
+    for block in section.blocks:
+        pieces = list(cutter.pieces(block, soft, hard))
+        if 0 < headings < hard // 2 and pieces and pieces[0].tokens + pieces[0].lead_tokens > hard - headings:
+            pieces = list(cutter.pieces(block, min(soft, hard - headings), hard - headings))
+        yield from pieces
+        if any(not piece.barrier for piece in pieces):
+            headings = headings + pieces[0].tokens if block.kind == "heading" else 0
 
 
 def _carried_from(current: Sequence[Piece], sticky: int, following: Piece, soft: int, hard: int) -> int:
     """Where the pieces begin that announce `following` and move into the next chunk with it, as many as fit."""
     cut = len(current) - sticky
     size = sum(piece.tokens for piece in current[cut:]) + following.tokens
-    while cut < len(current) and size + current[cut].lead_tokens > (soft if cut else hard):
+    while cut < len(current) and (
+        size + current[cut].lead_tokens > (soft if cut else hard) or (cut and _only_headings(current[:cut]))
+    ):
         size -= current[cut].tokens
         cut += 1
     return cut
+
+
+def _only_headings(pieces: Sequence[Piece]) -> bool:
+    return all(piece.is_heading for piece in pieces)
 
 
 def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
@@ -218,16 +179,20 @@ def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions)
     while cut > 1:
         last = pieces[cut - 1]
         longer, shorter = moved + last.tokens + last.lead_tokens, kept - last.tokens
-        if longer > soft or (longer > shorter and not last.sticky):
+        if longer > soft or (longer > shorter and not last.sticky) or _only_headings(pieces[: cut - 1]):
             break
         cut, kept, moved = cut - 1, shorter, moved + last.tokens
     return [*drafts[:-2], pieces[:cut], pieces[cut:]]
 
 
 def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
-    """Chunks below the minimum join the chunk before them, or after them, where both fit together."""
+    """Chunks below the minimum join the chunk before them, or after them, where both fit together. So do headings at
+    the end of a page that nothing follows, in any case: `_fit` cuts the two where it does less harm."""
     joined: list[_Draft] = []
     for draft in drafts:
+        if joined and _only_headings(draft.pieces):
+            joined[-1] = _draft(page, joined[-1].section, joined[-1].pieces + draft.pieces)
+            continue
         if joined:
             before = joined[-1]
             short = min(before.end - before.start, draft.end - draft.start) < options.least_characters
@@ -262,16 +227,23 @@ def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: 
 
 def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     """The same text in more or smaller pieces: cut between pieces, or inside the last one, or anywhere."""
-    *before, last = draft.pieces
-    joints = [at for at in range(1, len(draft.pieces)) if not draft.pieces[at - 1].sticky]
+    pieces = draft.pieces
+    readable = [at for at, piece in enumerate(pieces) if not piece.is_heading] or [0, len(pieces) - 1]
+    inner = range(readable[0] + 1, readable[-1] + 1)  # no side of these has nothing but headings
+    joints = [at for at in inner if not pieces[at - 1].sticky] or [at for at in inner if pieces[at - 1].is_label]
+    if not joints and len(pieces) > 1 and all(piece.is_heading for piece in pieces):
+        joints = [len(pieces) // 2]  # perhaps thousands of headings: one at a time would take quadratic time
     if joints:
-        middle = min(joints, key=lambda at: abs(2 * at - len(draft.pieces)))
-        return [_draft(page, draft.section, part) for part in (draft.pieces[:middle], draft.pieces[middle:])]
+        middle = min(joints, key=lambda at: abs(2 * at - len(pieces)))
+        return [_draft(page, draft.section, part) for part in (pieces[:middle], pieces[middle:])]
+    last = pieces[readable[-1]]
     parts = cutter.smaller(last)
     if len(parts) > 1 or (parts and parts[0].end - parts[0].start < last.end - last.start):
-        return [_draft(page, draft.section, (*before, *parts))]
-    if before:
-        return [_draft(page, draft.section, part) for part in (tuple(before), (last,))]
+        return [_draft(page, draft.section, (*pieces[: readable[-1]], *parts, *pieces[readable[-1] + 1 :]))]
+    if len(pieces) > 1:
+        return [_draft(page, draft.section, part) for part in (pieces[:-1], pieces[-1:])]
+    if last.lead:  # it took the room; the text goes before it
+        return [_draft(page, draft.section, (last._replace(lead="", lead_tokens=0),))]
     middle = (last.start + last.end) // 2
     if middle == last.start:
         raise TextTooLong(
@@ -280,7 +252,7 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
         )
     half = max(1, last.tokens // 2)
     cuts = ((last.start, middle), (middle, last.end))
-    return [_draft(page, draft.section, (Piece(a, b, half, last.lead, last.lead_tokens),)) for a, b in cuts]
+    return [_draft(page, draft.section, (Piece(a, b, half),)) for a, b in cuts]
 
 
 # --- chunks: ids and chain -----------------------------------------------------------------------------------------
@@ -312,7 +284,7 @@ def _chunks(page: Page, drafts: Sequence[tuple[_Draft, int]]) -> list[Chunk]:
                 source_file=page.source_file,
                 source_file_hash=page.file_hash,
                 title=page.title,
-                url=f"{page.url}#{draft.section.anchor}" if draft.section.anchor else page.url,
+                url=draft.section.address(page),
                 heading_path=draft.section.path,
                 breadcrumb=draft.section.breadcrumb,
                 content_hash=hashes[index],

@@ -13,7 +13,21 @@ from typing import NoReturn
 
 import typer
 
-from quoth.cli import ask, books, chat, config, demo, eval, explain, ingest, keys, questions, serve, transfer
+from quoth.cli import (
+    ask,
+    books,
+    chat,
+    check_links,
+    config,
+    demo,
+    eval,
+    explain,
+    ingest,
+    keys,
+    questions,
+    serve,
+    transfer,
+)
 from quoth.cli.app import app, report
 from quoth.errors import InternalError, QuothError, WrongUsage
 
@@ -23,6 +37,7 @@ __all__ = [
     "ask",
     "books",
     "chat",
+    "check_links",
     "config",
     "demo",
     "eval",

@@ -17,8 +17,8 @@ from quoth.bootstrap import Quoth, book_id_for, open_book
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import command_line, cost, counted, print_coverage, print_job, print_notices, print_plan, summary
 from quoth.cli.progress import progress_bar
-from quoth.domain import IngestJob, IngestMode
-from quoth.errors import Unreadable, WrongUsage
+from quoth.domain import URL_STYLES, IngestJob, IngestMode
+from quoth.errors import UnknownBook, Unreadable, WrongUsage
 from quoth.serve.library_views import job_view, plan_view
 from quoth.settings import Settings
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from quoth.chunks.plan import FilePlan
     from quoth.ingest import Progress, TellProgress
     from quoth.sources import BookSource
+
+
+AUTO = "auto"  # of --url-style: as the toolchain has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class IngestCommand:
     mode: IngestMode = "incremental"
     dry_run: bool = False
     job_id: int | None = None
+    url_style: str = ""
+    project: Path | None = None
 
     @property
     def is_site(self) -> bool:
@@ -49,12 +54,24 @@ class IngestCommand:
         def crawled(done: int, total: int) -> None:
             tell(Progress(done, total, 0))
 
-        return open_book(settings, self.path, self.book_id, self.base_url, crawled)
+        return open_book(
+            settings, self.path, self.book_id, self.base_url, crawled, url_style=self.url_style, project=self.project
+        )
+
+    async def remembering(self, quoth: Quoth) -> IngestCommand:
+        """With the style of addresses that was said when the book was ingested before; `auto` forgets it."""
+        if self.url_style:
+            return replace(self, url_style="" if self.url_style == AUTO else self.url_style)
+        try:
+            return replace(self, url_style=(await quoth.library.book(self.book_id)).url_style)
+        except UnknownBook:
+            return self
 
 
 async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
     """With an embedder that costs something, what it will be asked for is counted and said first."""
     plans: list[FilePlan] = []
+    command = await command.remembering(quoth)
     with progress_bar("Reading", quiet=quiet) as bar:
 
         def tell(progress: Progress) -> None:
@@ -86,7 +103,8 @@ def ingest_path(settings: Settings, path: Path, *, book_id: str) -> IngestJob:
 
 
 Place = Annotated[
-    str, typer.Argument(help="The folder of the book or its project, or the URL of a site or its sitemap.")
+    str,
+    typer.Argument(help="The folder of the book or its project, a single file, or the URL of a site or its sitemap."),
 ]
 NewBookId = Annotated[
     str | None, typer.Option("--book", help="The id to keep the book under.", show_default="the folder's name")
@@ -103,6 +121,19 @@ MaxPages = Annotated[int | None, typer.Option(help="For a site: the most pages t
 AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="For a site: allow this machine and private networks.")
 ]
+UrlStyle = Annotated[
+    str,
+    typer.Option(
+        help="How the site writes addresses: html (a/b.html) · slash (a/b/) · bare (a/b) · auto. Remembered.",
+        show_default="as the book was ingested before, else auto",
+    ),
+]
+Project = Annotated[
+    Path | None,
+    typer.Option(
+        "--project", help="The folder around the book whose files it may include.", show_default="its checkout"
+    ),
+]
 JobId = Annotated[int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")]
 
 
@@ -116,17 +147,20 @@ def ingest(
     watch: Watch = False,
     max_pages: MaxPages = None,
     allow_private: AllowPrivate = False,
+    url_style: UrlStyle = "",
+    project: Project = None,
     job_id: JobId = None,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: Docusaurus, mdBook, MkDocs, Sphinx, GitBook, a folder of files, or a published site."""
+    """Read a book: the project of a documentation tool (docs/books.md), a folder of files, or a published site."""
     chosen = _mode(mode)
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
     )
     command = IngestCommand(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
+    command = replace(command, url_style=style_of(url_style), project=project)
     if watch:
         _refuse_watch(command, json=json)
         _watch(settings, command)
@@ -185,13 +219,21 @@ def _watch(settings: Settings, command: IngestCommand) -> None:
             print_coverage(job.coverage)
             print_job(job)
 
-        again = replace(command, mode="incremental")
-        await follow_edits(quoth, Path(command.path).absolute(), first, lambda: again.open(settings))
+        again = replace(await command.remembering(quoth), mode="incremental")
+        place = Path(command.path).absolute()
+        folder = place.parent if place.is_file() else place
+        await follow_edits(quoth, folder, first, lambda: again.open(settings))
 
     try:
         run(settings, work)
     except KeyboardInterrupt:
         sys.stderr.write("\n")  # after the ^C that the terminal printed
+
+
+def style_of(value: str) -> str:
+    if value not in ("", AUTO, *URL_STYLES):
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join((*URL_STYLES, AUTO))}.", param_hint="--url-style")
+    return value
 
 
 def _mode(value: str) -> IngestMode:

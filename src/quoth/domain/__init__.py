@@ -33,6 +33,7 @@ from quoth.domain.answers import (
     Verdict,
 )
 from quoth.domain.books import (
+    URL_STYLES,
     AnchorRule,
     Book,
     Chunk,
@@ -44,10 +45,11 @@ from quoth.domain.books import (
     Notice,
     Page,
     ProficiencyLevel,
+    Rendition,
     SourceFile,
     Stamps,
 )
-from quoth.domain.conversations import Conversation, Doubt, RecordedQuestion, Trace, Turn
+from quoth.domain.conversations import Conversation, Doubt, Feedback, RecordedQuestion, Trace, Turn
 from quoth.domain.filters import Condition, Filters, conditions, passes
 from quoth.domain.indexing import (
     Coverage,
@@ -84,6 +86,7 @@ from quoth.domain.searching import (
 __all__ = [
     "DISCLAIMER",
     "REFUSAL_SENTENCE",
+    "URL_STYLES",
     "Allowance",
     "AnchorRule",
     "Answer",
@@ -106,6 +109,7 @@ __all__ = [
     "Doubt",
     "Draft",
     "Evidence",
+    "Feedback",
     "Fetched",
     "Filters",
     "Fingerprint",
@@ -144,6 +148,7 @@ __all__ = [
     "ReadingTask",
     "RecordedQuestion",
     "Refusal",
+    "Rendition",
     "Reply",
     "Retrieved",
     "Scope",

@@ -26,15 +26,19 @@ AnchorRule = Literal[
     "jupyter",
     "kramdown",
     "mdbook",
+    "mintlify",
     "mkdocs",
     "mkdocs-unicode",
     "none",
+    "pdf",  # `page-7` is `page=7`, as viewers understand it
     "pandoc",
     "pymdownx",
     "pymdownx-cased",
     "sphinx",
     "vitepress",
 ]
+
+URL_STYLES = ("html", "slash", "bare")  # a/b.html, a/b/, a/b
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Book:
     base_url: str = ""
     source: str = ""  # where it was last ingested from, for `quoth status`
     toolchain: str = ""  # what publishes it: docusaurus, mdbook, …
+    url_style: str = ""  # how its site writes addresses, if the user said so: html, slash, bare
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,14 @@ class Notice:
     def __str__(self) -> str:
         place = self.source_file if self.line is None else f"{self.source_file}:{self.line}"
         return f"{place}: {self.message} [{self.code}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendition:
+    """A document as Markdown. Its headings carry the places that a citation can open: `{#page-7}`."""
+
+    text: str
+    title: str = ""  # the one that the document gives itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from quoth.domain.answers import AnswerMode, ConfidenceLevel, Suggestion
 from quoth.domain.messages import ToolUse
@@ -31,6 +31,14 @@ class Doubt:
 
     text: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a reader thinks of an answer."""
+
+    rating: Literal["up", "down"]
+    reason: str = ""  # of a `down`: in a word or in their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,8 @@ class Turn:
     model: str | None = None
     tokens_used: int = 0
     searches: tuple[ToolUse, ...] = ()  # as calls of the search tool, whether a model made them or not
+    feedback: Feedback | None = None
+    share: str = ""  # what one must know to read it without being its owner; empty: nobody else may
     turn_id: int = 0
     owner: str = ""  # of its conversation
 

@@ -1,8 +1,9 @@
 """The process that converts documents, one after another: `python -P -m quoth.models.document_process`.
 
-In, from standard input: the path of a document in hex, one per line. Out: a line of JSON with its Markdown, or with the
-reason why there is none. Documents come from strangers and the converters from others, so they work in a process of
-their own with a limit on memory; `documents` starts it, watches the time, and starts another when it has died.
+In, from standard input: the path of a document in hex, one per line. Out: a line of JSON with its Markdown and title,
+or with the reason why there is none. Documents come from strangers and the converters from others, so they work in a
+process of their own with a limit on memory; `documents` starts it, watches the time, and starts another when it
+has died.
 """
 
 from __future__ import annotations
@@ -52,17 +53,40 @@ def _too_large(memory: int) -> str:
 
 
 def _converted(converter: MarkItDown, path: Path) -> dict[str, str]:
-    from markitdown import MarkItDownException
-
+    faults = _faults()
     try:
         if reason := _refused(path):
             return {"reason": reason}
-        text = str(converter.convert_local(path).markdown)
-    except (MarkItDownException, OSError, RecursionError, zipfile.BadZipFile) as error:
+        text, title = _rendition(converter, path)
+    except faults as error:
         return {"reason": str(error).strip().rpartition("with message: ")[2] or type(error).__name__}
     if len(text) > MAX_PAGE_CHARACTERS:
         return {"reason": f"it has more than {MAX_PAGE_CHARACTERS:,} characters"}
-    return {"text": text}
+    return {"text": text, "title": title}
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    """What the libraries below raise for a document that is damaged."""
+    from defusedxml import DefusedXmlException
+    from markitdown import MarkItDownException
+    from pdfminer.pdfexceptions import PDFException
+    from pdfminer.psexceptions import PSException
+
+    converters = (MarkItDownException, PDFException, PSException, DefusedXmlException, zipfile.BadZipFile)
+    return (*converters, OSError, RecursionError, SyntaxError, LookupError, StopIteration, TypeError, ValueError)
+
+
+def _rendition(converter: MarkItDown, path: Path) -> tuple[str, str]:
+    ending = path.suffix.lower()
+    if ending == ".pdf":
+        from quoth.models.document_pdf import pdf_markdown
+
+        return pdf_markdown(path)
+    from quoth.models.document_archives import docx_title, epub_markdown
+
+    if ending == ".epub":
+        return epub_markdown(path)
+    return str(converter.convert_local(path).markdown), docx_title(path)
 
 
 def _refused(path: Path) -> str:
@@ -75,13 +99,12 @@ def _refused(path: Path) -> str:
 
 
 def _converter() -> MarkItDown:
-    """With these three converters and no other: the one for plain text would accept a damaged document as text."""
+    """For DOCX and nothing else: the converter for plain text would accept a damaged document as text."""
     from markitdown import MarkItDown
-    from markitdown.converters import DocxConverter, EpubConverter, PdfConverter
+    from markitdown.converters import DocxConverter
 
     converter = MarkItDown(enable_builtins=False, enable_plugins=False)
-    for known in (DocxConverter(), EpubConverter(), PdfConverter()):
-        converter.register_converter(known)
+    converter.register_converter(DocxConverter())
     return converter
 
 

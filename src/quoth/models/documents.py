@@ -1,4 +1,5 @@
-"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown in a process of its own (`document_process`).
+"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown and its libraries in a process of its own
+(`document_process`).
 
 An extra (`pip install 'quoth[documents]'`), because most books are folders of text. The Markdown is a rendition:
 offsets of such a page point into it, not into the document. A document that takes too long, too much memory, or makes
@@ -16,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
 
+from quoth.domain import Rendition
 from quoth.errors import Unreadable
 from quoth.text.limits import MAX_DOCUMENT_BYTES, MAX_DOCUMENT_SECONDS
 
@@ -31,10 +33,10 @@ class MarkItDownDocuments:
         self._memory = memory
         self._process: subprocess.Popen[str] | None = None
 
-    def text(self, path: Path, source_file: str) -> str:
+    def read(self, path: Path, source_file: str) -> Rendition:
         answer = self._ask(path)
         if "text" in answer:
-            return answer["text"]
+            return Rendition(answer["text"], answer["title"])
         raise Unreadable(
             f"{source_file} cannot be converted ({answer['reason']}).",
             hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",

@@ -31,7 +31,7 @@ from quoth.settings import Settings
 # --- pages of other sites (CORS) -------------------------------------------------------------------------------------
 
 
-_METHODS = "GET, POST, DELETE"
+_METHODS = "GET, POST, PATCH, DELETE"
 _HEADERS = "authorization, x-api-key, content-type, x-request-id, last-event-id, mcp-protocol-version, mcp-session-id"
 _EXPOSED = "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, mcp-session-id"
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -69,11 +69,12 @@ def _preflight_headers(request: Request) -> dict[str, str]:
 
 # The page and its files: any site may load them.
 _PAGE = frozenset({"/", "/widget.js"})
-_PAGE_BELOW = ("/assets/",)
+_PAGE_BELOW = ("/assets/", "/a/")
 _HEALTH = frozenset({"/health", "/healthz", "/readyz"})
 # These need no key. The webhook has its own proof of who asks.
 _OPEN = _PAGE | _HEALTH | {"/openapi.json", "/ingestion/webhook/github"}
-_OPEN_BELOW = (*_PAGE_BELOW, "/errors/")
+# An answer that was shared has an address that nobody can guess.
+_OPEN_BELOW = (*_PAGE_BELOW, "/errors/", "/shared/")
 # Supervisors, and every page that opens, ask for these. They cost nothing.
 _UNCOUNTED = _PAGE | _HEALTH
 

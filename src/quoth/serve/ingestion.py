@@ -255,7 +255,8 @@ def _base_url_of(book: Book, roots: Sequence[FilePath]) -> str:
 def _reopen(book: Book, roots: Sequence[FilePath]) -> BookSource:
     from quoth.sources import open_source
 
-    return open_source(book.source, book_id=book.book_id, base_url=_base_url_of(book, roots), roots=roots)
+    base_url = _base_url_of(book, roots)
+    return open_source(book.source, book_id=book.book_id, base_url=base_url, roots=roots, url_style=book.url_style)
 
 
 async def _find_book(quoth: Quoth, book_id: str) -> Book | None:

@@ -28,9 +28,10 @@ from quoth.errors import (
 )
 from quoth.serve.bodies import check_media_type, decode
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.mcp_calls import SESSION_HEADER, Calls, call_key
+from quoth.serve.mcp_calls import SESSION_HEADER, Calls, connection_key, session_keys
 from quoth.serve.problems import problem_response
 from quoth.serve.shapes import Responses, event_content, problems
+from quoth.serve.sse import cancel, wait_for_disconnect
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -106,19 +107,31 @@ async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) ->
 class _McpResponse(Response):
     """Hands the request to the SDK; the SDK's answer is the response."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, body: bytes, *, opens: bool) -> None:
+    def __init__(self, manager: StreamableHTTPSessionManager, calls: Calls, body: bytes, *, opens: bool) -> None:
         """With `opens` the client gets the id of a session, by which its calls are known when it cancels one. Nothing
         is kept for it: any worker answers any request, with whatever id."""
         super().__init__()
         self._manager = manager
+        self._calls = calls
         self._body = body
         self._opens = opens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         unread = [{"type": "http.request", "body": self._body, "more_body": False}]
+        request = Request(scope)
+        request.state.mcp_connection = uuid.uuid4().hex
+        left = asyncio.Event()
 
         async def again() -> Message:
-            return unread.pop() if unread else await receive()
+            if unread:
+                return unread.pop()
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def leave() -> None:  # the SDK listens only once it has something to send
+            await wait_for_disconnect(receive)
+            left.set()
+            self._calls.cancel(connection_key(request))
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 200:
@@ -126,7 +139,11 @@ class _McpResponse(Response):
             await send(message)
 
         sender = _ProblemSender(Request(scope, again), named if self._opens else send)
-        await self._manager.handle_request(scope, again, sender.send)
+        leaving = asyncio.create_task(leave())
+        try:
+            await self._manager.handle_request(scope, again, sender.send)
+        finally:
+            await cancel(leaving)
 
 
 class _ProblemSender:
@@ -196,6 +213,7 @@ async def mcp(request: Request) -> Response:
     sessions = cast(AgentSessions, request.app.state.agents)
     if message["method"] == "notifications/cancelled":
         cancelled = message.get("params", {}).get("requestId")
-        if (key := call_key(request, owner_of(request), cancelled)) is not None:
+        for key in session_keys(request, owner_of(request), cancelled):
             sessions.calls.cancel(key)
-    return _McpResponse(await sessions.manager(), body, opens=message["method"] == "initialize")
+    manager = await sessions.manager()
+    return _McpResponse(manager, sessions.calls, body, opens=message["method"] == "initialize")

@@ -1,16 +1,16 @@
 """The tool calls of agents that are under way: how far they are, and how they are cancelled.
 
-A client of the older protocol cancels a call over HTTP with a message of its own, on another connection. It is known
-by its session, whose id this server gave it and nobody can guess, and by the id of its request. Cancelled work stops
-at once, and what was said by then is stored as at every door. The newer protocol, and stdio, need none of this: there
-a call is cancelled by closing its stream, or by the SDK. Knows no tool.
+Over HTTP a call is cancelled by closing its connection, or, by clients of the older protocol, with a message on another
+connection: a call is known by its session, whose id this server gave and nobody can guess, and by the id of its
+request. Cancelled work stops at once, and what was said by then is stored as at every door. On stdio the SDK does this.
+Knows no tool.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from quoth.domain import Answer, AnswerEvent, Delta, Done, Retrieved
 from quoth.serve.sse import cancel
 
 T = TypeVar("T")
-CallKey = tuple[str, str, str]  # whose, in which session, which
+CallKey = tuple[str, ...]  # one of the ways in which a call is known
 Report = Callable[[float, str], Awaitable[None]]  # seconds so far, and what is done now
 
 SESSION_HEADER = "mcp-session-id"
@@ -28,10 +28,20 @@ REQUEST_CANCELLED = -32800  # the code that the SDK answers a cancelled request 
 PROGRESS_SECONDS = 1.0
 
 
-def call_key(request: Request | None, owner: str, call_id: object) -> CallKey | None:
-    """How a call is known to the one who may cancel it; None where it has no session, or no request (stdio)."""
-    session = "" if request is None else request.headers.get(SESSION_HEADER, "")
-    return (owner, session, json.dumps(call_id)) if session else None
+def session_keys(request: Request, owner: str, call_id: object) -> list[CallKey]:
+    """How the call with this id is known to the session of the request; in no way where it has no session."""
+    session = request.headers.get(SESSION_HEADER, "")
+    return [("session", owner, session, json.dumps(call_id))] if session else []
+
+
+def call_keys(request: Any, owner: Callable[[Any], str], call_id: object) -> list[CallKey]:
+    """All ways in which a call is known; none without a request, on stdio."""
+    return [] if request is None else [connection_key(request), *session_keys(request, owner(request), call_id)]
+
+
+def connection_key(request: Request) -> CallKey:
+    """How the call that came with this request is known to its connection."""
+    return ("connection", str(request.state.mcp_connection))
 
 
 class Cancelled(Exception):
@@ -42,17 +52,16 @@ class Calls:
     def __init__(self) -> None:
         self._running: dict[CallKey, asyncio.Task[Any]] = {}
 
-    async def run(self, key: CallKey | None, work: Coroutine[Any, Any, T]) -> T:
-        """The result of the work. `Cancelled` when its caller cancelled it; without a key it cannot."""
-        if key is None:
-            return await work
+    async def run(self, keys: Sequence[CallKey], work: Coroutine[Any, Any, T]) -> T:
+        """The result of the work. `Cancelled` when its caller cancelled it by one of the keys."""
         task = asyncio.create_task(work)
-        self._running[key] = task
+        self._running |= dict.fromkeys(keys, task)
         try:
             await asyncio.wait([task])
         finally:
-            if self._running.get(key) is task:
-                del self._running[key]
+            for key in keys:
+                if self._running.get(key) is task:
+                    del self._running[key]
             await cancel(task)
         if task.cancelled():
             raise Cancelled

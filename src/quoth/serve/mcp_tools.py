@@ -24,14 +24,14 @@ from quoth import logs
 from quoth.ask.request import ChatRequest, Name, ToolRequest, parse
 from quoth.bootstrap import Quoth
 from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
+from quoth.domain.versions import __version__
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
 from quoth.serve.disclosure import is_admin, public
-from quoth.serve.mcp_calls import REQUEST_CANCELLED, Calls, Cancelled, call_key, reported
+from quoth.serve.mcp_calls import REQUEST_CANCELLED, Calls, Cancelled, call_keys, reported
 from quoth.serve.search_views import chunk_view
 from quoth.serve.shapes import Score, Shape
 from quoth.serve.views import ChatResponse, answer_view
-from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 
@@ -167,8 +167,9 @@ class Agents:
             known = ", ".join(self._tools)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}. The tools are {known}.")
         try:
-            key = call_key(context.request, self._owner(context.request), context.request_id)
-            text, structured = await self._calls.run(key, tool(context, params.arguments or {}))
+            text, structured = await self._calls.run(
+                call_keys(context.request, self._owner, context.request_id), tool(context, params.arguments or {})
+            )
         except Cancelled as cancelled:
             raise MCPError(REQUEST_CANCELLED, "The call was cancelled.") from cancelled
         except QuothError as error:

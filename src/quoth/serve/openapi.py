@@ -37,6 +37,7 @@ from quoth.serve.ingestion import IngestRequest
 from quoth.serve.openai_embeddings import EmbeddingRequest
 from quoth.serve.openai_protocol import CompletionRequest
 from quoth.serve.openai_responses import ResponseRequest
+from quoth.serve.opinions import FeedbackRequest, ShareRequest
 from quoth.serve.problems import MEDIA_TYPE, RETRY_SOON, OpenAIProblem, Problem, problem
 from quoth.serve.sessions import TagsRequest
 
@@ -50,6 +51,8 @@ _OURS = (
     ResponseRequest,
     EmbeddingRequest,
     IngestRequest,
+    FeedbackRequest,
+    ShareRequest,
     Problem,
     OpenAIProblem,
 )

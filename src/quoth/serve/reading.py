@@ -1,4 +1,5 @@
-"""`GET /books/{book_id}/contents`, `/page`, `/figure`: a book to browse, a page of it to read, the pictures in it.
+"""`GET /books/{book_id}/contents`, `/questions`, `/page`, `/figure`: a book to browse, what could be asked, a page, its
+pictures.
 
 For the reader's page. In: a book and a chunk of the page. Out: the shapes below. A page is the text of its chunks, so
 what is read is what is searched and cited; `places` says where in it each chunk begins.
@@ -78,7 +79,12 @@ class ContentsResponse(Shape):
     title: str
     contents: ContentsSection
     filters: FilterChoices
-    questions: Annotated[list[str], Field(description="To start with: from headings and glossary, and answered here")]
+    sharing: Annotated[bool, Field(description="Answers can be shared (QUOTH_SHARING)")]
+
+
+class QuestionsResponse(Shape):
+    book_id: str
+    questions: Annotated[list[str], Field(description="To begin with: from headings and glossary, and answered here")]
 
 
 class PageNeighbour(Shape):
@@ -159,8 +165,12 @@ async def _questions(quoth: Quoth, book: Book) -> tuple[str, ...]:
     view = quoth.index.view(book.book_id)
     records = spread(await pages_of(quoth.library, book.book_id), PAGES_LOOKED_AT)
     candidates = questions([await view.chunks(record.chunk_ids) for record in records])
-    asked = [question for question in candidates if await _is_answered(quoth, book, question)]
-    return tuple(spread(asked, _MOST_QUESTIONS))
+    first = spread(candidates, _MOST_QUESTIONS)
+    answered: list[str] = []
+    for question in dict.fromkeys([*first, *candidates]):
+        if len(answered) < _MOST_QUESTIONS and await _is_answered(quoth, book, question):
+            answered.append(question)
+    return tuple(answered)
 
 
 async def _first_chunks(view: BookView, records: list[PageRecord]) -> list[Chunk]:
@@ -186,11 +196,10 @@ def _outlines_of(request: Request) -> Outlines:
 
 @router.get("/books/{book_id}/contents", responses=answers(ContentsResponse, 404, 503))
 async def book_contents(request: Request, book_id: str) -> JSONResponse:
-    """A book before the first question: its pages as a tree, what it can be narrowed to, what could be asked."""
+    """A book before the first question: its pages as a tree, and what questions can be narrowed to."""
     quoth = quoth_of(request)
     book = await quoth.book(book_id)
-    outlines = _outlines_of(request)
-    outline = await outlines.of(quoth, book)
+    outline = await _outlines_of(request).of(quoth, book)
     body: ContentsResponse = {
         "book_id": book.book_id,
         "title": book.title,
@@ -202,7 +211,7 @@ async def book_contents(request: Request, book_id: str) -> JSONResponse:
             "proficiency_levels": list(outline.choices.proficiency_levels),
             "layer": list(outline.choices.layers),
         },
-        "questions": list(await outlines.questions(quoth, book)),
+        "sharing": quoth.settings.sharing,
     }
     return JSONResponse(body)
 
@@ -212,6 +221,16 @@ def _section_view(section: Section) -> ContentsSection:
         {"title": page.title, "chunk_id": page.chunk_id, "source_url": page.url} for page in section.pages
     ]
     return {"title": section.title, "pages": pages, "sections": [_section_view(below) for below in section.sections]}
+
+
+@router.get("/books/{book_id}/questions", responses=answers(QuestionsResponse, 404, 503))
+async def book_questions(request: Request, book_id: str) -> JSONResponse:
+    """What could be asked first. Found once for each state of the book, by a few searches."""
+    quoth = quoth_of(request)
+    book = await quoth.book(book_id)
+    found = await _outlines_of(request).questions(quoth, book)
+    body: QuestionsResponse = {"book_id": book.book_id, "questions": list(found)}
+    return JSONResponse(body)
 
 
 @router.get("/books/{book_id}/page", responses=answers(PageResponse, 400, 404, 503))

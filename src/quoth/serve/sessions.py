@@ -53,6 +53,7 @@ class HistoryEntry(Shape):
     model: str | None
     query_time_ms: float
     request_id: str
+    rating: Annotated[Literal["up", "down"] | None, Field(description="Set by POST /feedback")]
 
 
 class HistoryResponse(Shape):
@@ -63,10 +64,10 @@ class HistoryResponse(Shape):
 
 def history_view(session_id: str, turns: Sequence[Turn], total: int) -> HistoryResponse:
     """Oldest first."""
-    return {"session_id": session_id, "entries": [_entry_view(turn) for turn in turns], "total_entries": total}
+    return {"session_id": session_id, "entries": [entry_view(turn) for turn in turns], "total_entries": total}
 
 
-def _entry_view(turn: Turn) -> HistoryEntry:
+def entry_view(turn: Turn) -> HistoryEntry:
     return {
         "timestamp": timestamp(turn.timestamp),
         "query": turn.query,
@@ -88,6 +89,7 @@ def _entry_view(turn: Turn) -> HistoryEntry:
         "model": turn.model,
         "query_time_ms": round(turn.query_time_ms, 2),
         "request_id": turn.request_id,
+        "rating": None if turn.feedback is None else turn.feedback.rating,
     }
 
 
@@ -118,13 +120,6 @@ class ThreadMessage(Shape):
     ]
 
 
-class RetrievalEntry(Shape):
-    tool: str
-    query: str
-    results: Annotated[int, Field(description="Passages that it brought")]
-    timestamp: Moment
-
-
 class ThreadMetadata(Shape):
     state: Annotated[
         ThreadState, Field(description="Archived after an hour without a question; the next question resumes it")
@@ -138,7 +133,7 @@ class ThreadMetadata(Shape):
     tags: Annotated[list[str], Field(description="Set by PATCH /session/{session_id}")]
     turn_count: Annotated[int, Field(description="Questions asked so far")]
     retrieval_history: Annotated[
-        list[RetrievalEntry], Field(description="What was searched for the live messages, oldest first")
+        list[ThreadToolCall], Field(description="What was searched for the live messages, oldest first")
     ]
 
 
@@ -174,22 +169,9 @@ def _thread_view(conversation: Conversation, turns: Sequence[Turn], now: datetim
             "user_id": conversation.owner or None,
             "tags": list(conversation.tags),
             "turn_count": conversation.turns,
-            "retrieval_history": _searches_view(turns),
+            "retrieval_history": [_tool_call_view(search) for turn in turns for search in turn.searches],
         },
     }
-
-
-def _searches_view(turns: Sequence[Turn]) -> list[RetrievalEntry]:
-    return [
-        {
-            "tool": use.call.name,
-            "query": use.query,
-            "results": use.results,
-            "timestamp": timestamp(use.timestamp),
-        }
-        for turn in turns
-        for use in turn.searches
-    ]
 
 
 def messages_view(turns: Sequence[Turn]) -> list[ThreadMessage]:

@@ -1,9 +1,9 @@
-"""`GET /`, `/widget.js` and their assets: the reader's page and the button for other sites.
+"""`GET /`, `/a/{share_id}`, `/widget.js` and their assets: the reader's page, an answer that was shared, the widget.
 
 Out: files of the package, read and compressed once, when the server starts. Nothing is loaded from another server. The
 page and the widget name their assets with the hash of all of them (`/assets/0a1b2c…/talk.js`), so browsers may keep
 those for ever, and a new version is seen at once: what names them is asked for again each time. Files name each other
-relatively and never see the hash.
+relatively and never see the hash. Scripts are sent without their comments.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -24,17 +25,44 @@ from starlette.responses import Response
 from starlette.routing import get_route_path
 from starlette.types import Receive, Scope, Send
 
+from quoth.domain import Turn
+from quoth.errors import NotFound
+from quoth.serve.bundle import bundle
+from quoth.serve.deps import quoth_of
+from quoth.serve.opinions import find_shared
+
 _WEB = Path(__file__).parent.parent / "web"
-_NAMES_ASSETS = ("index.html", "widget.js")
+_NAMES_ASSETS = ("index.html", "answer.html", "widget.js")
 _ASSETS = b"assets/"
+# What the widget opens is sent as one script; the button has loaded these two before.
+_WHOLE = "corner.js"
+_BEFORE = ("texts/index.js", "storage.js")
 _VERSION = re.compile(r"[0-9a-f]{12}")
 _TYPES = {".js": "text/javascript", ".woff2": "font/woff2"}  # systems differ in these
+# Comments are a fifth of the scripts, even compressed. These are the forms that need no reading of the language to be
+# found: whole lines, blocks of types, types within a line, what follows the end of a statement; and indentation, so no
+# text of a script may rely on its own.
+_SPARE = {
+    ".js": re.compile(
+        r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|^[ \t]*//.*\n|/\*\* @type .*?\*/ ?|(?<=[;,{}])[ \t]+// .*$"
+        r"|^[ \t]+|^\n",
+        re.MULTILINE,
+    ),
+    ".css": re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|^[ \t]+|\n", re.MULTILINE),
+}
+_CSS_IMPORT = re.compile(r'@import "(\w+\.css)";')
 _WORTH_IT = 0.9  # compressed only if this much is left at most: fonts and pictures are compressed already
 
 # No inline script, no foreign origin: a book's text can never run.
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+# Comments of our scripts are for people who read the source: whole lines, documentation blocks, types of expressions.
+_COMMENTS = re.compile(
+    rb"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*\n|^[ \t]*//[^\n]*\n|/\*\* @(?:(?!\*/)[^\n])*\*/ ?", re.MULTILINE | re.DOTALL
 )
 
 
@@ -73,7 +101,8 @@ def _takes_gzip(request: Headers) -> bool:
 def _found() -> Iterator[tuple[str, bytes]]:
     for path in sorted(_WEB.rglob("*")):
         if path.is_file():
-            yield path.relative_to(_WEB).as_posix(), path.read_bytes()
+            content = path.read_bytes()
+            yield path.relative_to(_WEB).as_posix(), _COMMENTS.sub(b"", content) if path.suffix == ".js" else content
 
 
 def _file(name: str, content: bytes) -> _File:
@@ -89,6 +118,13 @@ def _files() -> tuple[str, dict[str, _File]]:
     contents = dict(_found())
     listed = "".join(f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in contents.items())
     version = hashlib.sha256(listed.encode()).hexdigest()[:12]
+    texts = {name: text.decode() for name, text in contents.items() if Path(name).suffix in _SPARE}
+    texts = {name: _SPARE[Path(name).suffix].sub("", text) for name, text in texts.items()}
+    texts[_WHOLE] = bundle(texts, _WHOLE, separate=_BEFORE)
+    texts |= {
+        name: _CSS_IMPORT.sub(lambda one: texts[one[1]], text) for name, text in texts.items() if "@import" in text
+    }
+    contents |= {name: text.encode() for name, text in texts.items()}
     for name in _NAMES_ASSETS:
         contents[name] = contents[name].replace(_ASSETS, _ASSETS + f"{version}/".encode())
     return version, {name: _file(name, content) for name, content in contents.items()}
@@ -110,6 +146,24 @@ class _Assets:
         await file.response(Headers(scope=scope), keep=first == version)(scope, receive, send)
 
 
+async def _shared_answer(request: Request) -> Response:
+    """The page of one answer. What other sites show of a link (its card) is in its head."""
+    try:
+        turn, title = await find_shared(quoth_of(request), request.path_params["share_id"])
+        card, status = _card(turn, title), 200
+    except NotFound:
+        card, status = "", 404
+    page = _files()[1]["answer.html"].plain.replace(b"<!-- card -->", card.encode())
+    headers = {"content-security-policy": _PAGE_POLICY, "cache-control": "no-store", "x-robots-tag": "noindex"}
+    return Response(page, status, headers=headers, media_type="text/html")
+
+
+def _card(turn: Turn, title: str) -> str:
+    said = " ".join(re.sub(r"\[\d+\]|[*`#]", "", turn.response).split())
+    fields = {"og:type": "article", "og:site_name": title, "og:title": turn.query[:200], "og:description": said[:200]}
+    return "".join(f'<meta property="{name}" content="{escape(value)}">' for name, value in fields.items())
+
+
 def install_pages(app: FastAPI) -> None:
     async def page(request: Request) -> Response:
         return _files()[1]["index.html"].response(request.headers, keep=False)
@@ -119,4 +173,5 @@ def install_pages(app: FastAPI) -> None:
 
     app.add_route("/", page, methods=["GET"], include_in_schema=False)
     app.add_route("/widget.js", widget, methods=["GET"], include_in_schema=False)
+    app.add_route("/a/{share_id}", _shared_answer, methods=["GET"], include_in_schema=False)
     app.mount("/assets", _Assets())

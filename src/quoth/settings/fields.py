@@ -143,6 +143,9 @@ class Settings(BaseModel):
         default=False, description="Keep refused and low-confidence questions, redacted, for the author?"
     )
     record_days: int = Field(default=90, ge=1, le=3650, description="Days after which a kept question is deleted.")
+    sharing: bool = Field(
+        default=False, description="May readers share an answer by a link that everyone can open without a key?"
+    )
     traces: bool = Field(default=True, description="Keep a trace of each answer for `quoth explain`?")
     trace_days: int = Field(default=14, ge=1, le=3650, description="Days after which a trace is deleted.")
     max_pages: int = Field(default=5_000, ge=1, le=1_000_000, description="The most pages that a crawl reads.")

@@ -17,9 +17,11 @@ from quoth.errors import Unreadable
 from quoth.sources.antora import AntoraRules, site_of
 from quoth.sources.antora_project import find_antora
 from quoth.sources.asciidoc_includes import AsciidocIncludes
+from quoth.sources.book_file import read_book_file
 from quoth.sources.bounds import Bounds, bounds_of, bounds_of_file, is_file
-from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials, snippets
-from quoth.sources.docusaurus import DocusaurusRules, Site, find_site, has_categories
+from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_partials
+from quoth.sources.docusaurus import DocusaurusRules, find_site, has_categories
+from quoth.sources.docusaurus_config import Site
 from quoth.sources.files import existing_folder, folders
 from quoth.sources.folder import FolderSource
 from quoth.sources.formats import Documents
@@ -30,9 +32,12 @@ from quoth.sources.jekyll import JekyllRules, find_jekyll
 from quoth.sources.liquid import Liquid
 from quoth.sources.loose import loose_file, loose_folder
 from quoth.sources.mdbook import MdBookRules, find_mdbook
-from quoth.sources.mdx_components import starlight_includes
+from quoth.sources.mdx_components import mintlify_includes, starlight_includes
+from quoth.sources.mintlify import MintlifyRules, find_mintlify
 from quoth.sources.mkdocs import MkDocsRules, find_mkdocs
 from quoth.sources.plain import label_of
+from quoth.sources.quarto import QuartoRules, find_quarto
+from quoth.sources.quarto_cells import QuartoMarks
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
@@ -44,6 +49,9 @@ from quoth.sources.vitepress import VitePressRules, find_vitepress
 from quoth.sources.vitepress_includes import vitepress_includes
 
 __all__ = ["BookSource", "CrawlOptions", "Documents", "Web", "is_url", "open_source"]
+
+
+_LANGUAGES = ("docs",)  # folders with a project for each language
 
 
 class BookSource(Protocol):
@@ -86,11 +94,14 @@ def open_source(
     documents: Documents | None = None,
     web: Web | None = None,
     roots: Sequence[Path] = (),
+    url_style: str = "",
+    project: Path | None = None,
 ) -> BookSource:
     """Recognise the toolchain of a folder, take a single file, or crawl a published site if `web` allows it.
     `Unreadable` when it is none of these, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that
     no toolchain publishes. If the folder is in one of the `roots`, nothing outside of that root is read, and never more
-    than `bounds` allows."""
+    than `bounds` allows. Pages may include files of their `project`, given or found. `url_style` wins over that of the
+    book's own file."""
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
@@ -102,17 +113,27 @@ def open_source(
         named = _Named(given.resolve(), bounds_of_file(given, roots), book_id, title, base_url, str(path))
         return loose_file(named.root, named.bounds, named.book, base_url, documents)
     root = existing_folder(Path(path))
-    named = _Named(root, bounds_of(Path(path).expanduser(), roots), book_id, title, base_url, str(path))
+    bounds = bounds_of(Path(path).expanduser(), roots, project)
+    file = read_book_file(root, bounds)
+    base_url, title, style = base_url or file.base_url, title or file.title, url_style or file.url_style
+    named = _Named(root, bounds, book_id, title, base_url, str(path), url_style, style)
+    source = _opened(root, named, documents)
+    source.follow(file, style)
+    return source
+
+
+def _opened(root: Path, named: _Named, documents: Documents | None) -> FolderSource:
     found = _recognised(root, named)
     if found is None and not _has_pages(root):
         inside = [source for folder in folders(root) if (source := _recognised(folder, named))]
         found = inside[0] if len(inside) == 1 else None
+        found = found or _of_languages(root, named)
     if found is not None:
         return found
-    return loose_folder(root, named.bounds, named.book, base_url, documents)
+    return loose_folder(root, named.bounds, named.book, named.base_url, documents)
 
 
-def _recognised(folder: Path, named: _Named) -> BookSource | None:
+def _recognised(folder: Path, named: _Named) -> FolderSource | None:
     bounds = named.bounds
     site = find_site(folder, bounds)
     if site is not None:
@@ -126,10 +147,27 @@ def _recognised(folder: Path, named: _Named) -> BookSource | None:
         or _starlight(folder, named)
         or _hugo(folder, named)
         or _gitbook(folder, named)
-        or _jekyll(folder, named)
+        or _quarto(folder, named)
         or _antora(folder, named)
+        or _jekyll(folder, named)
+        or _mintlify(folder, named)
         or (_docusaurus(folder, None, named) if categories else None)
     )
+
+
+def _of_languages(root: Path, named: _Named) -> FolderSource | None:
+    """A project for each language, as in `docs/en`: the English one, or the only one. The others are named."""
+    inside = {folder.name: folder for parent in _LANGUAGES for folder in folders(root / parent)}
+    found = {name: source for name, folder in inside.items() if (source := _recognised(folder, named))}
+    chosen = found.get("en") or next(iter(found.values()), None)
+    if chosen is None or (len(found) > 1 and "en" not in found):
+        return None
+    others = [inside[name].relative_to(root).as_posix() for name, source in found.items() if source is not chosen]
+    if others:
+        listed = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+        message = f"the project has further books: {listed}; to ingest one of them, give its folder"
+        chosen.tell(Notice("FURTHER_DOCS", message, "."))
+    return chosen
 
 
 def _has_pages(root: Path) -> bool:
@@ -149,10 +187,12 @@ class _Named:
     title: str
     base_url: str
     source: str
+    url_style: str = ""  # as the user said it
+    style: str = ""  # or as the book's own file says it
 
     def book(self, toolchain: str, title: str = "", published: str = "") -> Book:
         name = self.title or title or label_of(self.root.stem if self.root.is_file() else self.root.name)
-        return Book(self.book_id, name, self.base_url or published, self.source, toolchain)
+        return Book(self.book_id, name, self.base_url or published, self.source, toolchain, self.url_style)
 
 
 def _part(folder: Path, docs: Path) -> Path:
@@ -160,7 +200,7 @@ def _part(folder: Path, docs: Path) -> Path:
     return folder if folder.is_relative_to(docs) else docs
 
 
-def _docusaurus(folder: Path, site: Site | None, named: _Named) -> BookSource:
+def _docusaurus(folder: Path, site: Site | None, named: _Named) -> FolderSource:
     project = site.root if site else folder
     bounds = site.bounds if site else named.bounds
     docs = site.pages if site else folder if has_categories(folder, bounds) else (folder / "docs").resolve()
@@ -171,7 +211,7 @@ def _docusaurus(folder: Path, site: Site | None, named: _Named) -> BookSource:
     return FolderSource(named.root, bounds, book, rules, docs, includes, rules.contents)
 
 
-def _mdbook(folder: Path, named: _Named) -> BookSource | None:
+def _mdbook(folder: Path, named: _Named) -> FolderSource | None:
     found = find_mdbook(folder, named.bounds)
     if found is None:
         return None
@@ -181,17 +221,17 @@ def _mdbook(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(named.root, found.bounds, book, rules, found.src, includes, rules.contents)
 
 
-def _mkdocs(folder: Path, named: _Named) -> BookSource | None:
+def _mkdocs(folder: Path, named: _Named) -> FolderSource | None:
     found = find_mkdocs(folder, named.bounds)
     if found is None:
         return None
     rules = MkDocsRules(found, _part(folder, found.docs), named.base_url)
     book = named.book("mkdocs", found.title, found.site_url)
-    includes = Includes(found.bounds, snippets(found.snippet_bases))
+    includes = Includes(found.bounds, rules.includes())
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
 
 
-def _sphinx(folder: Path, named: _Named) -> BookSource | None:
+def _sphinx(folder: Path, named: _Named) -> FolderSource | None:
     found = find_sphinx(folder, named.bounds) or find_jupyter_book(folder, named.bounds)
     if found is None:
         return None
@@ -201,17 +241,17 @@ def _sphinx(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(named.root, found.bounds, book, rules, found.source, includes, rules.contents)
 
 
-def _gitbook(folder: Path, named: _Named) -> BookSource | None:
+def _gitbook(folder: Path, named: _Named) -> FolderSource | None:
     found = find_gitbook(folder, named.bounds)
     if found is None:
         return None
-    rules = GitBookRules(found, _part(folder, found.docs), named.base_url)
+    rules = GitBookRules(found, _part(folder, found.docs), named.base_url, named.style)
     book = named.book("gitbook", found.title)
     includes = Includes(found.bounds, gitbook_includes)
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
 
 
-def _vitepress(folder: Path, named: _Named) -> BookSource | None:
+def _vitepress(folder: Path, named: _Named) -> FolderSource | None:
     found = find_vitepress(folder, named.bounds)
     if found is None:
         return None
@@ -221,7 +261,7 @@ def _vitepress(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
 
 
-def _antora(folder: Path, named: _Named) -> BookSource | None:
+def _antora(folder: Path, named: _Named) -> FolderSource | None:
     found = find_antora(folder, named.bounds)
     if found is None:
         return None
@@ -231,11 +271,11 @@ def _antora(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
 
 
-def _hugo(folder: Path, named: _Named) -> BookSource | None:
+def _hugo(folder: Path, named: _Named) -> FolderSource | None:
     found = find_hugo(folder, named.bounds)
     if found is None:
         return None
-    contents = tuple(dict.fromkeys(found.root / language.content for language in found.languages))
+    contents = {found.root / language.content: language.code for language in reversed(found.languages)}
     shortcodes = Shortcodes(found.root, contents, found.params, found.bounds)
     rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes.left_out)
     book = named.book("hugo", found.title, found.base_url)
@@ -243,7 +283,7 @@ def _hugo(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
 
 
-def _starlight(folder: Path, named: _Named) -> BookSource | None:
+def _starlight(folder: Path, named: _Named) -> FolderSource | None:
     found = find_starlight(folder, named.bounds)
     if found is None:
         return None
@@ -253,7 +293,7 @@ def _starlight(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
 
 
-def _jekyll(folder: Path, named: _Named) -> BookSource | None:
+def _jekyll(folder: Path, named: _Named) -> FolderSource | None:
     found = find_jekyll(folder, named.bounds)
     if found is None:
         return None
@@ -263,3 +303,23 @@ def _jekyll(folder: Path, named: _Named) -> BookSource | None:
     return FolderSource(
         named.root, found.bounds, book, rules, found.root, Includes(found.bounds, liquid), rules.contents
     )
+
+
+def _mintlify(folder: Path, named: _Named) -> FolderSource | None:
+    found = find_mintlify(folder, named.bounds)
+    if found is None:
+        return None
+    rules = MintlifyRules(found, _part(folder, found.root), named.base_url)
+    includes = Includes(found.bounds, mintlify_includes(found.root))
+    book = named.book("mintlify", found.title)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+
+
+def _quarto(folder: Path, named: _Named) -> FolderSource | None:
+    found = find_quarto(folder, named.bounds)
+    if found is None:
+        return None
+    rules = QuartoRules(found, _part(folder, found.root), named.base_url)
+    includes = Includes(found.bounds, QuartoMarks(found.echo, found.variables))
+    book = named.book("quarto", found.title, found.site_url)
+    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)

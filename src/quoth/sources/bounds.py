@@ -22,10 +22,19 @@ from quoth.text.limits import MAX_CONFIG_BYTES, MAX_FILE_BYTES
 class Bounds:
     top: Path  # a real path
     limit: Path = Path("/")  # a real path, the same as `top` or above it
+    project: Path | None = None  # a real path: pages may also include what is below it and is not hidden
 
     def holds(self, path: Path) -> bool:
         real = _real(path)
         return real is not None and real.is_relative_to(self.top)
+
+    def may_include(self, path: Path) -> bool:
+        """Whether a page may show a part of this file. Of the project around the book, hidden files (`.env`) and what
+        is in hidden folders (`.git`) are nobody's to read."""
+        real = _real(path)
+        if real is None or self.project is None or not real.is_relative_to(self.project):
+            return self.holds(path)
+        return self.holds(path) or not any(part.startswith(".") for part in real.relative_to(self.project).parts)
 
     def upwards(self, folder: Path) -> Iterator[Path]:
         """The folder and those above it, in which the configuration of its project may be."""
@@ -87,17 +96,38 @@ class Bounds:
         return data
 
 
-def bounds_of(given: Path, roots: Sequence[Path] = ()) -> Bounds:
+def bounds_of(given: Path, roots: Sequence[Path] = (), project: Path | None = None) -> Bounds:
     """For a folder as it was given. If it is in one of the roots, nothing outside of that root is read; a folder that
-    is in a root only by its name, because it has become a link, is `Unreadable`."""
+    is in a root only by its name, because it has become a link, is `Unreadable`. The project around it is the folder
+    that was given for it, or the checkout that it is part of."""
     top = Path(os.path.realpath(given))
     for root in map(os.path.realpath, roots):
         if top.is_relative_to(root):
-            return Bounds(top, Path(root))
+            return _with_project(Bounds(top, Path(root)), project)
     named = Path(os.path.abspath(given))  # noqa: PTH100 - without following links
     if any(named.is_relative_to(name) for root in roots for name in (root.absolute(), os.path.realpath(root))):
         raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a folder that is inside of them.")
-    return Bounds(top)
+    return _with_project(Bounds(top), project)
+
+
+_FOLDERS_ABOVE = 5  # in which the root of a checkout is looked for
+
+
+def _with_project(bounds: Bounds, given: Path | None) -> Bounds:
+    if given is not None:
+        root = Path(os.path.realpath(given))
+        if not bounds.top.is_relative_to(root) or not root.is_relative_to(bounds.limit):
+            raise Unreadable(
+                f"{given} does not hold the book, or may not be read.", hint="Give a folder around the book."
+            )
+        return replace(bounds, project=root)
+    home = Path(os.path.realpath(Path.home()))
+    for place in list(bounds.upwards(bounds.top))[: _FOLDERS_ABOVE + 1]:
+        if place in (home, Path(place.anchor)):
+            break
+        if (place / ".git").exists():
+            return replace(bounds, project=place)
+    return bounds
 
 
 def bounds_of_file(given: Path, roots: Sequence[Path] = ()) -> Bounds:

@@ -224,23 +224,25 @@ _PARTIAL = re.compile(
     r"^import\s+([A-Za-z_$][\w$]*)(?:\s*,\s*\{[^{}'\"]*\})?\s+from\s+(['\"])([^'\"\n]+\.mdx?)\2[ \t]*;?[ \t]*\r?$", re.M
 )
 _PROP = re.compile(r"(?<=\s)([A-Za-z_$][\w$-]*)=(?:\{\s*)?(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`)")
-_PROP_USE = re.compile(r"\{\s*props\.([A-Za-z_$][\w$]*)\s*\}")
+_PROP_USE = re.compile(r"\{\s*(?:props\.)?([A-Za-z_$][\w$]*)\s*\}")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _USE = re.compile(r"([ \t]*)<([A-Za-z_$][\w$]*)(?:\s(?:[^<>{}]|\{[^{}]*\})*)?(?:/>|>[ \t]*</\2[ \t]*>)[ \t]*")
 
 
-def mdx_partials(site: Path) -> Dialect:
+def mdx_partials(site: Path, *, rooted: bool = False) -> Dialect:
     """`<Name />` on a line of its own, where Name is imported from a Markdown file. Props that are plain text are shown
-    where the partial names them; computed ones stay as they are written."""
+    where the partial names them; computed ones stay as they are written. With `rooted`, a path that begins with a slash
+    begins at the site."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         imported = {match[1]: match[3] for match in _PARTIAL.finditer(text, start)} if "import" in text else {}
         if not imported:
             return
-        for begin, line in _outside_of_fences(text, start):
+        for begin, line in outside_of_fences(text, start):
             if (use := _USE.fullmatch(line)) and use[2] in imported:
                 said = imported[use[2]]
                 target = site / said[6:] if said.startswith("@site/") else path.parent / said
+                target = site / said[1:] if rooted and said.startswith("/") else target
                 yield Directive(
                     begin + len(use[1]),
                     begin + len(line),
@@ -273,7 +275,7 @@ def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
     """Content that several pages share: a tag on a line of its own, with the path of its file from the page."""
     if "include" not in text:
         return
-    for begin, line in _outside_of_fences(text, start):
+    for begin, line in outside_of_fences(text, start):
         if tag := _INCLUDE.fullmatch(line):
             yield Directive(
                 begin + len(tag[1]),
@@ -286,7 +288,7 @@ def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
             )
 
 
-def _outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
+def outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
     """The lines outside of code, each with its offset."""
     fence = ""
     for begin, end in _line_spans(text, start):

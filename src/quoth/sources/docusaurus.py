@@ -1,25 +1,26 @@
 """A Docusaurus site: which of its files are published, where, and under which labels.
 
 The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, an index page is its
-folder, `_partials` are not pages. The configuration is JavaScript; we look in its text for the few values we need and
-never run it. `--base-url` replaces the site's URL: the route of the docs is appended unless it ends with it already.
-Versions (`versioned_docs`) and translations (`i18n`) are read if their folder is given; if there are versions, `docs`
-itself is the next one.
+folder, `_partials` are not pages unless the site has its own `exclude`. `--base-url` replaces the site's URL: the route
+of the docs is appended unless it ends with it already. Versions (`versioned_docs`), translations (`i18n`) and further
+docs are read if their folder is given; if there are versions, `docs` itself is the next one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
 from quoth.sources.bounds import Bounds
+from quoth.sources.docusaurus_config import Site, asked_for, read_config
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
+from quoth.sources.globs import Glob, alternatives, pieces_of
 from quoth.sources.loading import Damaged, load_json, load_yaml
 
 _SUFFIXES = frozenset((".md", ".mdx"))
@@ -29,36 +30,6 @@ _CATEGORIES = ("_category_.json", "_category_.yml", "_category_.yaml")
 _EXCLUDED = re.compile(r"(?:^|/)_|\.test\.|(?:^|/)__tests__(?:/|$)")
 _PREFIX = re.compile(r"^(\d+)\s*[-_.]+\s*([^-_.\s].*)$")
 _DATE_OR_VERSION = re.compile(r"^\d+[-_.]\d+")
-_LINE_COMMENT = re.compile(r"(?<![:\w'\"/])//[^\n]*")
-_BRACKET = re.compile(r"[{}\[\]]")
-_MOST_VERSIONS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The values of the configuration, as far as they can be read without running it."""
-
-    root: Path
-    bounds: Bounds
-    title: str = ""
-    url: str = ""
-    base_path: str = "/"
-    route: str = "docs"
-    docs: str = "docs"  # as the configuration names it
-    pages: Path = Path()  # the real folder of the docs
-    markdown_format: str = "mdx"
-    trailing_slash: bool | None = None
-    language: str | None = None
-    versions: Mapping[str, str] = field(default_factory=lambda: {"current": ""})  # the path of each below the route
-    last: str = "current"
-    version: str = "current"  # which of them is read
-    locale: str = ""  # of a translation: the first part of its path
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The parts of a URL between that of the site and that of a page."""
-        path = self.versions.get(self.version, self.version)
-        return tuple(part.strip("/") for part in (self.locale, self.route, path) if part.strip("/"))
 
 
 def find_site(path: Path, bounds: Bounds) -> Site | None:
@@ -69,8 +40,8 @@ def find_site(path: Path, bounds: Bounds) -> Site | None:
         named = any(own.is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
         if config is None and not named:
             continue
-        site = _asked_for(read_config(folder, _config_text(config, own) if config else "", own), path)
-        pages = own.published(folder, site.docs, path)
+        site = asked_for(read_config(folder, config, own), path)
+        pages = own.published(folder, site.folder, path)
         if pages is not None:
             return replace(site, pages=pages)
         if config is not None:
@@ -78,102 +49,10 @@ def find_site(path: Path, bounds: Bounds) -> Site | None:
     return None
 
 
-def _asked_for(site: Site, path: Path) -> Site:
-    """The site with the version or translation that the folder holds; `docs` if it holds neither."""
-    match path.relative_to(site.root).parts:
-        case ("versioned_docs", name, *_):
-            return replace(site, docs=f"versioned_docs/{name}", version=name.removeprefix("version-"))
-        case ("i18n", locale, "docusaurus-plugin-content-docs" as plugin, name, *_):
-            docs, version = f"i18n/{locale}/{plugin}/{name}", name.removeprefix("version-")
-            prefix = "" if locale == site.language else locale
-            return replace(site, docs=docs, version=version, locale=prefix, language=locale)
-    if site.version not in site.versions:  # `docs` is not published
-        return replace(site, docs=f"versioned_docs/version-{site.last}", version=site.last)
-    return site
-
-
 def has_categories(path: Path, bounds: Bounds) -> bool:
     if not bounds.holds(path):
         return False
     return any(bounds.is_file(path / name) or any(path.glob(f"*/{name}")) for name in _CATEGORIES)
-
-
-def _config_text(path: Path, bounds: Bounds) -> str:
-    try:
-        return bounds.config_text(path, "replace")
-    except (OSError, Damaged):
-        return ""
-
-
-def read_config(root: Path, text: str, bounds: Bounds) -> Site:
-    """A value that is computed counts as not given."""
-    text = _LINE_COMMENT.sub("", _without_block_comments(text))
-    docs = _object_after(text, r"\bdocs\s*:\s*\{") or _object_after(text, r"plugin-content-docs['\"]\s*,\s*\{") or ""
-    slash = re.search(r"\btrailingSlash\s*:\s*(true|false)\b", text)
-    said = _object_after(docs, r"(?<!\w)versions['\"]?\s*:\s*\{") or ""
-    docs = docs.replace(said, "") if said else docs  # a path in it is not that of the docs
-    last, versions = _versions(root, docs, said, bounds)
-    return Site(
-        root=root,
-        bounds=bounds,
-        title=_string(text, "title"),
-        url=_string(text, "url"),
-        base_path=_string(text, "baseUrl") or "/",
-        route=_string(docs, "routeBasePath") or "docs",
-        docs=_string(docs, "path") or "docs",
-        markdown_format=_string(_object_after(text, r"\bmarkdown\s*:\s*\{") or "", "format") or "mdx",
-        trailing_slash=None if slash is None else slash[1] == "true",
-        language=_string(text, "defaultLocale") or None,
-        versions=versions,
-        last=last,
-    )
-
-
-def _without_block_comments(text: str) -> str:
-    parts: list[str] = []
-    at = 0
-    while (start := text.find("/*", at)) >= 0 and (end := text.find("*/", start + 2)) >= 0:
-        parts.append(text[at:start])
-        at = end + 2
-    return "".join([*parts, text[at:]])
-
-
-def _versions(root: Path, docs: str, said: str, bounds: Bounds) -> tuple[str, dict[str, str]]:
-    """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
-    try:
-        listed = load_json(bounds.config_text(root / "versions.json"))
-    except (OSError, Damaged):
-        listed = []
-    names = [name for name in listed if isinstance(name, str)][:_MOST_VERSIONS] if isinstance(listed, list) else []
-    if not names or re.search(r"\bdisableVersioning\s*:\s*true\b", docs):
-        return "current", {"current": ""}
-    if not re.search(r"\bincludeCurrentVersion\s*:\s*false\b", docs):
-        names.append("current")
-    last = _string(docs, "lastVersion") or names[0]
-    paths = {name: "" if name == last else "next" if name == "current" else name for name in names}
-    for name in names:
-        own = _object_after(said, rf"(?<![\w.])['\"]?{re.escape(name)}['\"]?\s*:\s*\{{")
-        if own and re.search(r"\bpath['\"]?\s*:\s*['\"]", own):
-            paths[name] = _string(own, "path")
-    return last, paths
-
-
-def _string(text: str, key: str) -> str:
-    match = re.search(rf"(?<![\w.'\"]){key}['\"]?\s*:\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|`([^`$\n]*)`)", text)
-    return next((group for group in match.groups() if group is not None), "") if match else ""
-
-
-def _object_after(text: str, pattern: str) -> str | None:
-    """The inside of the object literal that opens at the end of a match of the pattern."""
-    match = re.search(pattern, text)
-    if match is None:
-        return None
-    depth = 1
-    for bracket in _BRACKET.finditer(text, match.end()):
-        depth += 1 if bracket[0] in "{[" else -1
-        if depth == 0:
-            return text[match.end() : bracket.start()]
-    return text[match.end() :]
 
 
 def without_prefix(name: str) -> str:
@@ -192,6 +71,8 @@ class DocusaurusRules:
         self._read = read
         self._site = site
         self._base = _docs_url(site, base_url)
+        self._included = _globs(site.docs.include) if site else []
+        self._excluded = _globs(site.docs.exclude) if site and site.docs.exclude is not None else None
         self._categories: dict[str, dict[str, object]] = {}
 
     def paths(self) -> Iterable[Path]:
@@ -199,21 +80,25 @@ class DocusaurusRules:
         return walk(self._read, _SUFFIXES)
 
     def skips(self, name: str, front: FrontMatter) -> str:
-        if _EXCLUDED.search(name):
+        if self._excluded is None and _EXCLUDED.search(name):
             return "a partial, not a page"
+        if any(glob.matches(name) for glob in self._excluded or ()):
+            return "excluded by the configuration of the site"
+        if self._included and not any(glob.matches(name) for glob in self._included):
+            return "not among the files that the configuration of the site includes"
         if front.is_true("draft"):
             return "draft: true"
         return "unlisted: true" if front.is_true("unlisted") else ""
 
     def route(self, name: str, front: FrontMatter) -> Route:
-        path = PurePosixPath(name)
+        path, site = PurePosixPath(name), self._site
         folders = path.parts[:-1]
-        strip = front.values.get("parse_number_prefixes") is not False
+        strip = front.values.get("parse_number_prefixes") is not False and (not site or site.docs.number_prefixes)
         own = front.text("id") or (without_prefix(path.stem) if strip else path.stem)
         slug = self._slug(path, folders, own, front.text("slug"), strip)
         trail = tuple(self._label(folders[: depth + 1]) for depth in range(len(folders)))
-        language = self._site.language if self._site else None
-        version = self._site.version if self._site and self._site.version != "current" else None
+        language = site.language if site else None
+        version = site.version if site and site.version != "current" else None
         name = front.text("sidebar_label") or own
         return Route(self._published(slug), trail, name, language=language, version=version)
 
@@ -225,12 +110,21 @@ class DocusaurusRules:
 
     def contents(self) -> Iterator[Notice]:
         site = self._site
-        if site and site.version == "current" and site.last != "current":
+        if site is None:
+            return
+        yield from site.notices
+        if site.version == "current" and site.docs.last != "current":
+            folder = f"{site.docs.prefix}versioned_docs/version-{site.docs.last}"
             message = (
-                f"{site.docs} is the next version; readers see {site.last} first."
-                f" To ingest that, give the folder versioned_docs/version-{site.last}"
+                f"{site.folder} is the next version; readers see {site.docs.last} first."
+                f" To ingest that, give the folder {folder}"
             )
-            yield Notice("NOT_THE_LAST_VERSION", message, str(site.root / "versions.json"), 1)
+            yield Notice("NOT_THE_LAST_VERSION", message, str(site.root / f"{site.docs.prefix}versions.json"), 1)
+        for docs in site.others:
+            message = (
+                f"the site has further docs, {docs.id!r} in {docs.path}; to ingest them as a book, give that folder"
+            )
+            yield Notice("FURTHER_DOCS", message, str(site.root / docs.path))
 
     def _slug(self, path: PurePosixPath, folders: Sequence[str], name: str, slug: str, strip: bool) -> str:
         if slug.startswith("/"):
@@ -246,7 +140,7 @@ class DocusaurusRules:
     def _published(self, slug: str) -> str:
         url = self._base + quote(slug, safe="/@:!$&'()*+,;=~%-._")
         slash = self._site.trailing_slash if self._site else None
-        home = slug == "/" and self._site is not None and self._site.parts in ((), (self._site.locale,))
+        home = slug == "/" and self._site is not None and self._site.parts() in ((), (self._site.locale,))
         if slash is not None and not home:  # the home of the site ends with a slash whatever is configured
             url = url.rstrip("/") + ("/" if slash else "")
         return url or "/"
@@ -261,12 +155,16 @@ class DocusaurusRules:
         return self._categories[folder]
 
 
+def _globs(patterns: Iterable[str]) -> list[Glob]:
+    return [Glob(pieces_of(one, folders=True)) for pattern in patterns for one in alternatives(pattern)]
+
+
 def _docs_url(site: Site | None, base_url: str) -> str:
     """The URL of the root of the docs, without a slash at its end."""
     if site is None:
         return base_url.rstrip("/")
     base = base_url.rstrip("/") or f"{site.url.rstrip('/')}/{site.base_path.strip('/')}".rstrip("/")
-    parts = site.parts
+    parts = site.parts(given=bool(base_url))
     had = next((n for n in range(len(parts), 0, -1) if base_url and base.endswith(f"/{'/'.join(parts[:n])}")), 0)
     return "/".join((base, *parts[had:]))
 

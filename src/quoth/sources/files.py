@@ -41,7 +41,7 @@ def existing_folder(path: Path) -> Path:
 
 def folders(root: Path) -> list[Path]:
     """The folders in `root` that may hold pages."""
-    found = [path for path in root.iterdir() if path.is_dir() and not path.is_symlink()]
+    found = [path for path in root.iterdir() if path.is_dir() and not path.is_symlink()] if root.is_dir() else []
     return sorted(path for path in found if path.name not in IGNORED and not path.name.startswith("."))
 
 

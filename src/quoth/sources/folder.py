@@ -19,17 +19,20 @@ from typing import Protocol
 
 from quoth.domain import AnchorRule, Book, Coverage, Labels, Markup, Notice, Page, SourceFile
 from quoth.errors import Unreadable
+from quoth.sources.book_file import NAME as BOOK_FILE
+from quoth.sources.book_file import BookFile
 from quoth.sources.bounds import Bounds
 from quoth.sources.coverage import Known, coverage_of, loss_notices, words_in
 from quoth.sources.files import FrontMatter, decode, front_matter
 from quoth.sources.formats import INSTALL, Converted, Documents, convert, is_converted, is_document, no_page
-from quoth.sources.front_matter import Field, Place, grading, place, used_fields
+from quoth.sources.front_matter import Field, Place, grading, place, place_by_path, used_fields
 from quoth.sources.includes import Expanded, Expands
+from quoth.sources.url_style import styled
 from quoth.text.limits import MAX_PAGE_CHARACTERS
 from quoth.text.markdown import first_heading
 
 # Raise it when pages are read differently than before, so that unchanged files are read again.
-_READER_VERSION = "4"
+_READER_VERSION = "5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,17 @@ class FolderSource:
         self._documents = documents
         self._only = only
         self._known: _Survey | None = None
+        self._told: list[Notice] = []
+        self._file = BookFile()
+        self._style = ""
+
+    def follow(self, file: BookFile, style: str) -> None:
+        """What the book's own file says, and the style of its addresses."""
+        self._file, self._style = file, style
+
+    def tell(self, notice: Notice) -> None:
+        """One more notice on the book as a whole, from whoever opened it."""
+        self._told.append(notice)
 
     @property
     def toolchain(self) -> str:
@@ -137,7 +151,7 @@ class FolderSource:
     @property
     def notices(self) -> list[Notice]:
         """Notices on the book as a whole."""
-        return list(self._survey.notices)
+        return [*self._told, *self._survey.notices]
 
     @property
     def coverage(self) -> Coverage:
@@ -170,11 +184,11 @@ class FolderSource:
         markup = self._rules.markup(known.name)
         written = self._written(known, data, file.source_file, markup)
         front, converted = written.front, written.converted
-        route = self._rules.route(known.name, front)
+        route = self._route(known.name, front)
         where, place_notices = self._place(front, file.source_file, known.name, route)
         shown = self._expanded(written.text, known.path, file.source_file, front.body_start)
         _check_length(shown.text, file.source_file)
-        grades = grading(front, file.source_file, self._survey.used)
+        grades = grading(front, file.source_file, self._survey.used, default_tier=self._file.default_tier)
         return Page(
             book_id=self._book.book_id,
             source_file=file.source_file,
@@ -193,7 +207,10 @@ class FolderSource:
                 hardware_tier=grades.hardware_tier,
                 proficiency_level=grades.proficiency_level,
                 layer=grades.layer,
-                language=front.text("lang", "language") or (converted and converted.language) or route.language,
+                language=front.text("lang", "language")
+                or (converted and converted.language)
+                or self._file.language
+                or route.language,
                 version=front.text("version") or route.version,
             ),
             notices=(*front.notices(file.source_file), *place_notices, *grades.notices, *shown.notices),
@@ -230,7 +247,7 @@ class FolderSource:
     def _place(self, front: FrontMatter, source_file: str, name: str, route: Route) -> tuple[Place, tuple[Notice, ...]]:
         """If several files claim one place, all of them keep module and chapter but lose the lesson number. Then their
         ids are made from their paths, and do not depend on the order of reading."""
-        where, notices = place(front, source_file, name, route.place)
+        where, notices = self._named_place(front, source_file, name, route)
         if where not in self._survey.shared:
             return where, notices
         message = (
@@ -239,6 +256,27 @@ class FolderSource:
         )
         notice = Notice("LESSON_NOT_UNIQUE", message, source_file, front.lines.get("lesson", 1))
         return replace(where, lesson=None), (*notices, notice)
+
+    def _route(self, name: str, front: FrontMatter) -> Route:
+        route = self._rules.route(name, front)
+        return replace(route, url=styled(route.url, name, self._style)) if self._style else route
+
+    def _named_place(
+        self, front: FrontMatter, source_file: str, name: str, route: Route
+    ) -> tuple[Place, tuple[Notice, ...]]:
+        """With a module of the list, if the book has a list. What is not in it is told, and the one of the path is
+        used, or none."""
+        where, notices = place(front, source_file, name, route.place)
+        if not self._file.modules or where.module is None:
+            return where, notices
+        module = self._file.module(where.module)
+        if module:
+            return replace(where, module=module), notices
+        by_path = self._file.module(place_by_path(name).module or "") or None
+        used = f"{by_path!r} from the path is used" if by_path else "it is left out"
+        message = f"module is {where.module!r}, which is not among the modules of {BOOK_FILE}; {used}"
+        line = front.lines.get("module", 1)
+        return replace(where, module=by_path), (*notices, Notice("MODULE_UNKNOWN", message, source_file, line))
 
     def _look(self) -> _Survey:
         survey = _Survey()
@@ -259,7 +297,7 @@ class FolderSource:
         survey.notices = _book_notices(survey)
         survey.coverage = self._covered(survey)
         survey.notices += loss_notices(survey.coverage)
-        for notice in self._contents():
+        for notice in (*self._file.notices, *self._contents()):
             file = Path(os.path.relpath(notice.source_file, self._root)).as_posix()
             notice = replace(notice, source_file=file)
             (survey.skipped if notice.code == "PAGE_SKIPPED" else survey.notices).append(notice)
@@ -283,8 +321,8 @@ class FolderSource:
         if reason:
             survey.skipped.append(Notice("PAGE_SKIPPED", reason, source_file))
             return None
-        route = self._rules.route(name, front)
-        where, _ = place(front, source_file, name, route.place)
+        route = self._route(name, front)
+        where, _ = self._named_place(front, source_file, name, route)
         survey.used |= used_fields(front)
         shown = self._expanded(text, path, source_file, front.body_start)
         words = words_in(data, path.suffix.lower()) if is_converted(path) else len(shown.text.split())
@@ -299,6 +337,7 @@ class FolderSource:
             *(_READER_VERSION, self.toolchain, self._rules.anchors, file.digest, self._book.book_id, shared),
             *(route.url, route.trail, route.name, route.title, route.language, route.version),
             *(place.module, place.chapter, place.lesson),
+            *((self._file.language, self._file.default_tier) if self._file.language or self._file.default_tier else ()),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()
 

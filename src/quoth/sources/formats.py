@@ -11,22 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from quoth.domain import AnchorRule, Markup
+from quoth.domain import AnchorRule, Markup, Rendition
 from quoth.sources.html import decode_html, page_from_html
 from quoth.sources.notebooks import notebook_text
 
 ASCIIDOC = frozenset((".adoc", ".asciidoc", ".asc"))
+QUARTO = frozenset((".qmd", ".rmd"))
 HTML = frozenset((".html", ".htm", ".xhtml"))
 NOTEBOOKS = frozenset((".ipynb",))
 DOCUMENTS = frozenset((".pdf", ".epub", ".docx"))
 CONVERTED = HTML | NOTEBOOKS | DOCUMENTS
+_PLACES: dict[str, AnchorRule] = {".pdf": "pdf", ".epub": "html"}  # what a citation of a document can open
 INSTALL = "install it with `pip install 'quoth[documents]'`"
 
 
 class Documents(Protocol):
     """Turns documents into Markdown."""
 
-    def text(self, path: Path, source_file: str) -> str:
+    def read(self, path: Path, source_file: str) -> Rendition:
         """`Unreadable`, with file and reason, when this one cannot be converted."""
 
     def close(self) -> None:
@@ -72,11 +74,5 @@ def convert(
         return Converted(page.text, "html", page.title, page.language)
     if ending in NOTEBOOKS:
         return Converted(notebook_text(data, source_file), "sphinx" if markup == "myst" else "jupyter")
-    text = documents.text(path, source_file) if documents else ""
-    return Converted(text, "none", _title(text) if ending == ".epub" else "")
-
-
-def _title(text: str) -> str:
-    """What an EPUB is called stands at the head of its text; its first heading is only that of its first chapter."""
-    match = re.match(r"\*\*Title:\*\*[ \t]*(\S[^\n]*)", text.lstrip())
-    return match[1].strip() if match else ""
+    made = documents.read(path, source_file) if documents else Rendition("")
+    return Converted(made.text, _PLACES.get(ending, "none"), made.title)

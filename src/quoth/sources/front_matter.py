@@ -28,6 +28,7 @@ _TIER = re.compile(r"^\s*(?:tier\s*)?([1-4])(?:\.0)?(?!\w)", re.I)
 _NUMBERED = re.compile(
     r"^(?:(?:module|part|chapter|ch|week|unit|lesson)[-_ ]?)?(\d+)(?:\s*[-_.]+\s*(?=[^-_.\s\d])(.*))?$", re.I
 )
+_MODULE = re.compile(r"(?:module|part|unit|week)[-_ ]?\d", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,44 +79,51 @@ def place(
 
 
 def place_by_path(name: str) -> Place:
-    """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter.
-    Only if the path has that shape: three levels, each with a number."""
+    """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter. A
+    module without a name is called by its folder: `module-1`. Only if the path has that shape: three levels, each with
+    a number."""
     *folders, file = name.split("/")
     stem = file.rsplit(".", 1)[0]
     if not 1 <= len(folders) <= 2:
         return Place()
     parts = [_NUMBERED.match(part) for part in folders]
     module = parts[0]
-    if any(part is None for part in parts) or module is None or not module[2]:
+    if any(part is None for part in parts) or module is None:
+        return Place()
+    called = module[2] or (folders[0] if _MODULE.match(folders[0]) else "")
+    if not called:
         return Place()
     index = stem.lower() in ("index", "readme", folders[-1].lower())
     chapter = parts[1] if len(parts) == 2 else None
     if chapter is None:
-        return Place(module[2], 0, 0) if index else Place()
+        return Place(called, 0, 0) if index else Place()
     lesson = _NUMBERED.match(stem)
     if lesson is None and not index:
         return Place()
-    return Place(module[2], int(chapter[1]), 0 if lesson is None or index else int(lesson[1]))
+    return Place(called, int(chapter[1]), 0 if lesson is None or index else int(lesson[1]))
 
 
-def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field]) -> _Grading:
-    """Tier, level and layer of a page. `book_uses` names the fields that at least one page of the book has."""
+def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field], *, default_tier: int = 0) -> _Grading:
+    """Tier, level and layer of a page. `book_uses` names the fields that at least one page of the book has;
+    `default_tier` is the tier of pages that name none, if the book says so."""
     notices: list[Notice] = []
-    values: dict[Field, str] = dict(_DEFAULTS)
+    defaults = _DEFAULTS | {"hardware_tier": str(default_tier)} if default_tier else _DEFAULTS
+    values: dict[Field, str] = dict(defaults)
     missing: list[Field] = []
     for name, keys in _FIELDS.items():
         key = next((key for key in keys if front.values.get(key) is not None), None)
         if key is None:
-            missing += [name] if name in book_uses else []
+            said = name == "hardware_tier" and default_tier
+            missing += [name] if name in book_uses and not said else []
             continue
         value = _grade(name, front.values[key])
         if value is None:
-            message = f"{key} is {_shown(front.values[key])}, not {_WANTED[name]}; {_DEFAULTS[name]} is used"
+            message = f"{key} is {_shown(front.values[key])}, not {_WANTED[name]}; {defaults[name]} is used"
             notices.append(Notice("FRONT_MATTER_INVALID", message, source_file, front.lines.get(key, 1)))
         else:
             values[name] = value
     if missing and not front.damage:
-        used = ", ".join(f"{name} {_DEFAULTS[name]}" for name in missing)
+        used = ", ".join(f"{name} {defaults[name]}" for name in missing)
         message = f"the front matter lacks fields that other pages have; used instead: {used}"
         notices.append(Notice("FRONT_MATTER_DEFAULT", message, source_file, 1))
     return _Grading(

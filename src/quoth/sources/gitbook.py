@@ -1,12 +1,15 @@
 """A GitBook: a SUMMARY.md with or without `.gitbook.yaml`, or with the `book.json` of HonKit and the older tool.
 
-gitbook.com publishes a page at its path without `.md` and a README as its folder; the older tool and HonKit build
-`.html` files. Only pages that the summary names are published, and the README that the configuration names.
+gitbook.com publishes a page below those above it in the summary, under the name of its file: `types/generics.md` under
+`types/type-system.md` is `type-system/generics`. The older tool and HonKit build `.html` files at the paths of the
+pages; a `book.json` counts for that only if the project still uses one of them, because many have moved away and kept
+the file. Only pages that the summary names are published, and the README that the configuration names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -22,6 +25,8 @@ from quoth.sources.plain import label_of
 
 _SUFFIXES = frozenset((".md", ".markdown"))
 _CONFIGS = (".gitbook.yaml", ".gitbook.yml", "book.json")
+_TOOL = re.compile(r"\b(?:honkit|gitbook(?:-cli)?)\b")
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9._]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,7 @@ class _GitBook:
     title: str = ""
     language: str | None = None
     html: bool = False  # built by the command line tool
+    stale: bool = False  # has the configuration of that tool, and nothing that uses it
     damage: str = ""
     config: str = ""
 
@@ -81,21 +87,33 @@ def _read_gitbook(root: Path, config: str, bounds: Bounds) -> _GitBook:
         summary=_text(named, "summary").removeprefix("./") or "SUMMARY.md",
         title=_text(values, "title"),
         language=_text(values, "language") or None,
-        html=config == "book.json",
+        html=config == "book.json" and _uses_the_tool(root, bounds),
+        stale=config == "book.json" and not _uses_the_tool(root, bounds),
         damage=damage,
         config=config,
     )
 
 
+def _uses_the_tool(root: Path, bounds: Bounds) -> bool:
+    """Whether the project is built by HonKit or the older tool."""
+    if (root / "_book").is_dir() or (root / "node_modules" / "honkit").is_dir():
+        return True
+    try:
+        return bool(_TOOL.search(bounds.config_text(root / "package.json", "replace")))
+    except (OSError, Damaged):
+        return False
+
+
 class GitBookRules:
     toolchain = "gitbook"
 
-    def __init__(self, book: _GitBook, read: Path, base_url: str) -> None:
-        self._book = book
+    def __init__(self, book: _GitBook, read: Path, base_url: str, style: str = "") -> None:
+        self._book = replace(book, html=True, stale=False) if style == "html" else book
         self._read = read
         self._base = base_url.rstrip("/")
         self._summary: list[SummaryItem] = []
         self._items: dict[str, SummaryItem] = {}
+        self._paths: dict[str, str] = {}
 
     @property
     def anchors(self) -> AnchorRule:
@@ -104,6 +122,7 @@ class GitBookRules:
     def paths(self) -> Iterable[Path]:
         self._summary = read_summary(self._book.docs / self._book.summary, self._book.bounds)
         self._items = by_target(self._summary)
+        self._paths = {} if self._book.html else _hierarchy(self._summary, self._book.readme)
         summary = self._book.docs / self._book.summary
         return (path for path in walk(self._read, _SUFFIXES) if path != summary)
 
@@ -116,7 +135,9 @@ class GitBookRules:
     def route(self, name: str, front: FrontMatter) -> Route:
         *folders, file = name.split("/")
         stem = file.rsplit(".", 1)[0]
-        if stem.lower() == "readme" or name == self._book.readme:
+        if name in self._paths:
+            path = self._paths[name]
+        elif stem.lower() == "readme" or name == self._book.readme:
             path = "".join(f"{folder}/" for folder in folders) if self._book.html else "/".join(folders)
         else:
             path = "/".join([*folders, stem]) + (".html" if self._book.html else "")
@@ -138,7 +159,52 @@ class GitBookRules:
     def contents(self) -> Iterator[Notice]:
         if self._book.damage:
             yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / self._book.config), 1)
+        if self._book.stale:
+            message = (
+                "book.json is of the older tool, which nothing in the project uses; the addresses are those of"
+                " gitbook.com. If the book is built into .html files, pass --url-style html"
+            )
+            yield Notice("BOOK_JSON_STALE", message, str(self._book.root / self._book.config), 1)
         yield from unwritten(self._summary, self._book.docs / self._book.summary, self._read)
+
+
+def _hierarchy(summary: Sequence[SummaryItem], readme: str) -> dict[str, str]:
+    """The path of each page: that of the page above it in the summary, or of its group, and the name of its file. Where
+    two would have the same, the later one gets a number."""
+    paths: dict[str, str] = {}
+    by_title: dict[tuple[str, ...], str] = {}  # of what was seen last, with the titles above it
+    taken: set[str] = set()
+    for item in summary:
+        if item.outside or item.target == readme:
+            paths.setdefault(item.target, "")
+            continue
+        above = by_title.get(item.trail)
+        group = _slug(item.trail[0]) if above is None and item.trail else ""
+        *folders, file = item.target.split("/") if item.target else [item.title]
+        stem = file.rsplit(".", 1)[0] if item.target else file
+        own = _slug(folders[-1] if stem.lower() == "readme" and folders else stem)
+        if above is None and group and folders and _slug(folders[0]) == group:
+            parts = [_slug(folder) for folder in folders] + ([] if stem.lower() == "readme" else [own])
+            path = "/".join(parts)
+        else:
+            path = "/".join(filter(None, (above if above is not None else group, own)))
+        path = _free(path, taken) if item.target not in paths else paths[item.target]
+        taken.add(path)
+        by_title[(*item.trail, item.title)] = path
+        if item.target:
+            paths[item.target] = path
+    return paths
+
+
+def _free(path: str, taken: set[str]) -> str:
+    number = 0
+    while (one := f"{path}-{number}" if number else path) in taken:
+        number += 1
+    return one
+
+
+def _slug(words: str) -> str:
+    return _NOT_IN_SLUG.sub("-", words.lower()).strip("-")
 
 
 def _text(values: Mapping[str, object], key: str) -> str:

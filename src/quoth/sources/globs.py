@@ -75,6 +75,24 @@ def pieces_of(pattern: str, *, folders: bool) -> list[str]:
     return pieces
 
 
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_ALTERNATIVES = 100
+
+
+def alternatives(pattern: str) -> list[str]:
+    """`*.{md,mdx}` is `*.md` and `*.mdx`. Of a pattern with more than a hundred of them, the first hundred."""
+    done: list[str] = []
+    waiting = [pattern]
+    while waiting and len(done) < _MOST_ALTERNATIVES:
+        one = waiting.pop()
+        braces = _BRACES.search(one)
+        if braces is None or len(waiting) > _MOST_ALTERNATIVES:
+            done.append(one)
+        else:
+            waiting += [one[: braces.start()] + part + one[braces.end() :] for part in reversed(braces[1].split(","))]
+    return done
+
+
 def _is_class(part: str) -> bool:
     """`[b-a]` and `[]` are not: they are read letter by letter."""
     try:

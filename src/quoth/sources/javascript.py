@@ -3,7 +3,8 @@
 In: the text of a module, and a way to open the modules beside it. Out: what it exports, as plain values. Literals,
 constants, spreads, template strings, `||`, `?:` and functions that only return something are understood; a variable of
 the environment counts as not set, as in a plain build. Everything else is `UNKNOWN`, so that the caller can say which
-setting it could not read. Knows nothing of what the values mean.
+setting it could not read; spreads of which nothing is known are kept under `SPREADS`. Knows nothing of what the
+values mean.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Unknown(NamedTuple):
 
 
 UNKNOWN: Final = Unknown()
+SPREADS: Final = "..."  # the member of an object that holds the spreads of which nothing is known
 
 
 class Call(NamedTuple):
@@ -279,7 +281,9 @@ class _Reader:
     def _postfix(self, value: object, at: int) -> tuple[object, int]:
         while at < len(self.tokens):
             mark = self._text(at)
-            if mark in (".", "?.") and at + 1 < len(self.tokens) and self._text(at + 1) not in ("(", "["):
+            if isinstance(value, list) and [self._text(at + n) for n in range(1, 4)] == ["filter", "(", "Boolean"]:
+                value, at = [item for item in value if item or isinstance(item, (dict, list))], at + 5
+            elif mark in (".", "?.") and at + 1 < len(self.tokens) and self._text(at + 1) not in ("(", "["):
                 value = _member(value, self.tokens[at + 1].text)
                 at += 2
             elif mark == "?.":
@@ -307,8 +311,8 @@ class _Reader:
             value, following = self.expression(at + spread)
             if not spread:
                 yield value
-            elif isinstance(value, list):
-                yield from value
+            elif isinstance(value, list) or not is_known(value):
+                yield from value if isinstance(value, list) else (value,)
             at = max(self._skipped(following), at) + 1
 
     def _object(self, at: int, end: int) -> dict[str, object]:
@@ -316,7 +320,7 @@ class _Reader:
         while at < end:
             if self._text(at) == "...":
                 value, following = self.expression(at + 1)
-                found.update(value if isinstance(value, dict) else {})
+                found.update(value if isinstance(value, dict) else _spread(value, found))
             else:
                 key, value, following = self._property(at, end)
                 if key is not None:
@@ -355,6 +359,13 @@ class _Reader:
             parts.append(str(value))
             at = end + 1
         return "".join([*parts, unescaped(text[at:])])
+
+
+def _spread(value: object, into: Mapping[str, object]) -> dict[str, object]:
+    known = into.get(SPREADS, ())
+    if is_known(value) or value == UNKNOWN:
+        return {}
+    return {SPREADS: (*(known if isinstance(known, tuple) else ()), value)}
 
 
 def _called(value: object) -> object:

@@ -39,7 +39,7 @@ _QUIET = frozenset(
         "decrement",
     )
 ) | {"break", "continue", "seo", "feed_meta", "endraw", "endcapture", "endfor", "endcomment", "#", "liquid"}
-_ASSIGN = re.compile(r"\s*([\w-]+)\s*=\s*(.*?)\s*-?\s*", re.S)
+_ASSIGN = re.compile(r"\s*([\w-]+)\s*=\s*(.*)", re.S)
 _TEXT = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)')")
 _PATH = re.compile(r"\s*([\w-]+(?:\.[\w-]+)*)\s*(?:\|.*)?", re.S)
 _PARAMETER = re.compile(r"(content|text|title|caption|alt|description)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -226,7 +226,7 @@ class Liquid:
 def _html(text: str, start: int) -> Iterator[Directive]:
     """Where kramdown ends a block of HTML and CommonMark does not: blank lines tell both the same."""
     for line in marked_lines(text, start):
-        if line.kind == "prose" and (opens := _MARKDOWN_INSIDE.fullmatch(line.text)):
+        if line.kind == "prose" and "markdown=" in line.text and (opens := _MARKDOWN_INSIDE.fullmatch(line.text[:500])):
             yield Directive(line.start + opens.start(1), line.start + opens.end(1))
             yield Directive(line.end, line.end, "\n")
         elif line.kind == "prose" and _CLOSING.fullmatch(line.text) and text.startswith("\n", line.end):

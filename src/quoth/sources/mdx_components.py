@@ -15,13 +15,15 @@ from quoth.sources.files import FrontMatter, front_matter
 from quoth.sources.includes import Dialect, Directive
 from quoth.sources.marked_lines import MarkedLine, found_outside, marked_lines
 
-_COMPONENT = re.compile(r"<(?P<name>[A-Z]\w*)(?P<rest>(?:\s[^<>\"'{}]*|\"[^\"]*\"|'[^']*'|\{[^{}]*\})*)>", re.S)
+_COMPONENT = re.compile(
+    r"<(?P<name>[A-Z]\w*+)(?P<rest>(?=[\s/>])(?:[^<>\"'{}]++|\"[^\"]*+\"|'[^']*+'|\{[^{}]*+\}){0,200}+)>"
+)
 _ATTRIBUTE = re.compile(r"([\w-]+)(?:=(?:\{\s*)?(?:\"([^\"]*)\"|'([^']*)'|`([^`]*)`)|(?=[\s/]|$))")
 _EXPRESSION = re.compile(
     r"(?<![=\w$\\{])\{\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|`([^`$\n]*)`|(?:frontmatter|page)\.(\w+))\s*\}"
 )
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
-_FENCE_LABEL = re.compile(r"([ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]+)[ \t]+((?![{\[])[^\n{=]+?)[ \t]*")
+_FENCE_LABEL = re.compile(r"([ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]+)[ \t]++([^{\[\n=][^\n{=]*)")
 
 _Words = Callable[[Mapping[str, str]], str]
 
@@ -31,7 +33,7 @@ def starlight_includes(project: Path) -> Dialect:
 
 
 def mintlify_includes(project: Path) -> Dialect:
-    return _dialect(mdx_partials(project), _MINTLIFY, labels=True)
+    return _dialect(mdx_partials(project, rooted=True), _MINTLIFY, labels=True)
 
 
 def _dialect(partials: Dialect, components: Mapping[str, _Words], *, labels: bool) -> Dialect:
@@ -55,7 +57,7 @@ def _spoken(
 ) -> Iterator[Directive]:
     if line.kind == "opening" and labels and (label := _FENCE_LABEL.fullmatch(line.text)):
         if "title" not in label[2] and '"' not in label[2]:
-            yield Directive(line.start + label.end(1), line.end, f' title="{label[2]}"')
+            yield Directive(line.start + label.end(1), line.end, f' title="{label[2].rstrip()}"')
     elif line.kind == "prose":
         if "<" in line.text and not _HEADING.match(line.text):
             for tag in found_outside(_COMPONENT, line.text):
@@ -99,6 +101,5 @@ _MINTLIFY: dict[str, _Words] = {
     "ParamField": _field,
     "ResponseField": _field,
     "Update": lambda given: " ".join(f"**{given[key]}**" for key in ("label", "description") if given.get(key)),
-    "Tooltip": lambda given: f"({given['tip']}) " if given.get("tip") else "",
     "Badge": lambda given: given.get("text", ""),
 }

@@ -20,7 +20,11 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.globs import BELOW, FOLDERS, OR_BELOW, Glob, pieces_of
+from quoth.sources.includes import Dialect
 from quoth.sources.loading import Damaged, SafeLoader, load_yaml
+from quoth.sources.mkdocs_blog import Blog, blog_of
+from quoth.sources.mkdocs_includes import mkdocs_includes
+from quoth.text.markdown import first_heading
 
 _SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
 _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
@@ -49,6 +53,9 @@ class _MkDocs:
     drafts: str = ""
     anchors: AnchorRule = "mkdocs"
     snippet_bases: tuple[Path, ...] = ()
+    extensions: frozenset[str] = frozenset()
+    blog: Blog | None = None
+    mkdocstrings: bool = False
     damage: str = ""
     damage_line: int = 1
 
@@ -92,6 +99,7 @@ def _read_mkdocs(root: Path, config: str, bounds: Bounds) -> _MkDocs:
         line = (isinstance(error, Damaged) and error.line) or 1
         damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
     extensions = _extensions(values.get("markdown_extensions"))
+    plugins = {name.removeprefix("material/"): said for name, said in _extensions(values.get("plugins")).items()}
     said = _text(values, "docs_dir") or "docs"
     theme = values.get("theme")
     nav: dict[str, _NavItem] = {}
@@ -109,7 +117,10 @@ def _read_mkdocs(root: Path, config: str, bounds: Bounds) -> _MkDocs:
         excluded=_text(values, "exclude_docs"),
         drafts=_text(values, "draft_docs"),
         anchors=_anchor_rule(extensions.get("toc", {})),
-        snippet_bases=_bases(extensions.get("pymdownx.snippets", {}), root, root / said),
+        snippet_bases=_bases(extensions, root, root / said),
+        extensions=frozenset(extensions),
+        blog=blog_of(plugins["blog"]) if "blog" in plugins else None,
+        mkdocstrings="mkdocstrings" in plugins,
         damage=damage,
         damage_line=line,
     )
@@ -145,10 +156,13 @@ def _anchor_rule(toc: Mapping[str, object]) -> AnchorRule:
     return "mkdocs-unicode" if "slugify_unicode" in said else "mkdocs"
 
 
-def _bases(options: Mapping[str, object], root: Path, docs: Path) -> tuple[Path, ...]:
+def _bases(extensions: Mapping[str, Mapping[str, object]], root: Path, docs: Path) -> tuple[Path, ...]:
     """The folders in which snippets are looked for: first the configured ones, then the usual ones."""
-    found = options.get("base_path")
-    named = [base for base in (found if isinstance(found, list) else [found]) if isinstance(base, str)]
+    found: list[object] = []
+    for name in ("pymdownx.snippets", "mdx_include", "markdown_include.include"):
+        said = extensions.get(name, {}).get("base_path")
+        found += said if isinstance(said, list) else [said]
+    named = [base for base in found if isinstance(base, str)]
     places = {"$config_dir": ".", "$docs_dir": str(docs)}
     bases = [root / places.get(base, base) for base in named]
     return (*bases, root, docs)
@@ -172,6 +186,13 @@ class MkDocsRules:
         self._base = (base_url or site.site_url).rstrip("/")
         self._excluded = IgnorePatterns(f"/templates/\n{site.excluded}")
         self._drafts = IgnorePatterns(site.drafts)
+        self._generated: set[Path] = set()
+
+    def includes(self) -> Dialect:
+        site = self._site
+        return mkdocs_includes(
+            site.snippet_bases, site.extensions, generated=self._generated.add if site.mkdocstrings else None
+        )
 
     @property
     def anchors(self) -> AnchorRule:
@@ -188,14 +209,33 @@ class MkDocsRules:
         folder, _, file = name.rpartition("/")
         if file.rsplit(".", 1)[0] == "README" and is_file(self._site.docs / folder / "index.md"):
             return "index.md is the page of its folder"
+        if self._blog(name) and not self._post(name, front):
+            return "a post of the blog without a date"
         return "draft: true" if front.is_true("draft") else ""
+
+    def _blog(self, name: str) -> Blog | None:
+        return self._site.blog if self._site.blog and self._site.blog.holds(name) else None
+
+    def _post(self, name: str, front: FrontMatter) -> str:
+        """The path at which the blog publishes a post, without an ending; empty for one that it does not publish."""
+        blog = self._blog(name)
+        if blog is None:
+            return ""
+        title = front.text("title")
+        if not title and not front.text("slug"):
+            text = self._site.bounds.page_bytes(self._site.docs / name, name).decode("utf-8", "replace")
+            title = first_heading(text, start=front.body_start)
+        return blog.path_of(front, title)
 
     def route(self, name: str, front: FrontMatter) -> Route:
         *folders, file = name.split("/")
         stem = file.rsplit(".", 1)[0]
         home = stem in ("index", "README")
         stem = "index" if home else stem
-        if self._site.directory_urls:
+        post = self._post(name, front)
+        if post:
+            path = f"{post}/" if self._site.directory_urls else f"{post}.html"
+        elif self._site.directory_urls:
             path = "".join(f"{part}/" for part in (folders if home else [*folders, stem]))
         else:
             path = "/".join([*folders, f"{stem}.html"])
@@ -212,6 +252,10 @@ class MkDocsRules:
         config = self._site.root / self._site.config
         if self._site.damage:
             yield Notice("CONFIG_UNREADABLE", self._site.damage, str(config), self._site.damage_line)
+        if self._generated:
+            pages = "1 page has" if len(self._generated) == 1 else f"{len(self._generated)} pages have"
+            message = f"{pages} text that mkdocstrings writes from code; the code is not run, so that text is not read"
+            yield Notice("AUTODOC_NOT_RUN", message, str(config))
         if self._read != self._site.docs:
             return
         written = self._site.bounds.config_text(config, "replace") if self._site.nav else ""

@@ -77,7 +77,7 @@ def _read(root: Path, config: Path, bounds: Bounds) -> _Starlight:
     sections: dict[str, tuple[str, ...]] = {}
     folders: dict[str, tuple[str, ...]] = {}
     _read_sidebar(theme.get("sidebar"), (), sections, folders)
-    source = _text(values, "srcDir").strip("./") or "src"
+    source = _text(values, "srcDir").removeprefix("./").rstrip("/") or "src"
     return _Starlight(
         root=root,
         bounds=bounds,

@@ -14,9 +14,9 @@ from quoth.sources.files import FrontMatter, front_matter
 from quoth.sources.includes import Dialect, Directive
 from quoth.sources.marked_lines import MarkedLine, fenced, found_outside, marked_lines
 
-_INCLUDE = re.compile(r"<!--\s*@include:\s*([^\s>][^>\n]{0,1000}?)\s*-->")
+_INCLUDE = re.compile(r"<!--\s*@include:\s*([^\s>][^>\n]{0,300}?)\s{0,10}-->")
 _PART = re.compile(r"^(?P<file>.*?)(?P<region>#[\w-]+)?(?P<range>\{\d*,\d*\})?$")
-_SNIPPET = re.compile(r"([ \t]*)<<<[ \t]*(\S.*?)[ \t]*")
+_SNIPPET = re.compile(r"([ \t]*)<<<[ \t]*+(\S.{0,500})")
 _SNIPPET_PARTS = re.compile(
     r"(?P<file>[^\s{\[#]+|[^{\[#]+?)(?P<region>#[\w-]+)?(?:[ ]?\{(?P<options>[^{}]*)\})?[ ]?(?:\[(?P<title>.+)\])?"
 )
@@ -107,7 +107,11 @@ def _label(line: MarkedLine) -> Iterator[Directive]:
 
 def _prose(line: MarkedLine, path: Path, docs: Path, front: FrontMatter, literal: bool) -> Iterator[Directive]:
     text = line.text
-    if "<<<" in text and (snippet := _SNIPPET.fullmatch(text)) and (parts := _SNIPPET_PARTS.fullmatch(snippet[2])):
+    if (
+        "<<<" in text
+        and (snippet := _SNIPPET.fullmatch(text))
+        and (parts := _SNIPPET_PARTS.fullmatch(snippet[2].rstrip()))
+    ):
         yield _snippet(line, snippet, parts, path, docs)
     elif (":::" in text and _SILENT.fullmatch(text)) or ("[[" in text and _CONTENTS.fullmatch(text)):
         yield Directive(line.start, line.end)

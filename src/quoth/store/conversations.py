@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from sqlalchemy import Connection, Integer, String, and_, bindparam, case, func, select, update
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from quoth.domain import Conversation, Turn
-from quoth.errors import SessionNotFound
+from quoth.domain import Conversation, Feedback, Turn
+from quoth.errors import NotFound, SessionNotFound
 from quoth.store import turns
 from quoth.store.database import Database, delete_from, storable, upsert
 from quoth.store.tables import SessionId, conversations, recorded_questions, sessions
@@ -82,6 +83,50 @@ class SqlConversations:
         if not rows:  # nothing that far back, or no such session
             return [], (await self.conversation(session_id, owner=owner)).turns
         return [turns.from_row(row, owner) for row in reversed(rows[:limit])], rows[0].total
+
+    async def put_feedback(
+        self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
+    ) -> None:
+        await self._change(session_id, request_id, owner, {"feedback": turns.feedback_json(feedback)})
+
+    async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
+        return await self._change(session_id, request_id, owner, {"share": secret}, keep=True)
+
+    async def shared_turn(self, turn_id: int, secret: str) -> Turn:
+        query = (
+            select(sessions.c.owner.label("session_owner"), conversations)
+            .join(sessions, sessions.c.session_id == conversations.c.session_id)
+            .where(conversations.c.id == turn_id)
+        )
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        turn = None if row is None else turns.from_row(row, row.session_owner)
+        if turn is None or not turn.share or not hmac.compare_digest(turn.share.encode(), secret.encode()):
+            raise NotFound("No answer is shared under this address.")
+        return turn
+
+    async def _change(
+        self, session_id: str, request_id: str, owner: str, values: Mapping[str, Any], *, keep: bool = False
+    ) -> Turn:
+        """Of the newest turn of this request. With `keep` a value that is there already stays."""
+        query = (
+            select(conversations)
+            .join(sessions, sessions.c.session_id == conversations.c.session_id)
+            .where(sessions.c.session_id == session_id, sessions.c.owner == owner)
+            .order_by(conversations.c.id.desc())
+        )
+
+        def work(connection: Connection) -> Turn:
+            rows = connection.execute(query).all()
+            row = next((row for row in rows if row._mapping["metadata"].get("request_id") == request_id), None)
+            if row is None:
+                raise _no_session(session_id)
+            known = row._mapping["metadata"]
+            new = {name: (keep and known.get(name)) or value for name, value in values.items()}
+            changed = update(conversations).where(conversations.c.id == row.id).values(metadata={**known, **new})
+            connection.execute(changed)
+            return turns.from_row(connection.execute(query.where(conversations.c.id == row.id)).one(), owner)
+
+        return await self._database.write(work, order=session_id)
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         mine = and_(sessions.c.session_id == session_id, sessions.c.owner == owner)

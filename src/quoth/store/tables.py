@@ -104,6 +104,7 @@ books = Table(
     Column("base_url", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("toolchain", String(50), nullable=False),
+    Column("url_style", String(20), nullable=False, server_default=""),
 )
 
 page_records = Table(

@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from quoth.domain import CitedSource, Doubt, Suggestion, ToolCall, ToolUse, Turn
+from quoth.domain import CitedSource, Doubt, Feedback, Suggestion, ToolCall, ToolUse, Turn
 from quoth.store.database import storable
 
 VERSION = 2
@@ -68,6 +68,8 @@ def from_row(row: Row[*tuple[Any, ...]], owner: str) -> Turn:
         stage_ms=known.get("stage_ms", {}),
         model=known.get("model"),
         tokens_used=known.get("tokens_used", 0),
+        feedback=_feedback(known.get("feedback")),
+        share=known.get("share", ""),
         searches=tuple(_search(one) for one in known.get("searches", ())),
         turn_id=row.id,
         owner=owner,
@@ -100,7 +102,17 @@ def _metadata_json(turn: Turn) -> Json:
         "model": turn.model,
         "tokens_used": turn.tokens_used,
         "searches": [_search_json(one) for one in turn.searches],
+        "feedback": feedback_json(turn.feedback),
+        "share": turn.share,
     }
+
+
+def feedback_json(feedback: Feedback | None) -> Json | None:
+    return None if feedback is None else {"rating": feedback.rating, "reason": storable(feedback.reason)}
+
+
+def _feedback(stored: Mapping[str, Any] | None) -> Feedback | None:
+    return None if stored is None else Feedback(stored["rating"], stored["reason"])
 
 
 def _search_json(search: ToolUse) -> Json:

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from quoth.domain import (
     Book,
     Conversation,
+    Feedback,
     IngestJob,
     IngestMode,
     IngestTimes,
@@ -184,6 +185,29 @@ class MemoryLibrary:
         turns = self._turns[session_id]
         end = max(0, len(turns) - offset)
         return turns[max(0, end - limit) : end], len(turns)
+
+    async def put_feedback(
+        self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
+    ) -> None:
+        await self._change(session_id, request_id, owner, lambda turn: replace(turn, feedback=feedback))
+
+    async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
+        return await self._change(session_id, request_id, owner, lambda turn: replace(turn, share=turn.share or secret))
+
+    async def shared_turn(self, turn_id: int, secret: str) -> Turn:
+        for turn in (turn for turns in self._turns.values() for turn in turns):
+            if turn.turn_id == turn_id and turn.share and turn.share == secret:
+                return turn
+        raise NotFound("No answer is shared under this address.")
+
+    async def _change(self, session_id: str, request_id: str, owner: str, change: Callable[[Turn], Turn]) -> Turn:
+        await self.conversation(session_id, owner=owner)
+        turns = self._turns[session_id]
+        for at in reversed(range(len(turns))):
+            if turns[at].request_id == request_id:
+                turns[at] = change(turns[at])
+                return turns[at]
+        raise SessionNotFound(f"There is no session {session_id}.")
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
         known = self._conversations.get(session_id)

@@ -42,6 +42,8 @@ class Anchors:
             return ""
         if self._rule == "html":  # the ids of the published page are all there is
             return explicit
+        if self._rule == "pdf":
+            return explicit.replace("page-", "page=")
         if self._rule in ("jupyter", "honkit"):  # headings of the same words get the same anchor
             return explicit or _slug(words, self._rule)
         if is_written_rule(self._rule):
@@ -54,6 +56,9 @@ class Anchors:
         return self._unique(_slug(words, self._rule))
 
     def _from_written(self, written: str, explicit: str) -> str:
+        if self._rule == "mintlify":
+            deep = written.lstrip(" \t>").startswith("#####")  # ids end with the fourth level
+            return "" if deep else self._counted(explicit or written_id(written, self._rule))
         if explicit:
             if self._rule not in _COUNTED_ALONE:
                 self._seen.setdefault(explicit, 0)
@@ -78,6 +83,15 @@ class Anchors:
             self._seen[base] += 1
             anchor = f"{base}-{self._seen[base]}"
         self._seen[anchor] = 0
+        return anchor
+
+    def _counted(self, base: str) -> str:
+        """Mintlify gives the second heading of its words the number 2, explicit ids included."""
+        count = self._seen[base] = self._seen.get(base, 0) + 1
+        while base and count > 1 and f"{base}-{count}" in self._seen:
+            count += 1
+        anchor = f"{base}-{count}" if base and count > 1 else base
+        self._seen.setdefault(anchor, 1)
         return anchor
 
     def _numbered(self, base: str) -> str:

@@ -23,7 +23,7 @@ from quoth.text.asciidoc import first_asciidoc_title, parse_asciidoc
 from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, check_depth, leaves
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.markdown_rules import directive_rule, indented_rule, mdx_rule, myst_rule, template_rule
-from quoth.text.plain import heading_anchor, inline_text, plain, without_heading_id
+from quoth.text.plain import heading_anchor, inline_text, plain
 from quoth.text.rst import first_title, parse_rst
 from quoth.text.rst_ids import labelled_myst
 
@@ -105,7 +105,7 @@ def _heading_words(written: str) -> str:
     bare = words.rstrip("#")
     if bare.endswith((" ", "\t")):
         words = bare.rstrip(" \t")
-    return inline_text(without_heading_id(words))
+    return inline_text(heading_anchor(words)[0])
 
 
 def _block_tokens(markup: Markup, source: str) -> list[Token]:

@@ -15,10 +15,11 @@ from markdown_it.rules_block import StateBlock
 from quoth.text.plain import IMPORT, TAG, labels
 from quoth.text.rst_directives import CODE, INVISIBLE
 
-# --- Docusaurus directives (`:::note`) and MDX ---
+# --- directives of Docusaurus (`:::note`) and pymdownx (`/// note`), and MDX ---
 
 
 _DIRECTIVE = re.compile(r"(:{3,})[ \t]*(?:([A-Za-z][\w-]*)(?:[ \t\[{].*)?)?$")
+_BLOCK = re.compile(r"(/{3,})[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\|.*)?)?$")  # the same, of pymdownx
 _TAG = re.compile(TAG)
 _LONGEST_TAG = 20_000  # characters
 _LONG_TAG = re.compile(r"</?[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])")
@@ -31,9 +32,10 @@ _SEARCHES = 20
 
 def directive_rule(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     at = state.bMarks[line] + state.tShift[line]
-    if not state.src.startswith(":::", at) or state.is_code_block(line):
+    if not state.src.startswith((":::", "///"), at) or state.is_code_block(line):
         return False
-    match = _DIRECTIVE.match(state.src[at : state.eMarks[line]].rstrip())
+    opening = _DIRECTIVE if state.src[at] == ":" else _BLOCK
+    match = opening.match(state.src[at : state.eMarks[line]].rstrip())
     if match is None:
         return False
     if not silent:

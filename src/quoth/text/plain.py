@@ -22,8 +22,20 @@ from quoth.text.rst import plain_rst
 from quoth.text.rst_directives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
 from quoth.text.rst_inline import NUMBERED
 
-# A heading's own anchor: `{#id}` (Docusaurus, mdBook), `{/* #id */}` (MDX 3), `{: #id }` (Python-Markdown).
-_HEADING_ID = re.compile(r"(?<![ \t])[ \t]*+\{(?:/\*|:)?[ \t]*+#([\w.:-]++)[^{}\n]*+\}[ \t]*+$", re.M)
+# What an author says of an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. Of a heading, it
+# names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
+_ATTRIBUTE = r"(?:[#.][\w.:/-]++|data-[\w-]++(?!=)|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
+ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
+_HEADING_ID = re.compile(
+    r"(?<![ \t])[ \t]*+(?:\{(?:/\*|:)?[ \t]*+#(?P<id>[\w.:-]++)[^{}\n]*+\}|(?P<list>" + ATTRIBUTES + r"))[ \t]*+$",
+    re.M,
+)
+_NAMED = re.compile(r"(?:\bid=|#)[\"']?([^\s\"'{}]++)")
+# Behind a link, an image or an icon in a sentence. Elsewhere braces may be code.
+_BEHIND = re.compile(
+    r"(?<=[)\]:]){:?[ \t]*+(?=[#.:]|(?:width|height|align|loading|target|title|rel|style|class|id|data-)\b)"
+    r"[^{}\n]*+\}"
+)
 # The anchor that GitBook writes behind a heading; as HTML it is one on any page.
 _ANCHOR_TAG = re.compile(r"<a\b([^<>]*+)></a>[ \t]*$")
 _ID_ATTRIBUTE = re.compile(r"\bid=\"([\w.:-]++)\"")
@@ -40,6 +52,7 @@ _DEFINITION = re.compile(
 _DIRECTIVE = re.compile(
     r"^[ \t>]*:{3,}[ \t]*(?:\{?([A-Za-z][\w:-]*)\}?[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
 )
+_BLOCK = re.compile(r"^[ \t>]*/{3,}[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\|[ \t]*([^\n]*))?)?$", re.M)  # of pymdownx
 # MkDocs' admonitions and tabs, and lines of template tags.
 _INDENTED = re.compile(
     r"^[ \t>]*(?:(?:!!!|\?\?\?\+?)[ \t]?([\w-]+)(?:[ \t]+[\w-]+)*(?:[ \t]+\"([^\n]*)\")?"
@@ -47,6 +60,9 @@ _INDENTED = re.compile(
     re.M,
 )
 _TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
+# A shortcode of Hugo in a page that Hugo does not publish; in code it is what the page explains.
+_SHORTCODE = re.compile(r"(`++[^`\n]*+`++)|\{\{[<%][^\n]{0,1000}?[>%]\}\}")
+_SHORTCODE_TEXT = re.compile(r"(?<![\w-])text\s*=\s*\"([^\"\n]*)\"")
 # Attributes whose value is shown to the reader.
 _LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*+(?:\{\s*+)?([\"'`])(.*?)\1", re.S)
 # A tag of HTML or JSX. No real one has 200 attributes.
@@ -155,15 +171,18 @@ def _directive_words(name: str, title: str, body: str, depth: int) -> str:
 
 def heading_anchor(content: str) -> tuple[str, str]:
     """The words of a heading without its explicit anchor, and the anchor; empty when it has none."""
+    if "<!--" in content:
+        content = _without_comments(content)
     if explicit := _HEADING_ID.search(content):
-        return content[: explicit.start()], explicit[1]
+        ids = _NAMED.findall(explicit["list"]) if explicit["list"] else [explicit["id"]]
+        return content[: explicit.start()], ids[-1] if ids else ""
     tag = _ANCHOR_TAG.search(content)
     ids = _ID_ATTRIBUTE.findall(tag[1]) if tag else []
     return (content[: tag.start()], ids[-1]) if tag and ids else (content, "")
 
 
 def without_heading_id(text: str) -> str:
-    return _HEADING_ID.sub("", text)
+    return _BEHIND.sub("", _HEADING_ID.sub("", text))
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
@@ -279,6 +298,11 @@ def _indented_title(match: re.Match[str]) -> str:
     return str(match[1]) if title is None else title
 
 
+def _shortcode_words(match: re.Match[str]) -> str:
+    said = _SHORTCODE_TEXT.search(match[0])
+    return match[1] or (said[1] if said else labels(match[0]))
+
+
 # The marks that fill whole lines, in the order in which they are removed. A pattern is tried only where one of the
 # strings before it occurs: looking for those is many times faster.
 _LINE_MARKS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
@@ -291,8 +315,10 @@ _LINE_MARKS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("export",), partial(_EXPORT.sub, "")),
     (("]:",), partial(_DEFINITION.sub, "")),
     ((":::",), partial(_DIRECTIVE.sub, _directive_title)),
+    (("///",), partial(_BLOCK.sub, lambda match: match[2] or match[1] or "")),
     (("!!!", "???", "==="), partial(_INDENTED.sub, _indented_title)),
     (("{%",), partial(_TEMPLATE.sub, lambda match: labels(match[0]))),
+    (("{{<", "{{%"), partial(_SHORTCODE.sub, _shortcode_words)),
     (("--", "==", "-|", "**", "__", "- -", "* *"), partial(_RULER.sub, "")),
 )
 

@@ -27,6 +27,7 @@ _ENUMERATOR = re.compile(
 _FIELD = re.compile(r":(?![: ])((?:[^:\\]|\\.|:(?!(?:[ `]|$)))*)(?<! ):(?:[ \t]+|$)")
 _GRID = re.compile(r"\+-[-+]+-\+[ \t]*$|\+-\+[ \t]*$")
 _SIMPLE = re.compile(r"=+(?:[ \t]+=+)+[ \t]*$")
+_BORDERS = re.compile(r"^[ \t]*+(?:=++(?:[ \t]++=++)++|\+(?:[-=]++\+)++)[ \t]*+(?:\n|\Z)", re.M)
 _TARGET = re.compile(r"\.\.[ \t]+_(?![ _]|$)")
 _ANONYMOUS = re.compile(r"\.\.[ \t]+__:|__(?:[ \t]+|$)")
 _FOOTNOTE = re.compile(r"\.\.[ \t]+\[(\d+|#[\w.-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]+|$)")
@@ -41,8 +42,10 @@ def parse_rst(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, 
 
 
 def plain_rst(text: str) -> str:
-    """The words of any piece of a page, one line for each thing said."""
-    return "\n".join(leaf.plain for leaf in leaves(parse_rst(_margin(text) + text, whole=False)) if leaf.plain)
+    """The words of any piece of a page, one line for each thing said. The borders of a table that was cut are no words,
+    although its pieces are no tables."""
+    said = "\n".join(leaf.plain for leaf in leaves(parse_rst(_margin(text) + text, whole=False)) if leaf.plain)
+    return _BORDERS.sub("", said).strip("\n") if "==" in said or "-+" in said else said
 
 
 def _margin(text: str) -> str:

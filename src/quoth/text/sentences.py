@@ -17,6 +17,7 @@ from typing import Literal
 from quoth.domain import Markup
 from quoth.text.markers import PATTERN
 from quoth.text.offsets import Stretches
+from quoth.text.plain import ATTRIBUTES
 from quoth.text.ticks import Ticks
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
@@ -46,11 +47,11 @@ _BREAKS = re.compile(r"[\r\n]*")
 _RULE = re.compile(r"(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})\Z")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _DELIMITER_ROW = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\Z")
-_ADMONITION = re.compile(r":::|!!!\s|\?\?\?\+?\s|===\s+\"|\[!\w+\]")
+_ADMONITION = re.compile(r":::|/{3,}\s*(?:[\w-]+\s*(?:\||\Z)|\Z)|!!!\s|\?\?\?\+?\s|===\s+\"|\[!\w+\]")
 _DEFINITION = re.compile(r"(?:\[\^[^\]]+\]:|:)[ \t]+")
 _LINK_TARGET = re.compile(r"\[[^\]^][^\]]*\]:\s*\S+")
 _MODULE_LINE = re.compile(r"(?:import|export)\s+(?:[\w*{][^.!?]*\bfrom\s+['\"]|['\"]|(?:const|default|function|let)\b)")
-_DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*|\{%.*%\}\Z")
+_DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*|\{%.*%\}\Z|" + ATTRIBUTES + r"\s*\Z")
 _IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*)+\Z")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)", re.DOTALL)
 _BLOCK_TAG = re.compile(

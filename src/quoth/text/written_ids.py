@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import quote, unquote
 
 from quoth.domain import AnchorRule
 from quoth.text.plain import heading_anchor, inline_text
@@ -32,6 +33,13 @@ _VITE_MARKS = re.compile(r"[\s~`!@#$%^&*()\-_+=[\]{}|\\;:\"'“”‘’<>,.?/]+
 _VITE_LOST = re.compile(r"[\u0300-\u036f\x00-\x1f]")
 _NO_LETTERS = re.compile(r"^[^a-zA-Z]+")
 
+_CONTRACTION = re.compile(r"([A-Za-z\d])-([ts])(?=-|$)")  # "what's" is "whats"
+_NO_ADDRESS = re.compile(r"[^A-Za-z\d%_]+")
+# Punctuation that Mintlify drops at last, and emoji (most of what Unicode calls pictographic).
+_MINT_LOST = re.compile(
+    "[?,;:!'\"()\\[\\]{}\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u23e9-\u23fa"
+    "\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u200d\ufe0e\ufe0f\U0001f000-\U0001faff]"
+)
 _ASCII_MARKS = re.compile(r"[^a-z0-9_ -]")
 # Letters that Unicode files under "symbol, other": circled, squared and negative Latin capitals.
 _LETTERLIKE = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
@@ -117,6 +125,13 @@ def _kramdown(written: str) -> str:
     return kept.replace(" ", "-").lower() or "section"
 
 
+def _mintlify(written: str) -> str:
+    """What is left of the words as they are written into an address, without punctuation and emoji."""
+    words = re.sub(r"\s+", "-", _words(written, images=False, dashes=False).lower().strip())
+    slug = _CONTRACTION.sub(r"\1\2", _NO_ADDRESS.sub("-", quote(words, safe="-_.!~*'()"))).strip("-")
+    return _MINT_LOST.sub("", unquote(slug))
+
+
 def _pandoc(written: str) -> str:
     words = _words(written, images=True, dashes=True).lower()
     kept = "-".join("".join(c for c in words if c.isalnum() or c.isspace() or c in "_-.").split())
@@ -162,5 +177,6 @@ _RULES: dict[AnchorRule, Callable[[str], str]] = {
     "hugo-blackfriday": partial(_hugo, kind="blackfriday", dashes=True),
     "jekyll": _jekyll,
     "kramdown": _kramdown,
+    "mintlify": _mintlify,
     "pandoc": _pandoc,
 }

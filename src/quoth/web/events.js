@@ -1,7 +1,11 @@
+// @ts-check
 // Server-sent events over fetch: EventSource cannot POST. Yields {name, data} as the frames arrive.
 
+/** @typedef {{name: string, data: any}} Frame */
+
+/** @param {Response} response @returns {AsyncGenerator<Frame>} */
 export async function* events(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let ended = false;
   try {
@@ -12,7 +16,7 @@ export async function* events(response) {
         return;
       }
       const frames = (rest + value).split("\n\n");
-      rest = frames.pop();
+      rest = frames.pop() ?? "";
       for (const frame of frames) {
         const event = parse(frame);
         if (event) yield event;
@@ -23,6 +27,7 @@ export async function* events(response) {
   }
 }
 
+/** @param {string} frame @returns {Frame | null} */
 function parse(frame) {
   let name = "message";
   const data = [];

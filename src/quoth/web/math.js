@@ -241,7 +241,7 @@ class Reading {
     if (kind === "array") this.verbatim(); // where its columns are aligned
     const ended = () => ["&", "\\\\", "\\end"].includes(this.peek() ?? "");
     /** @type {Tree[]} */ const rows = [];
-    /** @type {Tree[]} */ let cells = [];
+    /** @type {Tree[]} */ const cells = [];
     for (let sign = ""; sign !== "\\end"; ) {
       cells.push(["mtd", {}, this.row(ended)]);
       sign = this.next();

@@ -2,6 +2,7 @@
 // what shows it.
 
 import { element } from "./nodes.js";
+import { Opinions } from "./opinions.js";
 import { Reader } from "./reader.js";
 import { offerSelection } from "./selection.js";
 import { HOME, Server } from "./server.js";
@@ -25,7 +26,8 @@ const adorn = (node, options) => adornments?.adorn(node, options);
 const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const narrowing = new Narrowing();
 const reader = new Reader(server, { beside: true, adorn, changed: arrange });
-const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn } });
+const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (turn) => opinions.tools(turn) } });
+const opinions = new Opinions(server, () => tab.get(talk.sessionKey));
 const side = new Side(get("side"), { open: resume, erase, changed: arrange });
 get("main").append(...talk.nodes.filter((node) => node !== reader.node));
 get("main").after(reader.node);
@@ -35,6 +37,7 @@ get("side-button").setAttribute("aria-label", say("conversations"));
 const greeting = [...get("welcome").childNodes];
 let books = [];
 let contents = null; // of the book; null until it is known
+let proposed = []; // questions to begin with
 let started = null; // what the start shows
 let offered = false; // the reader has not opened or closed the book themselves since the question
 
@@ -54,6 +57,7 @@ async function start() {
   const wanted = new URLSearchParams(location.search).get("book") ?? tab.get("quoth.book") ?? browser.get("quoth.book");
   if (books.some((candidate) => candidate.book_id === wanted)) chooser.value = wanted;
   get("chooser").hidden = books.length < 2;
+  get("title").classList.toggle("unseen", books.length > 1); // the choice says it
   await openBook();
   talk.box.focus();
   const asked = new URLSearchParams(location.search).get("q");
@@ -88,7 +92,7 @@ async function openBook() {
   get("title").textContent = get("display").textContent = title;
   document.title = `${title} · Quoth`;
   document.body.dataset.toolchain = toolchain;
-  contents = null;
+  [contents, proposed] = [null, []];
   started = null;
   reader.close();
   narrowing.show(book_id, null);
@@ -103,7 +107,12 @@ async function look(bookId) {
     const found = await server.get(`books/${encodeURIComponent(bookId)}/contents`);
     if (book().book_id !== bookId) return;
     contents = found;
+    opinions.sharing = contents.sharing;
     narrowing.show(bookId, contents.filters);
+    arrange();
+    const { questions } = await server.get(`books/${encodeURIComponent(bookId)}/questions`);
+    if (book().book_id !== bookId) return;
+    proposed = questions;
     arrange();
   } catch (problem) {
     if (!problem.told) throw problem;
@@ -162,11 +171,19 @@ function arrange() {
   side.node.hidden = !shown;
   get("side-button").setAttribute("aria-expanded", String(shown));
   get("contents-button").hidden = fresh || !contents;
-  const shows = fresh && contents ? JSON.stringify([talk.bookId, side.all]) : "";
+  const shows = fresh && contents ? JSON.stringify([talk.bookId, proposed, side.all]) : "";
   if (shows === started) return; // what the reader has unfolded stays so
   started = shows;
   document.querySelector(".starts")?.remove();
-  if (shows) get("main").append(startNodes(contents, side.all, { ask: (question) => talk.ask(question), open: resume, read: leaf }));
+  if (shows) get("main").append(startNodes(contents, proposed, side.all, { ask: (question) => talk.ask(question), open: resume, read: leaf }));
+}
+
+// A section that is known by its address alone: the page of the contents that has it.
+function lookup({ source_url, breadcrumb }) {
+  const address = source_url.split("#")[0];
+  const among = (section) => section.pages.find((entry) => entry.source_url === address) ?? section.sections.map(among).find(Boolean);
+  const entry = contents && among(contents.contents);
+  return entry ? { chunk_id: entry.chunk_id, breadcrumb, heading: breadcrumb.at(-1) } : null;
 }
 
 const leaf = (entry) => reader.read({ chunk_id: entry.chunk_id, breadcrumb: [entry.title] }, talk.bookId);
@@ -184,7 +201,7 @@ for (const query of [WIDE, ROOMY]) query.addEventListener("change", () => arrang
 
 reader.node.querySelector("header button").addEventListener("click", () => browser.set("quoth.book.closed", "yes"));
 document.addEventListener("click", (event) => {
-  if (event.target.closest?.(".marker a, .unfold, .leaf, .card footer button")) {
+  if (event.target.closest?.(".marker a, .unfold, .leaf, .card footer button, .nearest button")) {
     offered = false;
     browser.remove("quoth.book.closed");
   }

@@ -130,7 +130,8 @@ export class Reader {
     const words = source.quote ? drawnWords(decisive(source)) : "";
     if (words && blocks.some((block) => mark(block, words))) for (const block of blocks) block.classList.remove("cited");
     if (!source.quote) for (const block of blocks) block.classList.remove("cited");
-    return this.text.querySelector("mark") ?? (span && blocks[0]) ?? null;
+    const heading = source.heading && [...this.text.querySelectorAll("h3, h4, h5, h6")].find((one) => one.textContent === source.heading);
+    return heading || (this.text.querySelector("mark") ?? (span && blocks[0]) ?? null);
   }
 
   /** @param {BookPage} page */

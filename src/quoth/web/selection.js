@@ -1,36 +1,86 @@
-// "Ask about this", next to what the reader has selected.
+// @ts-check
+// "Ask about this", next to what the reader has selected or the code they look at.
 
 import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
 
 const SHORTEST = 12; // characters: less is a word that was double-clicked
+const GAP = 8; // pixels
 
-// `allowed(node)` says whether a selection that begins at this node may be asked about; `ask(text)` is called with it.
-export function offerSelection({ place, allowed, ask }) {
-  const button = element("button", { type: "button", className: "about", hidden: true }, say("askAboutThis"));
-  let text = "";
-  const hide = () => (button.hidden = true);
-  const look = () => {
-    const selection = getSelection();
-    text = selection.isCollapsed ? "" : selection.toString().trim();
-    if (text.length < SHORTEST || !allowed(selection.anchorNode)) return hide();
-    const box = selection.getRangeAt(0).getBoundingClientRect();
-    button.hidden = false;
-    const left = Math.min(Math.max(box.right - button.offsetWidth, 8), innerWidth - button.offsetWidth - 8);
-    const below = box.bottom + 8;
-    const top = below + button.offsetHeight < innerHeight ? below : Math.max(8, box.top - button.offsetHeight - 8);
-    button.style.left = `${left}px`;
-    button.style.top = `${top}px`;
+/** @param {"askAboutThis" | "askAboutCode"} label @param {ParentNode} place @param {() => void} pressed */
+function floating(label, place, pressed) {
+  const button = element("button", { type: "button", className: "about", hidden: true }, say(label));
+  button.addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault()); // or the selection would be lost
+  button.addEventListener("click", pressed);
+  place.append(button);
+  return {
+    button,
+    hide: () => (button.hidden = true),
+    /** @param {number} right @param {(height: number) => number} topOf */
+    show(right, topOf) {
+      button.hidden = false;
+      const left = Math.min(Math.max(right - button.offsetWidth, GAP), innerWidth - button.offsetWidth - GAP);
+      Object.assign(button.style, { left: `${left}px`, top: `${topOf(button.offsetHeight)}px` });
+    },
   };
-  document.addEventListener("pointerup", (event) => event.composedPath().includes(button) || setTimeout(look));
-  document.addEventListener("keyup", (event) => (event.shiftKey || event.key === "Shift") && look());
-  document.addEventListener("selectionchange", () => getSelection().isCollapsed && hide());
-  document.addEventListener("scroll", hide, { passive: true });
-  button.addEventListener("pointerdown", (event) => event.preventDefault()); // or the selection would be lost
-  button.addEventListener("click", () => {
+}
+
+/**
+ * @param {object} given
+ * @param {ParentNode} given.place where the button is put
+ * @param {(node: Node | null) => boolean} given.allowed may a selection that begins here be asked about?
+ * @param {(text: string) => unknown} given.ask
+ */
+export function offerSelection({ place, allowed, ask }) {
+  let text = "";
+  const { button, show, hide } = floating("askAboutThis", place, () => {
     hide();
     ask(text);
   });
-  place.append(button);
+  const look = () => {
+    const selection = getSelection();
+    text = !selection || selection.isCollapsed ? "" : selection.toString().trim();
+    if (!selection || text.length < SHORTEST || !allowed(selection.anchorNode)) return hide();
+    const box = selection.getRangeAt(0).getBoundingClientRect();
+    return show(box.right, (height) => (box.bottom + GAP + height < innerHeight ? box.bottom + GAP : Math.max(GAP, box.top - height - GAP)));
+  };
+  document.addEventListener("pointerup", (event) => event.composedPath().includes(button) || setTimeout(look));
+  document.addEventListener("keyup", (event) => (event.shiftKey || event.key === "Shift") && look());
+  document.addEventListener("selectionchange", () => getSelection()?.isCollapsed && hide());
+  document.addEventListener("scroll", hide, { passive: true });
   look(); // the selection that made somebody call this
 }
+
+/**
+ * The same for a block of code under the pointer or with the focus. The button sits on its lower edge: the upper corner is
+ * where sites have a button of their own to copy it.
+ * @param {object} given
+ * @param {ParentNode} given.place
+ * @param {(text: string) => unknown} given.ask
+ */
+export function offerCode({ place, ask }) {
+  /** @type {Element | null} */
+  let block = null;
+  const { button, show, hide } = floating("askAboutCode", place, () => {
+    hide();
+    if (block) ask(codeOf(block));
+  });
+  const look = (/** @type {Event} */ event) => {
+    if (event.composedPath().includes(button)) return;
+    block = event.target instanceof Element ? event.target.closest("pre") : null;
+    if (!block || codeOf(block).length < SHORTEST || getSelection()?.isCollapsed === false) {
+      hide();
+      return;
+    }
+    const box = block.getBoundingClientRect();
+    show(box.right - GAP, (height) => Math.min(box.bottom, innerHeight - GAP) - height / 2);
+  };
+  for (const name of ["pointerover", "focusin"]) document.addEventListener(name, look);
+  document.addEventListener("scroll", hide, { passive: true, capture: true });
+  const here = document.querySelector("pre:hover, pre:focus-within");
+  if (here) look(/** @type {any} */ ({ target: here, composedPath: () => [] })); // what made somebody call this
+}
+
+// Without line numbers and prompts of buttons that are not part of the code.
+/** @param {Element} block */
+export const codeOf = (block) => (block.querySelector("code") ?? block).textContent?.trim() ?? "";

@@ -9,7 +9,7 @@ import { say } from "./texts/index.js";
  * @typedef {{title: string, chunk_id: string, source_url: string}} Entry
  * @typedef {{title: string, pages: Entry[], sections: Section[]}} Section
  * @typedef {{module: string[], chapter: number[], hardware_tier: number[], proficiency_levels: string[], layer: string[]}} Choices
- * @typedef {{contents: Section, filters: Choices, questions: string[]}} Contents what `GET /books/{book_id}/contents` sends
+ * @typedef {{contents: Section, filters: Choices}} Contents what `GET /books/{book_id}/contents` sends
  */
 
 const RECENT = 4;
@@ -17,13 +17,13 @@ const UNFOLDED = 12; // pages up to which a section is shown open
 
 // `ask(question)`, `open(session)`, `read(entry)` are what can be done here.
 /**
- * @param {Contents} book @param {import("./side.js").Remembered[]} remembered
+ * @param {Contents} book @param {string[]} proposed @param {import("./side.js").Remembered[]} remembered
  * @param {{ask: (question: string) => void, open: (session: string) => void, read: (entry: Entry) => void}} doing
  */
-export function startNodes(book, remembered, { ask, open, read }) {
+export function startNodes(book, proposed, remembered, { ask, open, read }) {
   const list = (/** @type {string} */ title, /** @type {HTMLElement[]} */ items, name = "") =>
     items.length ? element("section", { className: `start ${name}` }, element("h2", {}, title), element("ul", {}, items.map((item) => element("li", {}, item)))) : null;
-  const questions = book.questions.map((question) => element("button", { type: "button", className: "starter", dir: "auto", onclick: () => ask(question) }, question));
+  const questions = proposed.map((question) => element("button", { type: "button", className: "starter", dir: "auto", onclick: () => ask(question) }, question));
   const recent = remembered.slice(0, RECENT).map((one) => element("button", { type: "button", className: "starter", dir: "auto", onclick: () => open(one.id) }, one.title));
   const columns = [
     element("div", {}, list(say("startQuestions"), questions), list(say("recentQuestions"), recent, "recent")),

@@ -2,20 +2,26 @@
 // title around it, the widget is this in a corner of somebody else's page.
 
 import { calm, element } from "./nodes.js";
-import { Reader } from "./reader.js";
 import { Trouble } from "./server.js";
 import { Speaker } from "./speaker.js";
 import { tab } from "./storage.js";
 import { parts, say } from "./texts/index.js";
 import { Turn } from "./turn.js";
 
+/** @typedef {{node: Node, beside: boolean, opened: boolean, read: (source: import("./types.js").Source, bookId: string) => unknown}} Shows */
+
 const LONGEST = 64000; // characters of a selection, as the server has it
 
 export class Talk {
   // `changed` is called when the conversation becomes empty or stops being so; `noted(session, question)` when the server
-  // knows a question; `arrived(turn, name, data)` with each event of an answer. `reader` shows passages; `filters()` says what questions are narrowed to; `turn` has further options of
-  // each Turn.
-  constructor(server, { changed = () => {}, noted = () => {}, arrived = () => {}, reader = new Reader(server), filters = () => undefined, turn = {} } = {}) {
+  // knows a question; `arrived(turn, name, data)` with each event of an answer. `reader` shows passages; `filters()` says what
+  // questions are narrowed to; `turn` has further options of each Turn.
+  /**
+   * @param {import("./server.js").Server} server
+   * @param {{changed?: () => void, noted?: (session: string, question: string) => void,
+   *   arrived?: (turn: Turn, name: string, data: any) => void, reader: Shows, filters?: () => object | undefined, turn?: object}} options
+   */
+  constructor(server, { changed = () => {}, noted = () => {}, arrived = () => {}, reader, filters = () => undefined, turn = {} }) {
     this.server = server;
     this.changed = changed;
     this.bookId = null;

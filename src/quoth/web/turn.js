@@ -10,15 +10,18 @@ let made = 0;
 
 export class Turn {
   // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings, next to the answer if
-  // `beside`; `adorn(node, {settled})` makes drawn text more pleasant; `tools(turn)` gives further nodes for below the answer.
-  constructor(question, { selected = null, read, beside = false, adorn = () => {}, tools = () => [] }) {
+  // `beside`; `adorn(node, {settled})` makes drawn text more pleasant; `tools(turn)` gives further nodes for below the answer; `lookup(section)` the
+  // source that `read` opens for a section which is near to a question that was refused; without it the section is a link.
+  constructor(question, { selected = null, read, beside = false, adorn = () => {}, tools = () => [], lookup = null }) {
     this.question = question;
     this.read = read;
     this.adorn = adorn;
     this.tools = tools;
+    this.lookup = lookup;
     this.text = "";
     this.facts = null; // what the verdict was made of
     this.request = ""; // the number under which the server knows this answer
+    this.rating = null; // what the reader said of it
     this.unsupported = [];
     this.drawing = 0;
     this.cards = new Cards(++made, { read, beside });
@@ -55,6 +58,7 @@ export class Turn {
     this.text = entry.response || entry.fallback_message || "";
     this.unsupported = entry.unsupported;
     this.request = entry.request_id;
+    this.rating = entry.rating;
     this.cite(entry.sources);
     this.conclude(ofMemory(entry));
   }
@@ -157,7 +161,9 @@ export class Turn {
 
   near(section) {
     const trail = crumbs(section.breadcrumb.length ? section.breadcrumb : [section.title]);
-    return element("li", { dir: "auto" }, link(section.source_url, trail));
+    const open = () => this.read(this.lookup(section) ?? { breadcrumb: section.breadcrumb });
+    const opener = this.lookup && element("button", { type: "button", className: "plain", onclick: open }, trail);
+    return element("li", { dir: "auto" }, opener || link(section.source_url, trail));
   }
 
   settle() {

@@ -7,6 +7,7 @@
  * @property {string} [source_url]
  * @property {string[]} [breadcrumb]
  * @property {string} [section]
+ * @property {string} [heading] to open the page at, where nothing is quoted
  * @property {string} [quote]
  * @property {[number, number] | null} [highlight]
  */

@@ -1,3 +1,4 @@
+// @ts-check
 // What the page and the widget say, in German.
 
 /** @type {import("./index.js").Texts} */
@@ -29,6 +30,11 @@ const texts = {
   dropSelection: "Markierung verwerfen",
   queued: "Wartet auf die Antwort darüber.",
   dropQueued: "Nicht fragen",
+  askAboutCode: "Zu diesem Code fragen",
+  starters: "Fragen zu dieser Seite",
+  starter: "{heading}?",
+  onlyThisPage: "Nur diese Seite",
+  backToAnswer: "Zurück zur Antwort",
 
   looking: "Das Buch wird durchsucht",
   writing: "Die Antwort wird geschrieben",
@@ -117,6 +123,19 @@ const texts = {
   filter_proficiency_levels: "Niveau",
   filter_layer: "Ebene",
   unconfirmed: { one: "{n} von {total} Sätzen, in der Antwort markiert, ließ sich nicht bestätigen:", other: "{n} von {total} Sätzen, in der Antwort markiert, ließen sich nicht bestätigen:" },
+  helpful: "Hilfreich",
+  notHelpful: "Nicht hilfreich",
+  whyNot: "Was war falsch?",
+  reasonWrong: "Nicht richtig",
+  reasonIncomplete: "Nicht vollständig",
+  reasonOffTopic: "Nicht meine Frage",
+  reasonSource: "Die Quelle passt nicht",
+  thanks: "Danke.",
+  share: "Teilen",
+  linkCopied: "Link kopiert",
+  sharedAnswer: "Jemand hat diese Antwort geteilt.",
+  askYourself: "Selbst das Buch fragen",
+  sharedGone: "Dieser Link führt zu keiner Antwort mehr.",
 };
 
 export default texts;

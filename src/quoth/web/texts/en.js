@@ -1,7 +1,6 @@
+// @ts-check
 // What the page and the widget say, in English. The other languages have the same keys and the same {placeholders}; a text
 // that counts has one form for each plural of its language (Intl.PluralRules) and always `other`.
-
-/** @typedef {string | {one?: string, few?: string, many?: string, other: string}} Text */
 
 const texts = {
   // the place to ask
@@ -32,6 +31,11 @@ const texts = {
   dropSelection: "Drop the selection",
   queued: "Waits for the answer above.",
   dropQueued: "Do not ask",
+  askAboutCode: "Ask about this code",
+  starters: "Questions about this page",
+  starter: "What is “{heading}” about?",
+  onlyThisPage: "Only this page",
+  backToAnswer: "Back to the answer",
 
   // an answer on its way
   looking: "Looking through the book",
@@ -124,6 +128,19 @@ const texts = {
   filter_proficiency_levels: "Level",
   filter_layer: "Layer",
   unconfirmed: { one: "{n} of {total} sentences, marked in the answer, could not be confirmed:", other: "{n} of {total} sentences, marked in the answer, could not be confirmed:" },
+  helpful: "Helpful",
+  notHelpful: "Not helpful",
+  whyNot: "What was wrong?",
+  reasonWrong: "Not right",
+  reasonIncomplete: "Not complete",
+  reasonOffTopic: "Not what I asked",
+  reasonSource: "The source does not fit",
+  thanks: "Thank you.",
+  share: "Share",
+  linkCopied: "Link copied",
+  sharedAnswer: "Somebody shared this answer.",
+  askYourself: "Ask the book yourself",
+  sharedGone: "This link does not lead to an answer any more.",
 };
 
 export default texts;

@@ -1,3 +1,4 @@
+// @ts-check
 // What the page and the widget say, in Chinese (simplified characters).
 
 /** @type {import("./index.js").Texts} */
@@ -28,6 +29,11 @@ const texts = {
   dropSelection: "取消所选文字",
   queued: "等待上面的回答完成。",
   dropQueued: "不再提问",
+  askAboutCode: "就这段代码提问",
+  starters: "关于本页的问题",
+  starter: "{heading}？",
+  onlyThisPage: "仅限本页",
+  backToAnswer: "返回回答",
 
   looking: "正在查阅本书",
   writing: "正在撰写回答",
@@ -113,6 +119,19 @@ const texts = {
   filter_proficiency_levels: "水平",
   filter_layer: "层",
   unconfirmed: { other: "{total} 句中有 {n} 句（已在答案中标出）无法确认：" },
+  helpful: "有帮助",
+  notHelpful: "没有帮助",
+  whyNot: "哪里不对？",
+  reasonWrong: "不正确",
+  reasonIncomplete: "不完整",
+  reasonOffTopic: "答非所问",
+  reasonSource: "来源不符",
+  thanks: "谢谢。",
+  share: "分享",
+  linkCopied: "链接已复制",
+  sharedAnswer: "有人分享了这个答案。",
+  askYourself: "自己问这本书",
+  sharedGone: "此链接已没有对应的答案。",
 };
 
 export default texts;

@@ -7,5 +7,5 @@ that asking need not load what splits.
 
 __version__ = "0.1.0"
 
-CHUNKER_VERSION = "6"
+CHUNKER_VERSION = "7"
 TERMS_VERSION = "terms-1"
