@@ -32,12 +32,11 @@ from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
-from quoth.providers import embedder_of, reader_of
+from quoth.providers import embedder_of, qdrant_options, reader_of
 from quoth.settings import Settings
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
-    from quoth.index.qdrant_server import QdrantOptions
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
 
@@ -295,26 +294,6 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     from quoth.index.qdrant import QdrantIndex
 
     return QdrantIndex(options, fingerprint)
-
-
-def qdrant_options(settings: Settings) -> QdrantOptions:
-    if not settings.qdrant_url:
-        raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    from quoth.index.qdrant_server import QdrantOptions
-
-    key = settings.qdrant_api_key
-    return QdrantOptions(
-        urls=settings.qdrant_url,
-        api_key=key.get_secret_value() if key else None,
-        collection=settings.qdrant_collection_name,
-        replicas=settings.qdrant_replication_factor,
-        shards=settings.qdrant_shard_number,
-        write_consistency=settings.qdrant_write_consistency,
-        int8=settings.qdrant_int8,
-        on_disk=settings.qdrant_on_disk,
-        batch=settings.qdrant_batch_size,
-        timeout=settings.qdrant_timeout,
-    )
 
 
 def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
