@@ -1,8 +1,8 @@
 """Which foreign things the settings name: the embedder and the reader that work on the texts, a Qdrant server.
 
 In: settings. Out: adapters of `models/` that have read nothing yet, or the options of one. A missing key or name is
-`BadConfiguration`. No other model than the one that is named is ever taken in its place. `bootstrap` joins them with the
-rest.
+`BadConfiguration`. No other model than the one that is named is ever taken in its place. `bootstrap` joins them with
+the rest.
 """
 
 from __future__ import annotations
