@@ -220,10 +220,10 @@ async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Pag
     await expect(turn).to_contain_text(REFUSAL)
     await expect(turn).to_contain_text("football")
     await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
-    await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
+    await expect(turn.locator(".verdict")).to_have_text("Not in the book.")
     await expect(page.locator(".card, .failure")).to_have_count(0)
     await page.reload()
-    await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
+    await expect(turn.locator(".verdict")).to_have_text("Not in the book.")
     await expect(turn).to_contain_text("football")
     await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
 
