@@ -28,12 +28,12 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
+from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
 from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
-from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles

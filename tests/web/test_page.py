@@ -111,7 +111,7 @@ async def test_an_answer_comes_with_one_verdict_and_its_source(page: Page) -> No
     await expect(verdict).not_to_contain_text("%", use_inner_text=True)
     await verdict.locator("summary").click()
     await expect(verdict).to_contain_text("sentence")
-    card = page.get_by_role("region", name="Source 1", exact=True)
+    card = page.get_by_role("group", name="Source 1", exact=True)
     await expect(card).to_contain_text("Durability")
     await expect(card).not_to_contain_text("topics.md")
     await expect(card).not_to_contain_text("%")
@@ -203,7 +203,7 @@ async def test_a_passage_of_the_book_can_be_asked_about(page: Page) -> None:
     await page.get_by_role("button", name="Ask about this").click()
     await ask(page, "What does the deadline policy name?")
     await expect(page.locator(".answer").last).to_contain_text("the longest time between two messages")
-    await expect(page.get_by_role("region", name="Source 1", exact=True).last).to_contain_text("Selected text")
+    await expect(page.get_by_role("group", name="Source 1", exact=True).last).to_contain_text("Selected text")
 
 
 async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:
@@ -220,10 +220,10 @@ async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Pag
     await expect(turn).to_contain_text(REFUSAL)
     await expect(turn).to_contain_text("football")
     await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
-    await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
+    await expect(turn.locator(".verdict")).to_have_text("Not in the book.")
     await expect(page.locator(".card, .failure")).to_have_count(0)
     await page.reload()
-    await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
+    await expect(turn.locator(".verdict")).to_have_text("Not in the book.")
     await expect(turn).to_contain_text("football")
     await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
 
@@ -289,6 +289,7 @@ async def test_no_attack_runs_or_loads_anything(page: Page) -> None:
     made = await page.evaluate(
         """async (texts) => {
             const { render } = await import("/assets/markdown.js");
+    await (await import("/assets/texts/index.js")).speak(["en"]);
             const { adorn } = await import("/assets/adorn.js");
             const box = document.body.appendChild(document.createElement("div"));
             return texts.flatMap((text) => [false, true].map((page) => {
@@ -339,6 +340,7 @@ MARKDOWN = {
 }
 RENDER = """async (texts) => {
     const { render } = await import("/assets/markdown.js");
+    await (await import("/assets/texts/index.js")).speak(["en"]);
     const tags = (node) => [...node.querySelectorAll("*")].map((one) => one.tagName.toLowerCase()).join(" ");
     return texts.map((text) => tags(render(text)));
 }"""

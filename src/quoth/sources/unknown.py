@@ -42,7 +42,6 @@ _TOOLCHAINS = (
     _Toolchain("Astro", _scripts("astro.config"), "npm run build", "dist"),
     _Toolchain("bookdown", ("_bookdown.yml",), "Rscript -e 'bookdown::render_book()'", "_book"),
     _Toolchain("MyST", ("myst.yml",), "myst build --html", "_build/html"),
-    _Toolchain("Antora", ("antora.yml", "antora-playbook.yml"), "npx antora antora-playbook.yml", "build/site"),
     _Toolchain("Mintlify", ("docs/docs.json", "docs/mint.json"), "", "", project="docs", holds='"navigation"'),
     _Toolchain("Hugo", ("archetypes/default.md",), "hugo", "public"),
     _Toolchain("Zola", ("config.toml",), "zola build", "public", holds="build_search_index"),
@@ -66,6 +65,12 @@ def unknown_project(root: Path, bounds: Bounds) -> Notice | None:
         for file in known.files:
             if bounds.is_file(root / file) and (not known.holds or known.holds in _text(root / file, bounds)):
                 return Notice("TOOLCHAIN_UNKNOWN", _message(known, file), ".")
+    if bounds.is_file(root / "antora-playbook.yml"):
+        message = (
+            "the content that antora-playbook.yml names is in other repositories; run quoth ingest on a folder with"
+            " antora.yml, or build the site (npx antora antora-playbook.yml) and run quoth ingest on build/site"
+        )
+        return Notice("TOOLCHAIN_UNKNOWN", message, ".")
     if bounds.is_file(root / "index.rst") and "toctree::" in _text(root / "index.rst", bounds):
         message = (
             "this looks like a Sphinx project without its conf.py, so it is read as plain files, and links may not"
