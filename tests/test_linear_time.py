@@ -7,14 +7,12 @@ as long, quadratic work sixteen times. Only CPU of this process counts, the best
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Callable
 from pathlib import Path
-from time import process_time
 
 import pytest
 
+from linear import SMALL, Read, grows_too_fast
 from quoth.ask.claims import claims
 from quoth.ask.kinds import kind_asked
 from quoth.ask.redaction import redacted
@@ -22,7 +20,6 @@ from quoth.ask.references import pointed_at, rules_of, without_pointing
 from quoth.ask.selection import evidence_of_selection, judge_selection
 from quoth.chunks.split import split
 from quoth.domain import Markup, Page
-from quoth.errors import Unreadable
 from quoth.sources.asciidoc_includes import AsciidocIncludes
 from quoth.sources.asciidoc_parts import part_of
 from quoth.sources.bounds import bounds_of
@@ -31,7 +28,7 @@ from quoth.sources.files import front_matter
 from quoth.sources.html import page_from_html
 from quoth.sources.includes import Dialect, Includes
 from quoth.sources.javascript import exported
-from quoth.sources.loading import Damaged, load_json, load_toml, load_yaml
+from quoth.sources.loading import load_json, load_toml, load_yaml
 from quoth.sources.mdbook import parse_summary
 from quoth.sources.mkdocs import IgnorePatterns
 from quoth.sources.notebooks import notebook_text
@@ -42,14 +39,8 @@ from quoth.text.markers import markers, renumbered, without_unfinished
 from quoth.text.sentences import sentences
 from quoth.text.terms import content_terms, passage_weights, query_pairs, query_weights, side_by_side
 
-SMALL = 2_000  # characters
-GROWTH = 4
-MOST = 2.2 * GROWTH  # linear work with room for caches and noise; quadratic work is GROWTH * GROWTH
-NOTHING = 0.01  # seconds of CPU for the large text: too short to judge, and short enough
 TOKENS = FakeEmbedder().tokens
 NOWHERE = Path("/nonexistent")
-
-Read = Callable[[str], object]
 
 
 def _page(markup: Markup) -> Read:
@@ -256,30 +247,6 @@ KNOWN = (
     ("toml", "a."),
     ("exclude_docs", "["),
 )
-
-
-def seconds(read: Read, text: str) -> float:
-    gc.collect()
-    gc.disable()  # it looks at everything that tests have made, at moments of its own
-    started = process_time()
-    try:
-        read(text)
-    except (Unreadable, Damaged):
-        pass  # refused, which has to be quick as well
-    finally:
-        gc.enable()
-    return process_time() - started
-
-
-def grows_too_fast(read: Read, unit: str, small: int) -> str:
-    """Empty if the work is linear. Measured again while it seems not to be: a busy machine disturbs only upwards."""
-    texts = [(unit * (length // len(unit) + 1))[:length] for length in (small, small * GROWTH)]
-    short, long = (seconds(read, text) for text in texts)
-    for _ in range(4):
-        if long <= NOTHING or long <= MOST * short:
-            return ""
-        short, long = min(short, seconds(read, texts[0])), min(long, seconds(read, texts[1]))
-    return f"{unit!r} × {GROWTH}: {short:.4f} s became {long:.4f} s"
 
 
 @pytest.mark.parametrize(("entry", "unit"), KNOWN)

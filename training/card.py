@@ -75,6 +75,22 @@ def table(figures: dict[str, dict[str, float]]) -> list[str]:
     return lines + [row(name, figure) for name, figure in figures.items()]
 
 
+def of_benchmark(report: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Figures of benchmarks/reading_comprehension.py: the reader alone, given the right passage, and within Quoth."""
+    given = {f"SQuAD2, given the right passage: {name}": row for name, row in report["given the right passage"].items()}
+    within = {
+        f"{name}, whole corpus: {what}, {side} the reader": row[side][what]
+        for name, row in report["sets"].items()
+        for what in ("first", "nDCG@10")
+        for side in ("without", "with")
+        if what in row[side]
+    }
+    return {
+        name: {"value": row["mean"], "low": row["low"], "high": row["high"], "cases": row["questions"]}
+        for name, row in (given | within).items()
+    }
+
+
 def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any], note: str) -> str:
     of = told["input"]
     size = told["files"]["reader.safetensors"]
@@ -114,8 +130,8 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "",
         "## Figures",
         "",
-        "Intervals are bootstrapped over passages or questions; sets and books that no training saw, and SQuAD2 in the",
-        "halves of benchmarks/refusal.py. The learning curve is in docs/benchmarks/reader_training.md.",
+        "Intervals are bootstrapped over passages or questions, of sets that no training saw; SQuAD2 in the halves of",
+        "benchmarks/refusal.py. All rows of before and after are in docs/benchmarks/reading_comprehension.md.",
         "",
         *table(report["figures"]),
         "",

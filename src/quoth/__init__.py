@@ -30,6 +30,7 @@ from quoth.domain import (
     Turn,
     Verdict,
 )
+from quoth.domain.versions import __version__
 from quoth.errors import (
     BadConfiguration,
     Conflict,
@@ -43,7 +44,6 @@ from quoth.errors import (
     WrongUsage,
 )
 from quoth.public import Conversation, Quoth, SearchResult, execute_retrieval_tool, open, retrieval_tool
-from quoth.versions import __version__
 
 __all__ = [
     "Answer",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import Retriever
-from quoth.ask.judge import FITTED, READ, UNFITTED, ConfidenceOptions
+from quoth.ask.judge import ALSO_READ, FITTED, READ, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.request import ChatRequest
@@ -28,12 +28,12 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.bookshelf import Bookshelf
 from quoth.conversation import AnswerOptions, Conversations
 from quoth.domain import Book, Fingerprint, Key, Question
+from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
 from quoth.providers import embedder_of, reader_of
 from quoth.settings import Settings
-from quoth.versions import CHUNKER_VERSION, TERMS_VERSION
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
@@ -324,7 +324,7 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:
     from quoth.index.calibrations import CalibrationFiles
 
-    known = (*FITTED, *UNFITTED.judge.weights, *(READ if reader else ()))
+    known = (*FITTED, *UNFITTED.judge.weights, *((*READ, *ALSO_READ) if reader else ()))
     return CalibrationFiles(settings.data_dir, fingerprint, known=known)
 
 

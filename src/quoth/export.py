@@ -24,11 +24,11 @@ from quoth.chunks.payload import check_book_id, is_chunk_id, payload_hash, to_ch
 from quoth.chunks.plan import WantedChunk, plan_page
 from quoth.chunks.split import embedding_text
 from quoth.domain import Book, Chunk, PageRecord, StoredChunk, Vector
+from quoth.domain.versions import CHUNKER_VERSION
 from quoth.errors import IndexMismatch, QuothError, TextTooLong, UnknownBook, Unreadable
 from quoth.index import status_of
 from quoth.ingest import embed_hash, indexed
 from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library, TellSteps
-from quoth.versions import CHUNKER_VERSION
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

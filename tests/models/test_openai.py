@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quoth.domain import Message, ModelText, ModelTurn, Tool
+from quoth.domain import Message, ModelText, ModelTurn, Tool, ToolCall
 from quoth.errors import ModelRejected, ModelUnavailable
 from quoth.models.breaker import Breaker
 from quoth.models.openai import ModelOptions, OpenAIChat
@@ -147,6 +147,7 @@ REFUSALS = {
         status=422,
         content_type="application/json",
     ),
+    "a template": fails(500, "Only user and assistant roles are supported!"),
     "without a word": Reply((), status=501),
     "about something else": fails(400, "Bad request."),
 }
@@ -159,6 +160,23 @@ async def test_a_model_that_refuses_tools_in_any_words_is_asked_without_them(ben
     assert ["tools" in body for body in bench.server.bodies] == [True, False, False]
     assert ["tool_choice" in body for body in bench.server.bodies] == [True, False, False]
     assert bench.pauses == []
+
+
+async def test_without_tools_what_was_found_is_read_before_the_question(bench: Bench) -> None:
+    call = ToolCall("search001", "search_book_content", '{"query": "bread"}')
+    messages = [
+        Message("system", "Rules."),
+        Message("user", "What is bread?"),
+        Message("assistant", "", tool_calls=(call,)),
+        Message("tool", '{"results": []}', tool_call_id=call.id),
+    ]
+    bench.server.then([fails(400, "no tools here"), says("two")])
+    async for _ in bench.model.reply(messages, TOOLS):
+        pass
+    with_them, without = (body["messages"] for body in bench.server.bodies)
+    assert [one["role"] for one in with_them] == ["system", "user", "assistant", "tool"]
+    assert [one["role"] for one in without] == ["system", "user"]
+    assert without[1]["content"] == 'What a search of the book returned:\n{"results": []}\n\nWhat is bread?'
 
 
 async def test_a_refusal_that_stays_without_the_tools_was_not_about_them(bench: Bench) -> None:

@@ -249,7 +249,7 @@ async def test_a_thread_has_the_tags_that_it_was_given_and_knows_its_searches(do
     assert (metadata["tags"], metadata["turn_count"]) == (["homework", "ros2"], 1)
     [search] = metadata["retrieval_history"]
     assert (search["tool_name"], search["query"]) == ("search_book_content", ASKED)
-    assert search["results"] > 0
+    assert search["results_count"] > 0
     assert (await doors.client.patch(f"/session/{SESSION}", json={"tags": []})).json()["metadata"]["tags"] == []
 
 

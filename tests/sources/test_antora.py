@@ -62,6 +62,17 @@ def test_the_words_of_a_page_are_those_that_antora_publishes() -> None:
     assert [notice.code for notice in page.notices] == ["INCLUDE_MISSING"]
 
 
+def test_a_link_without_words_says_the_title_of_the_page(tmp_path: Path) -> None:
+    files = {
+        "antora.yml": "name: c\nversion: ~\n",
+        PAGE: "= A\n\nSee xref:b.adoc[], xref:m:c.adoc[] and xref:b.adoc#x[].\n",
+        "modules/ROOT/pages/b.adoc": "// c\n= The *B* Page\n",
+        "modules/m/pages/c.adoc": "= See C\n",
+    }
+    page = pages_of(open_source(write(tmp_path, files), book_id="b"))[PAGE]
+    assert "See xref:b.adoc[The B Page], xref:m:c.adoc[See C] and xref:b.adoc#x[]." in page.text
+
+
 def test_a_part_of_a_component_is_read_by_its_rules() -> None:
     docs = BOOKS / "antora" / "docs"
     for folder, name in ((docs, "modules/ROOT/pages/deep/page.adoc"), (docs / "modules/ROOT/pages/deep", "page.adoc")):

@@ -7,6 +7,7 @@ of its headings, with its version and the command (scripts/record_built_book.py)
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,6 +15,7 @@ import pytest
 
 from book_files import heading_ids, pages_of
 from quoth.sources import open_source
+from quoth.text.markdown import leaves, parse
 
 BOOKS = Path(__file__).parent / "books"
 RECORDINGS = sorted(path.stem for path in BOOKS.glob("*.json"))
@@ -30,8 +32,25 @@ def built_name(url: str) -> str:
 @pytest.mark.parametrize("book", RECORDINGS)
 def test_every_page_and_every_id_is_what_the_tool_built(book: str) -> None:
     built = json.loads((BOOKS / f"{book}.json").read_text("utf-8"))["pages"]
-    source = open_source(BOOKS / book.split("-")[0], book_id="b", base_url="https://x.org")
+    source = open_source(BOOKS / book, book_id="b", base_url="https://x.org")
     found = {built_name(page.url): heading_ids(page) for page in pages_of(source).values()}
-    assert source.toolchain == book.split("-")[0]
+    assert source.toolchain == book
     assert sorted(found) == sorted(built)
     assert found == built
+
+
+MARKS = re.compile(r"\{\{|\}\}|\{%|%\}|\{:|:::|<<<|@include|\[\[toc|\[![A-Z]+\]|</?[A-Z]\w*|\{#|\{\.|`")
+# Books about their tools show its marks as code.
+SHOWN = ("{{< note >}}", "{{ kept }}", "Array<string>", "C# <T>")
+
+
+@pytest.mark.parametrize("book", RECORDINGS)
+def test_readers_see_no_marks_of_the_tool(book: str) -> None:
+    """In prose, titles and sections; code is shown as it is written."""
+    for page in pages_of(open_source(BOOKS / book, book_id="b")).values():
+        blocks = leaves(parse(page.text, markup=page.markup, start=page.body_start))
+        seen = [block.plain for block in blocks if block.kind not in ("fence", "code")]
+        for words in (*seen, page.title, *page.trail):
+            for shown in SHOWN:
+                words = words.replace(shown, "")
+            assert MARKS.search(words) is None, (page.source_file, words)

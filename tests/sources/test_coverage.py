@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from book_files import write
+from book_files import pages_of, write
 from quoth.domain import Coverage, Share
 from quoth.errors import Unreadable
 from quoth.sources import open_source
@@ -78,7 +78,9 @@ def test_a_folder_without_any_page_says_what_it_has(tmp_path: Path) -> None:
     [
         ({"theme.config.tsx": ""}, "a Nextra project (theme.config.tsx)", "quoth ingest out --base-url"),
         ({"index.html": "<script>window.$docsify = {}</script>"}, "a Docsify project", "links may not open"),
+        ({"docs/.vitepress/config.ts": ""}, "a VitePress project in this folder", "Run quoth ingest on docs"),
         ({".eleventy.js": ""}, "an Eleventy project (.eleventy.js)", "npx @11ty/eleventy"),
+        ({"antora-playbook.yml": "site: {}\n"}, "in other repositories", "run quoth ingest on build/site"),
         ({"index.rst": "A\n=\n\n.. toctree::\n\n   b\n"}, "a Sphinx project without its conf.py", "conf.py"),
     ],
 )
@@ -92,6 +94,15 @@ def test_a_project_of_an_unknown_toolchain_is_named(
 
 def test_a_folder_of_files_is_nobodys_project(tmp_path: Path) -> None:
     assert "TOOLCHAIN_UNKNOWN" not in notes(write(tmp_path, {"a.md": "# A\n", "index.html": "<p>Hello</p>"}))
+
+
+def test_a_page_of_quarto_needs_no_project(tmp_path: Path) -> None:
+    book = write(tmp_path, {"a.qmd": "# A\n\nText.\n\n```{r}\n#| label: x\nprint(1)\n```\n", "b.md": "# B\n"})
+    source = open_source(book, book_id="b", base_url="https://x.org")
+    pages_of_it = pages_of(source)
+    assert pages_of_it["a.qmd"].url == "https://x.org/a.html"
+    assert "#| label" not in pages_of_it["a.qmd"].text
+    assert source.coverage.left == ()
 
 
 def test_what_is_there_for_machines_is_no_page(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@ in test_built_books.py."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from book_files import pages_of, urls_of, write
+from linear import SMALL, grows_too_fast, surveyed
 from quoth.sources import open_source
 from quoth.text.markdown import leaves, parse
 
@@ -114,7 +114,6 @@ CONFIGS = {
 @pytest.mark.parametrize("page", CONFIGS)
 def test_marks_take_linear_time(tmp_path: Path, page: str, piece: str) -> None:
     """Of Quarto, VitePress and Mintlify: on many lines, and on one."""
-    write(tmp_path, {**CONFIGS[page], page: f"{piece}\n" * 3_000 + f"{piece} " * 3_000 + f"\n{piece}{' ' * 10_000}x\n"})
-    start = time.perf_counter()
-    open_source(tmp_path, book_id="b").files()
-    assert time.perf_counter() - start < 3
+    read = surveyed(tmp_path, page, CONFIGS[page])
+    slow = [grows_too_fast(read, unit, 2 * SMALL) for unit in (f"{piece}\n", f"{piece} ", piece + " " * 200 + "x\n")]
+    assert slow == ["", "", ""]

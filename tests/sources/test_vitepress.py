@@ -60,6 +60,16 @@ def test_clean_urls_have_no_ending_and_the_host_is_that_of_the_site_map(tmp_path
     assert source.book.base_url == "https://x.org/"
 
 
+def test_a_rewrite_may_take_away_a_folder(tmp_path: Path) -> None:
+    config = "export default { rewrites: { 'en/:rest*': ':rest*' }, markdown: { anchor: { slugify: mine } } }"
+    write(tmp_path, {".vitepress/config.js": config, "en/index.md": "# A\n", "en/a/b.md": "# B\n", "de/a.md": "# C\n"})
+    source = open_source(tmp_path, book_id="b")
+    assert urls_of(source) == {"en/index.md": "/", "en/a/b.md": "/a/b.html", "de/a.md": "/de/a.html"}
+    assert [notice.message for notice in source.notices if notice.code == "CONFIG_UNREADABLE"] == [
+        "markdown.anchor makes ids of its own; links to headings may open the page at its top"
+    ]
+
+
 def test_vue_is_left_out_where_it_is_not_code(tmp_path: Path) -> None:
     front = "---\nowner: Ada\n---\n"
     text = "# A\n\n{{ 1 + 1 }}By {{ $frontmatter.owner }}, {{ 'x' }}, `{{ kept }}`.\n\n```vue\n{{ kept }}\n```\n"

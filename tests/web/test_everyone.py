@@ -18,7 +18,7 @@ from hosting import Host, hosted, launch
 
 pytestmark = [pytest.mark.slow, *MARKS]
 
-PRESSED = "button, summary, select, input[type=checkbox], .marker a"
+PRESSED = "button, summary, select, label.only, .marker a"
 READERS = {
     "light": {},
     "dark": {"color_scheme": "dark"},
@@ -101,3 +101,66 @@ async def test_axe_finds_nothing_in_any_state(
             found[state] = [*await complaints(page, root), *await small_targets(page, within)]
         assert {state: told for state, told in found.items() if told} == {}
         assert len(found) == 6
+
+
+FOCUSED = """() => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    return node?.closest("a, button, textarea, section, summary, label, input")?.outerHTML.slice(0, 80) ?? "";
+}"""
+
+
+async def tab_to(page: Page, wanted: str, *, key: str = "Tab") -> None:
+    """Presses a key until what has the focus looks like this, as somebody without a pointer does."""
+    seen = []
+    for _ in range(30):
+        await page.keyboard.press(key)
+        seen.append(await page.evaluate(FOCUSED))
+        if wanted in seen[-1]:
+            return
+    pytest.fail(f"{wanted} is not reached: {seen}")
+
+
+async def test_the_whole_journey_needs_no_pointer(host: Host, chromium: Browser) -> None:
+    async with new_page(chromium) as page:
+        await page.goto(host.publish("/journey"))
+        await expect(launch(page)).to_have_attribute("title", "Ask the book (Ctrl K)")
+        await tab_to(page, "launch")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("textarea")).to_be_focused()
+        await page.keyboard.type(ASKED)
+        await page.keyboard.press("Enter")
+        await expect(page.locator(ANSWERED)).to_be_visible()
+        await tab_to(page, "#source-", key="Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("group", name="Source 1")).to_be_focused()
+        await tab_to(page, "Read around it")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("quoth-widget dialog").get_by_text("deadline policy")).to_be_visible()
+        await page.keyboard.press("Escape")  # the passage
+        await expect(page.locator("quoth-widget .corner")).to_be_visible()
+        await page.keyboard.press("Escape")  # the panel
+        await expect(page.locator("quoth-widget .corner")).to_be_hidden()
+        await expect(launch(page)).to_be_focused()
+
+
+async def test_an_answer_is_read_out_in_sentences_and_without_its_markers(host: Host, chromium: Browser) -> None:
+    async with new_page(chromium) as page:
+        await page.goto(host.publish("/heard"))
+        await launch(page).click()
+        await ask(page, ASKED, ".settled")
+        said = page.get_by_role("log").locator("p")
+        await expect(said.nth(0)).to_have_text("Looking through the book")
+        heard = await said.all_inner_texts()
+        assert "Transient local durability keeps the last message for late subscribers." in heard
+        assert not [sentence for sentence in heard if "[1]" in sentence or "**" in sentence]
+
+
+async def test_who_wants_no_motion_gets_none(library: str, chromium: Browser) -> None:
+    async with new_page(chromium, reduced_motion="reduce") as page:
+        await page.goto(library)
+        await ask(page, ASKED, ".settled")
+        moving = "document.getAnimations().filter((one) => one.playState === 'running').length"
+        assert await page.evaluate(moving) == 0
+        styles = "[...document.querySelectorAll('*')].map((node) => getComputedStyle(node))"
+        assert await page.evaluate(f"{styles}.filter((one) => one.animationName !== 'none').length") == 0

@@ -111,7 +111,7 @@ async def test_an_answer_comes_with_one_verdict_and_its_source(page: Page) -> No
     await expect(verdict).not_to_contain_text("%", use_inner_text=True)
     await verdict.locator("summary").click()
     await expect(verdict).to_contain_text("sentence")
-    card = page.get_by_role("region", name="Source 1", exact=True)
+    card = page.get_by_role("group", name="Source 1", exact=True)
     await expect(card).to_contain_text("Durability")
     await expect(card).not_to_contain_text("topics.md")
     await expect(card).not_to_contain_text("%")
@@ -203,7 +203,7 @@ async def test_a_passage_of_the_book_can_be_asked_about(page: Page) -> None:
     await page.get_by_role("button", name="Ask about this").click()
     await ask(page, "What does the deadline policy name?")
     await expect(page.locator(".answer").last).to_contain_text("the longest time between two messages")
-    await expect(page.get_by_role("region", name="Source 1", exact=True).last).to_contain_text("Selected text")
+    await expect(page.get_by_role("group", name="Source 1", exact=True).last).to_contain_text("Selected text")
 
 
 async def test_a_follow_up_shows_what_was_really_searched(page: Page) -> None:

@@ -39,7 +39,7 @@ ARM = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>do
 
 @pytest_asyncio.fixture(loop_scope=LOOP)
 async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
-    async with opened(tmp_path) as joined:
+    async with opened(tmp_path, settings={"sharing": True}) as joined:
         book = tmp_path / "lessons"
         book.mkdir()
         for name, module, level, words in (
@@ -65,7 +65,7 @@ async def settled(page: Page, question: str) -> None:
 
 
 async def test_a_question_to_begin_with_is_asked_with_one_press_and_is_answered(page: Page) -> None:
-    await page.get_by_role("button", name=ASKED).first.press("Enter")
+    await page.locator(".starter", has_text=ASKED).press("Enter")
     await settled(page, ASKED)
     await expect(page.locator(".answer")).to_contain_text(FAQ)
     await expect(page.locator(".starts")).to_have_count(0)
@@ -142,3 +142,25 @@ async def test_every_target_is_large_enough(page: Page) -> None:
             .map(([html, box]) => `${html} ${box.width}×${box.height}`)"""
     )
     assert small == []
+
+
+async def test_an_answer_is_judged_and_shared_and_everyone_with_the_link_reads_it(page: Page, doors: Doors) -> None:
+    await page.get_by_label("Your question").fill(ASKED)
+    await page.keyboard.press("Enter")
+    await settled(page, ASKED)
+    await page.get_by_role("button", name="Not helpful").click()
+    await page.get_by_role("button", name="Not complete").click()
+    await expect(page.get_by_text("Thank you.")).to_be_visible()
+    await page.get_by_role("button", name="Share").click()
+    link = await page.get_by_role("textbox", name="Share").input_value()
+    await page.reload()
+    await expect(page.get_by_role("button", name="Not helpful")).to_have_attribute("aria-pressed", "true")
+
+    other = await page.context.new_page()
+    await other.goto(link)
+    await expect(other.locator(".asked")).to_have_text(ASKED)
+    await expect(other.locator(".answer")).to_contain_text(FAQ)
+    await expect(other.locator(".verdict")).to_have_count(1)
+    await expect(other.locator("textarea")).to_have_count(0)
+    await other.goto(link[:-1] + ("x" if link[-1] != "x" else "y"))
+    await expect(other.locator("main")).to_have_text("This link does not lead to an answer any more.")

@@ -59,7 +59,7 @@ async def test_a_stopped_answer_stays_where_it_was_stopped_and_can_be_asked_on(p
     stopped = page.locator(".turn").first
     await expect(stopped.locator(".answer")).to_contain_text("And then")
     await expect(stopped.locator(".verdict")).to_contain_text("Stopped before the end.")
-    await expect(stopped.get_by_role("region", name="Source 1")).to_be_visible()
+    await expect(stopped.get_by_role("group", name="Source 1")).to_be_visible()
     await expect(page.locator(".turn")).to_have_count(2)
 
 

@@ -68,7 +68,7 @@ async def test_a_reader_asks_from_a_page_of_another_origin(page: Page) -> None:
     await page.get_by_role("button", name="Ask us").click()
     await ask(page, ASKED)
     await expect(page.locator(".answer")).to_contain_text("Transient local durability keeps the last message")
-    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("Durability")
+    await expect(page.get_by_role("group", name="Source 1")).to_contain_text("Durability")
     await ask(page, UNKNOWN)
     await expect(page.locator(".turn.refused")).to_contain_text(REFUSAL)
 
@@ -110,7 +110,7 @@ async def test_a_selected_paragraph_alone_answers(page: Page) -> None:
     await page.get_by_role("button", name="Ask about this").click()
     await ask(page, "How long does the zyxomat rest before each start?")
     await expect(page.locator(".answer")).to_contain_text("nine seconds")
-    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("Selected text")
+    await expect(page.get_by_role("group", name="Source 1")).to_contain_text("Selected text")
     await ask(page, ASKED)  # the book knows, but only the selection may answer
     await expect(page.locator(".turn.refused")).to_contain_text("I could not find that in the selected text")
     await page.get_by_role("button", name="Drop the selection").click()
@@ -133,7 +133,7 @@ async def test_a_question_about_a_selection_asked_before_the_book_is_known_stays
     await expect(page.get_by_label("Your question")).not_to_have_value("")
     known.set()
     await expect(page.locator(".answer")).to_contain_text("nine seconds")
-    await expect(page.get_by_role("region", name="Source 1")).to_contain_text("Selected text")
+    await expect(page.get_by_role("group", name="Source 1")).to_contain_text("Selected text")
 
 
 async def test_the_conversation_stays_open_on_the_next_page_and_closes_when_told(page: Page) -> None:

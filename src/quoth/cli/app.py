@@ -18,10 +18,10 @@ import typer
 
 from quoth.bootstrap import Quoth, bootstrap
 from quoth.domain import Filters
+from quoth.domain.versions import __version__
 from quoth.errors import QuothError
 from quoth.logs import set_up_logging
 from quoth.settings import Settings, load_settings
-from quoth.versions import __version__
 
 T = TypeVar("T")
 

@@ -18,9 +18,9 @@ from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.progress import progress_bar
 from quoth.domain import Book
+from quoth.domain.versions import __version__
 from quoth.errors import WrongUsage
 from quoth.serve.shapes import timestamp
-from quoth.versions import __version__
 
 if TYPE_CHECKING:
     from quoth.evals.calibrate import Refit

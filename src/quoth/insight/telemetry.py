@@ -25,9 +25,9 @@ from quoth.ask.prompts import READ_SECTION
 from quoth.ask.spans import RequestSpan
 from quoth.ask.tools import SearchBook
 from quoth.domain import Answer, AnswerEvent, Done, Message, ModelEvent, ModelText, ModelTurn, Question, Tool
+from quoth.domain.versions import __version__
 from quoth.errors import ModelUnavailable, QuothError
 from quoth.ports import ChatModel
-from quoth.versions import __version__
 
 T = TypeVar("T")
 Facts = Mapping[str, str | int | bool]

@@ -18,9 +18,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from quoth.domain.versions import __version__
 from quoth.errors import BadConfiguration
 from quoth.models.openai_wire import fault_message
-from quoth.versions import __version__
 
 CONNECT_SECONDS = 5.0
 LISTEN_SECONDS = 1.0  # to find out whether anything listens

@@ -88,7 +88,7 @@ def _sound(call: ToolCall) -> ToolCall:
 _REFUSING = frozenset((400, 404, 422, 500, 501))
 # The parameters that a request can do without, and the words with which servers name them.
 _OPTIONAL = {
-    "tools": re.compile(r"tool|function", re.IGNORECASE),
+    "tools": re.compile(r"tool|function|\broles?\b", re.IGNORECASE),  # some know neither tools nor their messages
     "temperature": re.compile("temperature", re.IGNORECASE),
     "stream_options": re.compile("stream_options|include_usage", re.IGNORECASE),
     "max_tokens": re.compile("max_tokens", re.IGNORECASE),

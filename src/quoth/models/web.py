@@ -22,9 +22,9 @@ import httpcore2
 import httpx2
 
 from quoth.domain import Fetched
+from quoth.domain.versions import __version__
 from quoth.errors import Unreadable
 from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
-from quoth.versions import __version__
 
 # --- which addresses a crawl may reach -------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from quoth.settings import Settings
 # --- pages of other sites (CORS) -------------------------------------------------------------------------------------
 
 
-_METHODS = "GET, POST, DELETE"
+_METHODS = "GET, POST, PATCH, DELETE"
 _HEADERS = "authorization, x-api-key, content-type, x-request-id, last-event-id, mcp-protocol-version, mcp-session-id"
 _EXPOSED = "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, mcp-session-id"
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from typing_extensions import Unpack
 
 from quoth.bootstrap import Quoth, bootstrap
+from quoth.domain.versions import __version__
 from quoth.errors import QuothError
 from quoth.ports import ChunkIndex, Clock, Embedder, Library
 from quoth.serve import (
@@ -42,7 +43,6 @@ from quoth.serve.openapi import document
 from quoth.serve.problems import install_problems
 from quoth.serve.static import install_pages
 from quoth.settings import Settings
-from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 

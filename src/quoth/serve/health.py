@@ -24,6 +24,7 @@ from pydantic import Field
 
 from quoth.ask.calibration import calibration_for
 from quoth.bootstrap import Quoth
+from quoth.domain.versions import __version__
 from quoth.errors import DiskFull, Outage, QuothError
 from quoth.ports import RateLimiter
 from quoth.serve.deps import quoth_of
@@ -31,7 +32,6 @@ from quoth.serve.disclosure import public
 from quoth.serve.limits import FallbackLimiter
 from quoth.serve.shapes import Moment, Shape, answers, timestamp
 from quoth.settings import Settings
-from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 

@@ -24,6 +24,7 @@ from quoth import logs
 from quoth.ask.request import ChatRequest, Name, ToolRequest, parse
 from quoth.bootstrap import Quoth
 from quoth.domain import Book, Chunk, ConfidenceLevel, Filters, Passage
+from quoth.domain.versions import __version__
 from quoth.errors import InternalError, NotFound, QuothError, UnknownChunk, WrongUsage
 from quoth.serve.book_text import pages_of, trail_of, whole
 from quoth.serve.disclosure import is_admin, public
@@ -31,7 +32,6 @@ from quoth.serve.mcp_calls import REQUEST_CANCELLED, Calls, Cancelled, call_keys
 from quoth.serve.search_views import chunk_view
 from quoth.serve.shapes import Score, Shape
 from quoth.serve.views import ChatResponse, answer_view
-from quoth.versions import __version__
 
 logger = logging.getLogger(__name__)
 

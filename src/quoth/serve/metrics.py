@@ -27,6 +27,7 @@ from quoth.ask.spans import SILENT, Spans
 from quoth.ask.support import analyse
 from quoth.bootstrap import Quoth
 from quoth.domain import IndexStatus, IngestJob
+from quoth.domain.versions import __version__
 from quoth.errors import QuothError
 from quoth.insight.observers import Observation
 from quoth.serve.deps import quoth_of
@@ -35,7 +36,6 @@ from quoth.serve.health import SEVERITY, Checks, checks_of
 from quoth.serve.shapes import Responses, problems
 from quoth.text.sentences import sentences
 from quoth.text.terms import term_ids
-from quoth.versions import __version__
 
 router = APIRouter(tags=["health"])
 

@@ -275,7 +275,7 @@ def _hugo(folder: Path, named: _Named) -> FolderSource | None:
     found = find_hugo(folder, named.bounds)
     if found is None:
         return None
-    contents = tuple(dict.fromkeys(found.root / language.content for language in found.languages))
+    contents = {found.root / language.content: language.code for language in reversed(found.languages)}
     shortcodes = Shortcodes(found.root, contents, found.params, found.bounds)
     rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes.left_out)
     book = named.book("hugo", found.title, found.base_url)

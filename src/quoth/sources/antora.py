@@ -15,11 +15,13 @@ from posixpath import dirname, join, normpath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
+from quoth.errors import Unreadable
 from quoth.sources.antora_project import AntoraProject, Component
 from quoth.sources.asciidoc_includes import AsciidocIncludes, Site, beside
 from quoth.sources.files import FrontMatter, decode, walk
 from quoth.sources.folder import Route
 from quoth.sources.plain import label_of
+from quoth.text.asciidoc import first_asciidoc_title
 from quoth.text.asciidoc_inline import inline
 from quoth.text.asciidoc_lines import BULLET, TITLE
 
@@ -189,4 +191,16 @@ def site_of(project: AntoraProject) -> Site:
             "examplesdir": str(own / "examples"),
         }
 
-    return Site(project.attributes, project.locked, resolve, of_page)
+    def title_of(target: str, path: Path) -> str:
+        page = resource(project, target, path, "pages") if "#" not in target and target.endswith(".adoc") else None
+        return first_asciidoc_title(_head(project, page)) if page is not None and project.bounds.is_file(page) else ""
+
+    return Site(project.attributes, project.locked, resolve, of_page, title_of)
+
+
+def _head(project: AntoraProject, page: Path) -> str:
+    """The beginning of a page, in which its title is."""
+    try:
+        return decode(project.bounds.page_bytes(page, page.name)[:4000].rpartition(b"\n")[0], page.name)
+    except Unreadable:
+        return ""  # reported when that page is read

@@ -16,7 +16,6 @@ from quoth.sources.asciidoc_includes import AsciidocIncludes
 from quoth.sources.bounds import Bounds
 from quoth.sources.files import decode, walk
 from quoth.sources.formats import ASCIIDOC
-from quoth.sources.includes import Expanded, Expands
 
 _OTHERS = frozenset((".md", ".mdx", ".markdown", ".rst", ".html", ".htm", ".ipynb", ".qmd", ".tex", ".org"))
 
@@ -40,19 +39,3 @@ def is_asciidoc_book(root: Path) -> bool:
     for path in walk(root, ASCIIDOC | _OTHERS):
         sizes[path.suffix.lower() in ASCIIDOC] += path.stat().st_size
     return sizes[True] > sizes[False]
-
-
-class BySuffix:
-    """Expands AsciiDoc by its rules, and all other files by those of another dialect."""
-
-    def __init__(self, asciidoc: AsciidocIncludes, others: Expands) -> None:
-        self._asciidoc = asciidoc
-        self._others = others
-
-    @property
-    def opened(self) -> set[Path]:
-        return self._asciidoc.opened | self._others.opened
-
-    def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
-        chosen = self._asciidoc if path.suffix.lower() in ASCIIDOC else self._others
-        return chosen.expand(text, path, source_file, start)

@@ -9,14 +9,17 @@ that does not hold is left out of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from quoth.errors import Unreadable
 from quoth.sources.asciidoc_attributes import BUILT_IN, Attributes
 from quoth.sources.asciidoc_parts import part_of
 from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.includes import Directive, Expanded, Includes
+from quoth.text.asciidoc import parse_asciidoc
 from quoth.text.asciidoc_lines import (
     ATTRIBUTES,
     COMMENT,
@@ -30,10 +33,13 @@ from quoth.text.asciidoc_lines import (
     underlined,
 )
 from quoth.text.asciidoc_lists import marker_of
+from quoth.text.blocks import leaves
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 _CONDITION = re.compile(r"(\\)?(ifdef|ifndef|ifeval|endif)::(\S*?)\[(.*)\]$")
 _INCLUDE = re.compile(r"(\\)?include::([^\s\[](?:[^\[]*[^\s\[])?)\[(.*)\]$")
+# A reference without a text, up to where the text would be.
+_UNNAMED = re.compile(r"<<(?P<id>#?[\w:.-]{1,200}+)(?=>>)|\bxref:(?P<target>[^\s\[\]]{1,500}+)\[(?=\])")
 _OPTION = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*))""")
 
 Resolve = Callable[[str, Path], Path]
@@ -53,6 +59,7 @@ class Site:
     locked: frozenset[str] = frozenset()
     resolve: Resolve = beside
     of_page: Callable[[Path], Mapping[str, str]] = lambda path: {}
+    title_of: Callable[[str, Path], str] = lambda target, path: ""  # of another page, by what an xref names
 
 
 class AsciidocIncludes:
@@ -69,11 +76,31 @@ class AsciidocIncludes:
         for name, value in {**site.attributes, **site.of_page(path)}.items():
             attributes.set(name, value)
         attributes.locked = site.locked
-        document = _Document(attributes, site.resolve)
+        expanded = self._expanded(text, path, source_file, start, copy(attributes), {})
+        titles = _titles(expanded.text, start) if _UNNAMED.search(expanded.text) else {}
+        if not titles:
+            return expanded
+        return self._expanded(text, path, source_file, start, attributes, titles)
+
+    def _expanded(
+        self, text: str, path: Path, source_file: str, start: int, attributes: Attributes, titles: Mapping[str, str]
+    ) -> Expanded:
+        site = self._site
+        attributes.values = dict(attributes.values)
+        document = _Document(attributes, site.resolve, lambda to: titles.get(to.lstrip("#")) or site.title_of(to, path))
         includes = Includes(self._bounds, document.directives)
         expanded = includes.expand(text, path, source_file, start)
         self.opened |= includes.opened
         return expanded
+
+
+def _titles(text: str, start: int) -> dict[str, str]:
+    """The words of each section of a document, by its id."""
+    try:
+        blocks = parse_asciidoc(text, start)
+    except Unreadable:
+        return {}  # reported when the page is split
+    return {block.anchor: re.sub(r"[\[\]<>{}]", "", block.text) for block in leaves(blocks) if block.anchor}
 
 
 @dataclass(slots=True)
@@ -82,6 +109,7 @@ class _Document:
 
     attributes: Attributes
     resolve: Resolve
+    title_of: Callable[[str], str]
     conditions: list[bool] = field(default_factory=list)  # those that are open
     closing: str = ""  # the line that ends the listing or comment we are in
     filling: bool = False  # its attributes are replaced all the same
@@ -217,7 +245,7 @@ class _Document:
 
     # --- lines of text -----------------------------------------------------------------------------------------------
 
-    def _inside(self, line: str, start: int = 0) -> Iterator[Directive] | list[Directive]:
+    def _inside(self, line: str, start: int = 0) -> Sequence[Directive]:
         """A line of a listing, a comment or a literal paragraph."""
         if line == self.closing or (self.verbatim and not line):
             self.closing, self.verbatim, self.before, self.block = "", False, "", BlockAttributes()
@@ -225,7 +253,7 @@ class _Document:
         return self._filled(line, start) if self.filling else []
 
     def _line(self, line: str, following: str, start: int) -> Iterator[Directive]:
-        if self._is_header(line):
+        if self._is_header(line, following):
             yield from self._filled(line, start)
             return
         if not line or self.underline:
@@ -250,14 +278,18 @@ class _Document:
         self.underline = bool(following) and not self.before and underlined(line, following) is not None
         self.before = "" if self.underline or SECTION.match(line) or TITLE.match(line) else line
 
-    def _is_header(self, line: str) -> bool:
+    def _is_header(self, line: str, following: str) -> bool:
         """The title of the document and the lines below it."""
         if self.header == -1 and line and not COMMENT.match(line):
             title = SECTION.match(line)
-            self.header = 0 if title and len(title[1]) == 1 else -2
-            if title and self.header == 0:
-                self.attributes.read_title(title[2])
+            self.underline = title is None and bool(following) and underlined(line, following) == 0
+            self.header = 0 if self.underline or (title and len(title[1]) == 1) else -2
+            if self.header == 0:
+                self.attributes.read_title(title[2] if title else line)
                 return True
+        if self.header == 0 and self.underline:
+            self.underline = False
+            return True
         if self.header < 0:
             return False
         if not line or delimiter(line) or self.header >= 2:
@@ -283,9 +315,17 @@ class _Document:
         if not self.verbatim:
             self.block = BlockAttributes()
 
-    def _filled(self, line: str, start: int) -> Iterator[Directive]:
-        for first, last, value in self.attributes.references(line):
-            yield Directive(start + first, start + last, text=value)
+    def _filled(self, line: str, start: int) -> Sequence[Directive]:
+        found = [Directive(start + a, start + b, text=value) for a, b, value in self.attributes.references(line)]
+        return sorted([*found, *self._named(line, start, found)], key=lambda directive: directive.start)
+
+    def _named(self, line: str, start: int, found: Sequence[Directive]) -> Iterator[Directive]:
+        """References without a text of their own get the title of what they lead to."""
+        for match in _UNNAMED.finditer(line) if not self.closing and not self.verbatim else ():
+            title = self.title_of(match["id"] or match["target"])
+            at = start + match.end()
+            if title and not any(other.start < at < other.end for other in found):
+                yield Directive(at, at, text=f",{title}" if match["id"] else title)
 
 
 def _fills(block: BlockAttributes) -> bool:

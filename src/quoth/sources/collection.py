@@ -98,15 +98,14 @@ def _page(place: str, pieces: list[Mapping[str, Any]], book_id: str) -> Page:
 
 def _labels(fields: Mapping[str, Any]) -> Labels:
     """Those that are there and mean something; a chapter that is a name is none."""
-    tier, level, layer = (fields.get(name) for name in ("hardware_tier", "proficiency_level", "layer"))
-    labels = Labels(
-        module=_text(fields, ("module",)) or None, chapter=_number(fields, "chapter"), lesson=_number(fields, "lesson")
-    )
-    if tier in (1, 2, 3, 4):
-        labels = replace(labels, hardware_tier=int(tier))
-    if level in get_args(ProficiencyLevel):
-        labels = replace(labels, proficiency_level=level)
-    return replace(labels, layer=layer) if layer in get_args(Layer) else labels
+    known: dict[str, Any] = {
+        "module": _text(fields, ("module",)) or None,
+        "chapter": _number(fields, "chapter"),
+        "lesson": _number(fields, "lesson"),
+    }
+    allowed = {"hardware_tier": (1, 2, 3, 4), "proficiency_level": get_args(ProficiencyLevel), "layer": get_args(Layer)}
+    known |= {name: fields[name] for name, values in allowed.items() if fields.get(name) in values}
+    return Labels(**known)
 
 
 def _lesson(labels: Labels) -> tuple[str | None, int | None, int | None] | object:

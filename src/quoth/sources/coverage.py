@@ -51,7 +51,6 @@ _ADVICE = {
     "Org": "export it as HTML (in Emacs: org-publish) and run quoth ingest on that folder",
     "LaTeX": "build the PDF (latexmk -pdf) and run quoth ingest on it, or make4ht for HTML",
     "Typst": "build the PDF (typst compile) and run quoth ingest on it",
-    "Quarto": "build it (quarto render) and run quoth ingest on the HTML, in _book/ or _site/",
     "DocBook": "build the HTML (xsltproc or pandoc -t html) and run quoth ingest on that folder",
     "DITA": "build the HTML (dita --format=html5) and run quoth ingest on that folder",
     "Texinfo": "build the HTML (makeinfo --html) and run quoth ingest on that folder",
@@ -62,7 +61,9 @@ _UNWORDED = frozenset(("PDF", "EPUB", "DOCX", "other documents"))  # words are k
 # Not text that anybody would miss when it is left: built pages, templates, lists of packages.
 _SILENT = frozenset(("HTML", "text", "PDF", "EPUB", "DOCX", "notebook"))
 _CONTENTS = re.compile(r"(?:summary|_sidebar)\.md$|nav[\w-]*\.adoc$", re.I)  # tables of contents, read as such
-_KNOWN = frozenset(("Markdown", "reStructuredText", "AsciiDoc", "HTML", "notebook", "text", "PDF", "EPUB", "DOCX"))
+_KNOWN = frozenset(
+    ("Markdown", "reStructuredText", "AsciiDoc", "Quarto", "HTML", "notebook", "text", "PDF", "EPUB", "DOCX")
+)
 
 # The file by which a toolchain is recognised, for the user to see; the first that is there.
 CONFIGS: Mapping[str, tuple[str, ...]] = {
@@ -84,7 +85,11 @@ CONFIGS: Mapping[str, tuple[str, ...]] = {
     "quarto": ("_quarto.yml", "_quarto.yaml"),
     "sphinx": ("conf.py", "_toc.yml", "_config.yml", "source/conf.py", "docs/conf.py"),
     "starlight": tuple(f"astro.config.{end}" for end in ("mjs", "js", "ts", "mts", "cjs")),
-    "vitepress": tuple(f".vitepress/config.{end}" for end in ("mts", "ts", "js", "mjs", "cts", "cjs")),
+    "vitepress": tuple(
+        f".vitepress/{stem}.{end}"
+        for stem in ("config", "config/index")
+        for end in ("mts", "ts", "js", "mjs", "cts", "cjs")
+    ),
 }
 
 _Key = TypeVar("_Key")

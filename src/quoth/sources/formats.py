@@ -16,6 +16,7 @@ from quoth.sources.html import decode_html, page_from_html
 from quoth.sources.notebooks import notebook_text
 
 ASCIIDOC = frozenset((".adoc", ".asciidoc", ".asc"))
+QUARTO = frozenset((".qmd", ".rmd"))
 HTML = frozenset((".html", ".htm", ".xhtml"))
 NOTEBOOKS = frozenset((".ipynb",))
 DOCUMENTS = frozenset((".pdf", ".epub", ".docx"))

@@ -65,14 +65,15 @@ class Glossary:
 class Translations:
     root: Path
     bounds: Bounds
-    _words: dict[str, str] | None = field(default=None)
+    _words: dict[str, dict[str, str]] = field(default_factory=dict)  # by language
 
-    def of(self, key: str) -> str:
-        if self._words is None:
-            self._words = dict(_USUAL)
+    def of(self, key: str, language: str) -> str:
+        """In the language of the page, or as a site without translations would say it."""
+        if language not in self._words:
+            found = self._words[language] = {}
             for place in _PLACES:
-                self._words.update(self._read(self.root / place.format("en")))
-        return self._words.get(key, "")
+                found.update(self._read(self.root / place.format(language)))
+        return self._words[language].get(key) or _USUAL.get(key, "")
 
     def _read(self, path: Path) -> dict[str, str]:
         if not self.bounds.is_file(path):

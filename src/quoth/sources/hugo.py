@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -27,6 +28,7 @@ _MARKDOWN = frozenset((".md", ".markdown", ".mdown"))
 _OTHER = frozenset((".html", ".htm", ".adoc", ".asciidoc", ".org", ".pandoc", ".rst"))
 _TOKEN = re.compile(r":(\w+)(?:\[(\d*):?(\d*)\])?")
 _DATE = re.compile(r"^(\d{4})-(\d{2})-(\d{2})")
+_DATED = re.compile(r"(\d{4}-\d{2}-\d{2})[-_ ]*(.+)")
 
 
 def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
@@ -135,6 +137,8 @@ class HugoRules:
                 "index.html" if self._ugly(section) and parts else ""
             )
         name = parts.pop() if stem == "index" and parts else self._clean(stem)
+        if self._site.dated and (dated := _DATED.fullmatch(name)):  # as if the front matter said both
+            front = replace(front, values={"date": dated[1], "slug": dated[2], **front.values})
         pattern = self._site.pages.get(section) or ("" if parts else self._site.pages.get("/", ""))
         made = self._filled(pattern, parts, name, front) if pattern else ""
         if not made:

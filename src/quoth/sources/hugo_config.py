@@ -49,6 +49,7 @@ class HugoConfig:
     pages: Mapping[str, str] = field(default_factory=dict)  # permalinks of pages, by section
     sections: Mapping[str, str] = field(default_factory=dict)  # and of sections
     ignored: Sequence[re.Pattern[str]] = ()
+    dated: bool = False  # whether the name of a file may begin with its date
     anchors: AnchorRule = "hugo"
     params: Mapping[str, object] = field(default_factory=dict)
     damage: tuple[str, ...] = ()
@@ -91,6 +92,7 @@ def read_config(root: Path, file: Path, bounds: Bounds) -> HugoConfig:
         pages={key: value for key, value in pages.items() if isinstance(value, str)},
         sections={k: v for k, v in _table(permalinks, "section").items() if isinstance(v, str)},
         ignored=_patterns(values.get("ignorefiles")),
+        dated=":filename" in _listed(_table(values, "frontmatter").get("date")),
         anchors=_anchors(markup),
         params=_table(values, "params"),
         damage=tuple(damage),
@@ -154,15 +156,18 @@ def _anchors(goldmark: Mapping[str, object]) -> AnchorRule:
 
 
 def _patterns(found: object) -> tuple[re.Pattern[str], ...]:
-    listed = found if isinstance(found, list) else [found]
     patterns: list[re.Pattern[str]] = []
-    for said in listed:
+    for said in _listed(found):
         if isinstance(said, str) and len(said) <= _LONGEST_PATTERN and not _RISKY.search(said):
             try:
                 patterns.append(re.compile(said))
             except re.error:
                 continue
     return tuple(patterns)
+
+
+def _listed(found: object) -> list[object]:
+    return found if isinstance(found, list) else [found]
 
 
 def _table(values: Mapping[str, object], key: str) -> Mapping[str, object]:

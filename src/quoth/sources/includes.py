@@ -9,7 +9,7 @@ file from elsewhere. Depth and size are limited, so that no page can grow withou
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -159,6 +159,23 @@ class Includes:
         except Unreadable as error:
             page.tell("INCLUDE_MISSING", f"{error} It is left out")
         return None
+
+
+class BySuffix:
+    """Expands files of some endings by rules of their own, and all others by the last ones."""
+
+    def __init__(self, special: Mapping[frozenset[str], Expands], others: Expands) -> None:
+        self._special = special
+        self._others = others
+
+    @property
+    def opened(self) -> set[Path]:
+        return set().union(self._others.opened, *(one.opened for one in self._special.values()))
+
+    def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
+        ending = path.suffix.lower()
+        chosen = next((one for endings, one in self._special.items() if ending in endings), self._others)
+        return chosen.expand(text, path, source_file, start)
 
 
 def first_existing(candidates: Iterable[Path]) -> Path:

@@ -152,6 +152,10 @@ class JekyllRules:
             return "excluded by _config.yml"
         if front.values.get("published") is False:
             return "published: false"
+        if front.text("redirect_to"):
+            return "a redirect to another page"
+        if PurePosixPath(name).stem == "404":
+            return "shown for addresses that do not exist"
         if not front.body_start and (self._needs_front or collection):
             return "without front matter, so Jekyll does not make a page of it"
         if collection == "posts" and not _POST.fullmatch(PurePosixPath(inside).stem):

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from quoth.domain import Book, Notice
 from quoth.errors import Unreadable
-from quoth.sources.asciidoc import BySuffix, documents, is_asciidoc_book
+from quoth.sources.asciidoc import documents, is_asciidoc_book
 from quoth.sources.asciidoc_includes import AsciidocIncludes
 from quoth.sources.bounds import Bounds
 from quoth.sources.folder import FolderSource
-from quoth.sources.formats import ASCIIDOC, Documents
-from quoth.sources.includes import Includes
+from quoth.sources.formats import ASCIIDOC, QUARTO, Documents
+from quoth.sources.includes import BySuffix, Expands, Includes
 from quoth.sources.plain import SUFFIXES, PlainRules
+from quoth.sources.quarto_cells import QuartoMarks
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.unknown import unknown_project
 
@@ -55,7 +56,9 @@ def _toolchain(path: Path) -> str:
 
 
 def _includes(root: Path, bounds: Bounds) -> BySuffix:
-    return BySuffix(AsciidocIncludes(bounds), Includes(bounds, sphinx_includes(root)))
+    quarto = Includes(bounds, QuartoMarks(True, {}))
+    special: dict[frozenset[str], Expands] = {ASCIIDOC: AsciidocIncludes(bounds), QUARTO: quarto}
+    return BySuffix(special, Includes(bounds, sphinx_includes(root)))
 
 
 def _published(bounds: Bounds, paths: list[Path]) -> list[Path]:

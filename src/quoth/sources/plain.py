@@ -4,7 +4,8 @@ publishes, or one file of them.
 URL: without a base URL, the path of the file, so that a citation opens it in an editor or a repository. With one, what
 plain Markdown sites serve: the path without its ending, index and README pages as their folder. Below a source host
 (`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their ending, as they do there; so do HTML pages,
-notebooks and documents anywhere. AsciiDoc becomes `.html`, as Asciidoctor has it.
+notebooks and documents anywhere. AsciiDoc and Quarto become `.html`, as their tools have
+it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from urllib.parse import quote
 from quoth.domain import AnchorRule, Markup
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.formats import ASCIIDOC, CONVERTED, HTML
+from quoth.sources.formats import ASCIIDOC, CONVERTED, HTML, QUARTO
 
-SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | ASCIIDOC | CONVERTED
+SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | ASCIIDOC | QUARTO | CONVERTED
 # Folders whose HTML is built or is a part of pages.
 _NO_HTML = frozenset(
     """
@@ -77,7 +78,7 @@ class PlainRules:
         if is_source_host(self._base):
             return Route(f"{self._base}/{quote(name)}", trail, label_of(stem))
         ending = f".{file.rsplit('.', 1)[-1].lower()}"
-        if ending in ASCIIDOC:
+        if ending in ASCIIDOC | QUARTO:
             return Route(f"{self._base}/{quote('/'.join([*folders, f'{stem}.html']))}", trail, label_of(stem))
         home = stem.lower() in ("index", "readme")
         kept = file if ending in CONVERTED else stem

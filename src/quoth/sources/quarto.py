@@ -123,6 +123,8 @@ class QuartoRules:
         path = PurePosixPath(name)
         if any(part.startswith("_") for part in path.parts):
             return "a part of other pages"
+        if path.stem == "404":
+            return "shown for addresses that do not exist"
         if self._book.is_book and self._book.chapters:
             return "" if name in self._book.chapters else "not in the chapters of _quarto.yml"
         if path.stem == "README":

@@ -79,7 +79,7 @@ class Shortcodes:
     """The dialect of one site."""
 
     root: Path
-    contents: tuple[Path, ...]  # the folders of its languages
+    contents: Mapping[Path, str]  # the folders of its languages, with their codes
     params: Mapping[str, object]
     bounds: Bounds
     left_out: LeftOut = field(default_factory=lambda: LeftOut("shortcodes that only Hugo's templates can show"))
@@ -87,7 +87,7 @@ class Shortcodes:
     _headings: Translations = field(init=False)
 
     def __post_init__(self) -> None:
-        self._glossary = Glossary(self.contents, self.bounds)
+        self._glossary = Glossary(tuple(self.contents), self.bounds)
         self._headings = Translations(self.root, self.bounds)
 
     def __call__(self, text: str, path: Path, start: int) -> Iterator[Directive]:
@@ -139,9 +139,9 @@ class Shortcodes:
             return self._file(tag, text, path)
         if name == "glossary_definition":
             return self._definition(tag, text)
-        return Directive(tag.start, tag.end, self._words(tag, text, front, paired))
+        return Directive(tag.start, tag.end, self._words(tag, text, path, front, paired))
 
-    def _words(self, tag: _Tag, text: str, front: FrontMatter, paired: bool) -> str:
+    def _words(self, tag: _Tag, text: str, path: Path, front: FrontMatter, paired: bool) -> str:
         name = tag.name
         if name in _LINKS:
             return tag.get("text") or _address(tag.get("path", "url") or tag.first)
@@ -150,7 +150,7 @@ class Shortcodes:
         if name == "skew":
             return _skewed(tag, self.params)
         if name == "heading":
-            return self._headings.of(f"{tag.first}_heading") or tag.first.replace("_", " ").capitalize()
+            return self._heading(tag.first, path)
         if name == "glossary_tooltip":
             return tag.get("text") or self._glossary.title(tag.get("term_id")) or tag.get("term_id")
         if name == "feature-state" and tag.get("state"):
@@ -163,6 +163,11 @@ class Shortcodes:
         if not paired and name not in _MEDIA:
             self.left_out.add(name)
         return ""
+
+    def _heading(self, name: str, path: Path) -> str:
+        languages = [code for content, code in self.contents.items() if path.is_relative_to(content)]
+        said = self._headings.of(f"{name}_heading", languages[-1] if languages else "en")
+        return said or name.replace("_", " ").capitalize()
 
     def _label(self, tag: _Tag, paired: bool) -> str:
         """The words in a tag that a reader sees."""

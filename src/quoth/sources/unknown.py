@@ -24,6 +24,7 @@ class _Toolchain:
     build: str
     built: str  # the folder of the HTML
     holds: str = ""  # what the file must contain, where its name alone is too common
+    project: str = ""  # the folder to give instead, for a toolchain that Quoth knows
 
 
 def _scripts(*stems: str) -> tuple[str, ...]:
@@ -35,14 +36,13 @@ _TOOLCHAINS = (
     _Toolchain("Nextra", _scripts("next.config"), "npm run build", "out", holds="nextra"),
     _Toolchain("Fumadocs", _scripts("source.config"), "npm run build", "out", holds="fumadocs"),
     _Toolchain("VuePress", _scripts(".vuepress/config", "docs/.vuepress/config"), "npm run build", "dist"),
-    _Toolchain("VitePress", _scripts(".vitepress/config", "docs/.vitepress/config"), "npm run build", "dist"),
-    _Toolchain("Starlight", _scripts("astro.config"), "npm run build", "dist"),
-    _Toolchain("Quarto", ("_quarto.yml", "_quarto.yaml"), "quarto render", "_book"),
+    _Toolchain("VitePress", _scripts("docs/.vitepress/config"), "", "", project="docs"),
+    _Toolchain("Starlight", _scripts("docs/astro.config"), "", "", project="docs", holds="starlight"),
+    _Toolchain("Quarto", ("docs/_quarto.yml", "book/_quarto.yml"), "", "", project="its folder"),
+    _Toolchain("Astro", _scripts("astro.config"), "npm run build", "dist"),
     _Toolchain("bookdown", ("_bookdown.yml",), "Rscript -e 'bookdown::render_book()'", "_book"),
     _Toolchain("MyST", ("myst.yml",), "myst build --html", "_build/html"),
-    _Toolchain("Antora", ("antora.yml", "antora-playbook.yml"), "npx antora antora-playbook.yml", "build/site"),
-    _Toolchain("Mintlify", ("docs.json", "mint.json"), "mintlify", "", holds='"navigation"'),
-    _Toolchain("Hugo", tuple(f"hugo.{end}" for end in ("toml", "yaml", "yml", "json")), "hugo", "public"),
+    _Toolchain("Mintlify", ("docs/docs.json", "docs/mint.json"), "", "", project="docs", holds='"navigation"'),
     _Toolchain("Hugo", ("archetypes/default.md",), "hugo", "public"),
     _Toolchain("Zola", ("config.toml",), "zola build", "public", holds="build_search_index"),
     _Toolchain("Zola", ("content/_index.md",), "zola build", "public", holds="+++"),
@@ -51,7 +51,7 @@ _TOOLCHAINS = (
     _Toolchain("Hexo", ("scaffolds/post.md",), "npx hexo generate", "public"),
     _Toolchain("Pelican", ("pelicanconf.py",), "pelican content", "output"),
     _Toolchain("Nikola", ("conf.py",), "nikola build", "output", holds="NAVIGATION_LINKS"),
-    _Toolchain("Jekyll", ("_config.yml",), "bundle exec jekyll build", "_site", holds="theme"),
+    _Toolchain("Jekyll", ("docs/_config.yml",), "", "", project="docs", holds="theme"),
     _Toolchain("Nuxt Content", _scripts("nuxt.config"), "npm run generate", ".output/public", holds="content"),
     _Toolchain("Docsify", ("index.html", "docs/index.html"), "", "", holds="$docsify"),
     _Toolchain("Doxygen", ("Doxyfile",), "doxygen", "html"),
@@ -65,6 +65,12 @@ def unknown_project(root: Path, bounds: Bounds) -> Notice | None:
         for file in known.files:
             if bounds.is_file(root / file) and (not known.holds or known.holds in _text(root / file, bounds)):
                 return Notice("TOOLCHAIN_UNKNOWN", _message(known, file), ".")
+    if bounds.is_file(root / "antora-playbook.yml"):
+        message = (
+            "the content that antora-playbook.yml names is in other repositories; run quoth ingest on a folder with"
+            " antora.yml, or build the site (npx antora antora-playbook.yml) and run quoth ingest on build/site"
+        )
+        return Notice("TOOLCHAIN_UNKNOWN", message, ".")
     if bounds.is_file(root / "index.rst") and "toctree::" in _text(root / "index.rst", bounds):
         message = (
             "this looks like a Sphinx project without its conf.py, so it is read as plain files, and links may not"
@@ -76,6 +82,11 @@ def unknown_project(root: Path, bounds: Bounds) -> Notice | None:
 
 def _message(known: _Toolchain, file: str) -> str:
     article = "an" if known.name[0] in "AEIOU" else "a"
+    if known.project:
+        return (
+            f"{file} is of {article} {known.name} project in this folder; its files are read as plain ones, and links"
+            f" may not open. Run quoth ingest on {known.project}"
+        )
     said = f"this looks like {article} {known.name} project ({file}), whose rules Quoth does not know"
     if not known.built:
         return f"{said}; its files are read as plain ones, and links may not open"

@@ -48,6 +48,7 @@ class _VitePress:
     rewrites: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the sidebar, by the link of a page
     unread: tuple[str, ...] = ()
+    own_ids: bool = False  # whether a program of the site makes the ids of headings
     damage: str = ""
 
 
@@ -94,8 +95,15 @@ def _read(root: Path, config: Path, bounds: Bounds) -> _VitePress:
         rewrites={k: v for k, v in rewrites.items() if isinstance(v, str)} if isinstance(rewrites, dict) else {},
         sections=_sections(values),
         unread=unread,
+        own_ids=_has_own_ids(values),
         damage=damage,
     )
+
+
+def _has_own_ids(values: Mapping[str, object]) -> bool:
+    markdown = values.get("markdown")
+    anchor = markdown.get("anchor") if isinstance(markdown, dict) else None
+    return anchor is not None and (not isinstance(anchor, dict) or "slugify" in anchor or "getTokensText" in anchor)
 
 
 def _languages(values: Mapping[str, object]) -> dict[str, str]:
@@ -192,6 +200,9 @@ class VitePressRules:
             message = f"{name} is computed by a program, which is not run; its default is used"
             if name == "base":
                 message += ". Give the address of the book with --base-url"
+            yield Notice("CONFIG_UNREADABLE", message, str(site.config), 1)
+        if site.own_ids:
+            message = "markdown.anchor makes ids of its own; links to headings may open the page at its top"
             yield Notice("CONFIG_UNREADABLE", message, str(site.config), 1)
         for said, to in site.rewrites.items():
             if _rewrite(said, to) is None:

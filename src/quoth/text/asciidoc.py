@@ -92,11 +92,11 @@ class _Reader(ListReader):
         line = 0
         while line < self.count and (not self.raw[line] or self._is_silent(line)):
             line = self._silent(blocks, line, self.count) if self.raw[line] else line + 1
-        title = SECTION.match(self.raw[line]) if line < self.count else None
-        if title is None or len(title[1]) != 1:
+        title = self._title_at(line, self.count) if line < self.count else None
+        if title is None or title[0] != 0:
             return line
-        blocks.append(self._heading(line, line + 1, 0, title[2], given=None))
-        line += 1
+        blocks.append(self._heading(line, line + title[2], 0, title[1], given=None))
+        line += title[2]
         lines = 0  # those that name the author and the revision
         while line < self.count and self.raw[line]:
             if self._is_silent(line):
@@ -207,10 +207,10 @@ class _Reader(ListReader):
         said = self.raw[line]
         if said[0] in "=#" and (title := SECTION.match(said)):
             return len(title[1]) - 1, title[2], 1
-        if line + 1 < last and self.raw[line + 1] and said == said.lstrip():
+        if line + 1 < last and self.raw[line + 1]:
             level = underlined(said, self.raw[line + 1])
             if level is not None:
-                return level, said, 2
+                return level, said.strip(), 2
         return None
 
     def _section(

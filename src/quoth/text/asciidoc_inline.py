@@ -35,7 +35,7 @@ _INLINE = re.compile(
     rf"|{_constrained(chr(92) + '+', 'bare')}"
     r"|\[\[\[(?P<biblio>[^\]\[,\n]{1,200}+)(?:,[^\]\n]{0,200}+)?\]\]\]"
     r"|(?P<anchor>\[\[[\w:][^\]\[\n]{0,200}+\]\]|\banchor:[\w:.-]{1,200}+\[[^\]\n]{0,200}+\])"
-    rf"|\bfootnote(?:ref)?:(?P<noteid>[\w-]{{0,80}}+)\[(?P<note>{_INSIDE})\]"
+    rf"|footnote(?:ref)?:(?P<noteid>[\w-]{{0,80}}+)\[(?P<note>{_INSIDE})\]"
     rf"|\b(?:kbd|btn):\[(?P<key>{_INSIDE})\]"
     rf"|\bmenu:(?P<menu>[^\s\[\]][^\[\]\n]{{0,200}}+)\[(?P<entry>{_INSIDE})\]"
     rf"|\b(?P<picture>image|icon):(?P<file>[^:\s\[][^\s\[]{{0,1000}}+)\[(?P<alt>{_INSIDE})\]"

@@ -22,8 +22,8 @@ from itertools import pairwise
 from typing import Protocol
 
 from quoth.domain import TermWeights
+from quoth.domain.versions import TERMS_VERSION as TERMS_VERSION
 from quoth.text.accents import without_accents
-from quoth.versions import TERMS_VERSION as TERMS_VERSION
 
 # BM25 with fixed numbers: an average over the corpus would tie a passage's weights to its neighbours.
 K1 = 1.5

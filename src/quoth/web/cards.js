@@ -23,7 +23,7 @@ export class Cards {
     this.beside = beside;
     /** @type {Source[]} */ this.sources = [];
     /** @type {Source[]} */ this.results = [];
-    this.node = element("aside", { className: "margin", "aria-label": say("sources") });
+    this.node = element("div", { className: "margin", role: "group", "aria-label": say("sources") });
   }
 
   /** @param {Source[]} results */
@@ -105,7 +105,6 @@ export class Cards {
     const id = numbers.length ? this.cardId(/** @type {number} */ (numbers[0])) : null;
     const trail = source.breadcrumb ?? [say("selectedText")];
     const names = trail.join(", ");
-    const label = numbers.length ? say("sourceNamed", { n: numbers.join(", "), name: names }) : names;
     const opens = this.beside && source.chunk_id;
     const fold = (/** @type {Event} */ event) => {
       if (opens) return this.read(source);
@@ -113,13 +112,14 @@ export class Cards {
       /** @type {Element} */ (event.currentTarget).setAttribute("aria-expanded", String(open));
     };
     const head = element(
-      "button", { type: "button", className: "unfold", "aria-expanded": opens ? null : "false", "aria-label": label, onclick: fold },
-      numbers.map((n) => element("span", { className: "number" }, String(n))),
+      "button", { type: "button", className: "unfold", "aria-expanded": opens ? null : "false", onclick: fold },
+      numbers.length > 0 && element("span", { className: "unseen" }, say("source", { n: numbers.join(", ") }), " "),
+      numbers.map((n) => element("span", { className: "number", "aria-hidden": "true" }, String(n))),
       element("span", { className: "trail" }, crumbs(trail)),
     );
     const quotes = group.filter((one) => one.quote).map(quoted);
     const card = element(
-      "section", { className: numbers.length ? "card" : "card found", id, tabindex: "-1", "aria-label": numbers.length ? say("source", { n: numbers.join(", ") }) : names },
+      "section", { className: numbers.length ? "card" : "card found", id, role: "group", tabindex: "-1", "aria-label": numbers.length ? say("source", { n: numbers.join(", ") }) : names },
       head, quotes, numbers.length > 0 && this.place(source),
     );
     return card;

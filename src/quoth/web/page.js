@@ -2,6 +2,7 @@
 // what shows it.
 
 import { element } from "./nodes.js";
+import { Opinions } from "./opinions.js";
 import { Reader } from "./reader.js";
 import { offerSelection } from "./selection.js";
 import { HOME, Server } from "./server.js";
@@ -25,7 +26,8 @@ const adorn = (node, options) => adornments?.adorn(node, options);
 const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const narrowing = new Narrowing();
 const reader = new Reader(server, { beside: true, adorn, changed: arrange });
-const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup } });
+const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (turn) => opinions.tools(turn) } });
+const opinions = new Opinions(server, () => tab.get(talk.sessionKey));
 const side = new Side(get("side"), { open: resume, erase, changed: arrange });
 get("main").append(...talk.nodes.filter((node) => node !== reader.node));
 get("main").after(reader.node);
@@ -105,6 +107,7 @@ async function look(bookId) {
     const found = await server.get(`books/${encodeURIComponent(bookId)}/contents`);
     if (book().book_id !== bookId) return;
     contents = found;
+    opinions.sharing = contents.sharing;
     narrowing.show(bookId, contents.filters);
     arrange();
     const { questions } = await server.get(`books/${encodeURIComponent(bookId)}/questions`);

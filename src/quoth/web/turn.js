@@ -21,6 +21,7 @@ export class Turn {
     this.text = "";
     this.facts = null; // what the verdict was made of
     this.request = ""; // the number under which the server knows this answer
+    this.rating = null; // what the reader said of it
     this.unsupported = [];
     this.drawing = 0;
     this.cards = new Cards(++made, { read, beside });
@@ -57,6 +58,7 @@ export class Turn {
     this.text = entry.response || entry.fallback_message || "";
     this.unsupported = entry.unsupported;
     this.request = entry.request_id;
+    this.rating = entry.rating;
     this.cite(entry.sources);
     this.conclude(ofMemory(entry));
   }

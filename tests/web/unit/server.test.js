@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import test, { after, before } from "node:test";
 
 import { Server, Trouble } from "../../../src/quoth/web/server.js";
+import { speak } from "../../../src/quoth/web/texts/index.js";
 
 const FRAMES = ': heartbeat\n\nevent: delta\ndata: {"delta": "Grüße"}\n\nevent: done\ndata: {"answer":\ndata: "a"}\n\n';
 const LIMIT = { error_code: "RATE_LIMITED", status: 429, request_id: "r", details: { retry_after: 7 } };
@@ -25,6 +26,7 @@ const http = createServer((asked, out) => ways[asked.url](out));
 let server;
 
 before(async () => {
+  await speak(["en"]);
   await new Promise((ready) => http.listen(0, "127.0.0.1", ready));
   server = new Server(new URL(`http://127.0.0.1:${http.address().port}`), "qp_key");
 });

@@ -123,6 +123,19 @@ const texts = {
   filter_proficiency_levels: "Niveau",
   filter_layer: "Ebene",
   unconfirmed: { one: "{n} von {total} Sätzen, in der Antwort markiert, ließ sich nicht bestätigen:", other: "{n} von {total} Sätzen, in der Antwort markiert, ließen sich nicht bestätigen:" },
+  helpful: "Hilfreich",
+  notHelpful: "Nicht hilfreich",
+  whyNot: "Was war falsch?",
+  reasonWrong: "Nicht richtig",
+  reasonIncomplete: "Nicht vollständig",
+  reasonOffTopic: "Nicht meine Frage",
+  reasonSource: "Die Quelle passt nicht",
+  thanks: "Danke.",
+  share: "Teilen",
+  linkCopied: "Link kopiert",
+  sharedAnswer: "Jemand hat diese Antwort geteilt.",
+  askYourself: "Selbst das Buch fragen",
+  sharedGone: "Dieser Link führt zu keiner Antwort mehr.",
 };
 
 export default texts;

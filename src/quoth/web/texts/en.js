@@ -128,6 +128,19 @@ const texts = {
   filter_proficiency_levels: "Level",
   filter_layer: "Layer",
   unconfirmed: { one: "{n} of {total} sentences, marked in the answer, could not be confirmed:", other: "{n} of {total} sentences, marked in the answer, could not be confirmed:" },
+  helpful: "Helpful",
+  notHelpful: "Not helpful",
+  whyNot: "What was wrong?",
+  reasonWrong: "Not right",
+  reasonIncomplete: "Not complete",
+  reasonOffTopic: "Not what I asked",
+  reasonSource: "The source does not fit",
+  thanks: "Thank you.",
+  share: "Share",
+  linkCopied: "Link copied",
+  sharedAnswer: "Somebody shared this answer.",
+  askYourself: "Ask the book yourself",
+  sharedGone: "This link does not lead to an answer any more.",
 };
 
 export default texts;

@@ -2,16 +2,15 @@
 // The interface's language: chosen once, before anything is shown. To add one, copy en.js, translate it and name it in
 // LANGUAGES; a test compares keys and placeholders.
 
-import english from "./en.js";
-
 /** @typedef {{one?: string, few?: string, many?: string, other: string}} Counted */
-/** @typedef {{[Key in keyof typeof english]: typeof english[Key] extends string ? string : Counted}} Texts */
+/** @typedef {typeof import("./en.js").default} English */
+/** @typedef {{[Key in keyof English]: English[Key] extends string ? string : Counted}} Texts */
 
 export const LANGUAGES = ["en", "de", "ur", "zh"];
 const FROM_THE_RIGHT = new Set(["ur"]);
 
 /** @type {Texts} */
-let texts = english;
+let texts; // nothing says a word before `speak`
 let current = "en";
 
 // The first of the wanted languages ("de-AT", "zh_Hans", …) that there is a file for.
@@ -21,16 +20,12 @@ export function chosen(wanted) {
   return names.find((name) => LANGUAGES.includes(name)) ?? "en";
 }
 
-// From here on `say` speaks it. An unreachable file is no reason to show nothing: then it stays as it was.
+// From here on `say` speaks it.
 /** @param {readonly (string | null | undefined)[]} wanted */
 export async function speak(wanted) {
   const name = chosen(wanted);
-  try {
-    texts = name === "en" ? english : (await import(`./${name}.js`)).default;
-    current = name;
-  } catch {
-    // offline between two files
-  }
+  texts = (await import(`./${name}.js`)).default;
+  current = name;
   return language();
 }
 

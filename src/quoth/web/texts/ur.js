@@ -122,6 +122,19 @@ const texts = {
   filter_proficiency_levels: "سطح",
   filter_layer: "پرت",
   unconfirmed: { one: "{total} میں سے {n} جملے کی، جو جواب میں نشان زد ہے، تصدیق نہ ہو سکی:", other: "{total} میں سے {n} جملوں کی، جو جواب میں نشان زد ہیں، تصدیق نہ ہو سکی:" },
+  helpful: "مفید",
+  notHelpful: "مفید نہیں",
+  whyNot: "کیا غلط تھا؟",
+  reasonWrong: "درست نہیں",
+  reasonIncomplete: "مکمل نہیں",
+  reasonOffTopic: "میں نے یہ نہیں پوچھا تھا",
+  reasonSource: "ماخذ موزوں نہیں",
+  thanks: "شکریہ۔",
+  share: "شیئر کریں",
+  linkCopied: "لنک کاپی ہو گیا",
+  sharedAnswer: "کسی نے یہ جواب شیئر کیا ہے۔",
+  askYourself: "کتاب سے خود پوچھیں",
+  sharedGone: "یہ لنک اب کسی جواب تک نہیں لے جاتا۔",
 };
 
 export default texts;

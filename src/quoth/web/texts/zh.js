@@ -119,6 +119,19 @@ const texts = {
   filter_proficiency_levels: "水平",
   filter_layer: "层",
   unconfirmed: { other: "{total} 句中有 {n} 句（已在答案中标出）无法确认：" },
+  helpful: "有帮助",
+  notHelpful: "没有帮助",
+  whyNot: "哪里不对？",
+  reasonWrong: "不正确",
+  reasonIncomplete: "不完整",
+  reasonOffTopic: "答非所问",
+  reasonSource: "来源不符",
+  thanks: "谢谢。",
+  share: "分享",
+  linkCopied: "链接已复制",
+  sharedAnswer: "有人分享了这个答案。",
+  askYourself: "自己问这本书",
+  sharedGone: "此链接已没有对应的答案。",
 };
 
 export default texts;

@@ -1,0 +1,54 @@
+"""Whether the time to read a text grows with its length and not faster; for every test of a parser."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+from book_files import write
+from quoth.errors import Unreadable
+from quoth.sources import open_source
+from quoth.sources.loading import Damaged
+
+SMALL = 2_000  # characters
+GROWTH = 4
+MOST = 2.2 * GROWTH  # linear work with room for caches and noise; quadratic work is GROWTH * GROWTH
+NOTHING = 0.01  # seconds of CPU for the large text: too short to judge, and short enough
+
+Read = Callable[[str], object]
+
+
+def surveyed(folder: Path, page: str, files: dict[str, str], before: str = "") -> Read:
+    """Looks through a project of these files, with the text as a page of it."""
+
+    def read(text: str) -> object:
+        write(folder, {**files, page: before + text})
+        return open_source(folder, book_id="b").files()
+
+    return read
+
+
+def seconds(read: Read, text: str) -> float:
+    gc.collect()
+    gc.disable()  # it looks at everything that tests have made, at moments of its own
+    started = process_time()
+    try:
+        read(text)
+    except (Unreadable, Damaged):
+        pass  # refused, which has to be quick as well
+    finally:
+        gc.enable()
+    return process_time() - started
+
+
+def grows_too_fast(read: Read, unit: str, small: int) -> str:
+    """Empty if the work is linear. Measured again while it seems not to be: a busy machine disturbs only upwards."""
+    texts = [(unit * (length // len(unit) + 1))[:length] for length in (small, small * GROWTH)]
+    short, long = (seconds(read, text) for text in texts)
+    for _ in range(4):
+        if long <= NOTHING or long <= MOST * short:
+            return ""
+        short, long = min(short, seconds(read, texts[0])), min(long, seconds(read, texts[1]))
+    return f"{unit!r} × {GROWTH}: {short:.4f} s became {long:.4f} s"
