@@ -54,37 +54,43 @@ def _given_rows(report: dict[str, Any]) -> Iterator[Row]:
 def _refusal_rows(reports: Path) -> Iterator[Row]:
     before, after = _read(reports / "refusal_without_reader.json"), _read(reports / "refusal.json")
     for setting, wanted in zip(SETTINGS, ("0.90", "0.90", "0.70"), strict=True):
-        cells = [_auroc(of, f"squad2_dev_half · {setting}") for of in (before, after)]
-        yield f"refusal, SQuAD2, {setting}: AUROC of both halves (refusal.md)", *cells, f"≥ {wanted}"
+        name = f"squad2_dev_half · {setting}"
+        yield (
+            f"refusal, SQuAD2, {setting}: AUROC (refusal.md)",
+            _auroc(before, name),
+            _auroc(after, name),
+            f"≥ {wanted}",
+        )
     for name, row in after["left out"].items():
-        sides = (before.get("left out", {}).get(name), row)
-        cells = [f"{side['calibration error']:.3f}" if side else "–" for side in sides]
-        yield f"calibration error of {name}, left out of the fit (refusal.md)", *cells, "≤ 0.06"
+        old = before.get("left out", {}).get(name)
+        was = f"{old['calibration error']:.3f}" if old else "–"
+        now = f"{row['calibration error']:.3f}"
+        yield f"calibration error of {name}, left out of the fit (refusal.md)", was, now, "≤ 0.06"
 
 
 def _auroc(of: dict[str, Any], name: str) -> str:
-    return f"{of['settings'][name]['auroc of both halves']:.3f}" if of else "–"
+    return f"{of['settings'][name]['auroc']:.3f}" if of else "–"
 
 
 def _golden_rows(report: dict[str, Any]) -> Iterator[Row]:
     golden = report.get("sample book", {})
     for what, wanted in (("near questions refused", "≥ 0.80"), ("answerable questions refused", "≤ 0.05")):
-        cells = [f"{golden[side][what]:.3f}" if side in golden else "–" for side in ("without", "with")]
-        yield f"sample book: {what} (`quoth eval examples/golden.yaml`)", *cells, wanted
+        was, now = (f"{golden[side][what]:.3f}" if side in golden else "–" for side in ("without", "with"))
+        yield f"sample book: {what} (`quoth eval examples/golden.yaml`)", was, now, wanted
 
 
 def _sentence_rows(report: dict[str, Any]) -> Iterator[Row]:
     for name, row in report["sets"].items():
         if "first" in row["with"]:
-            sides = [_shown(row[side]["first"]) for side in ("without", "with")]
-            yield f"right sentence first: {name}", *sides, "+15 points"
+            before, after = (_shown(row[side]["first"]) for side in ("without", "with"))
+            yield f"right sentence first: {name}", before, after, "+15 points"
 
 
 def _order_rows(report: dict[str, Any]) -> Iterator[Row]:
     named = [(name, row) for name, row in report["sets"].items() if "nDCG@10" in row["with"]]
     for name, row in named:
-        sides = [_shown(row[side]["nDCG@10"]) for side in ("without", "with")]
-        yield f"nDCG@10: {name}", *sides, "not lower"
+        before, after = (_shown(row[side]["nDCG@10"]) for side in ("without", "with"))
+        yield f"nDCG@10: {name}", before, after, "not lower"
     means = [sum(row[side]["nDCG@10"]["mean"] for _, row in named) / len(named) for side in ("without", "with")]
     yield "nDCG@10: mean", f"{means[0]:.3f}", f"{means[1]:.3f} ({means[1] - means[0]:+.3f})", "+0.02"
 

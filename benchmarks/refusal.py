@@ -34,7 +34,7 @@ from embedding import REPORTS
 from known_readings import KnownReadings
 from quoth.ask.calibration import Calibration, Logistic, Order, calibration_for
 from quoth.ask.calibration import shipped as shipped_numbers
-from quoth.ask.judge import FITTED, FITTED_WITH_READER, READ, features
+from quoth.ask.judge import FITTED, READ, features
 from quoth.ask.read import asks, sign, with_signs
 from quoth.domain import Evidence, Passage
 from quoth.evals.calibrate import ANSWERABLE_REFUSED, fit_logistic
@@ -56,7 +56,6 @@ ORDERS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06)  # how much the readi
 # Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
 # weight they are not told apart at all. More than this would cost the other settings more than it gains here.
 LOOK_ALIKES = 3.0
-RIDGE = 10.0  # signs that say nearly the same must not be played off against each other
 # The room between the questions fitted on and those to come, about two standard errors of that share.
 ROOM = 0.01
 OUTSIDE = 0.005  # of the answerable questions may be refused before a language model is asked
@@ -227,7 +226,7 @@ def fit_similarity(found: list[Found], order: Mapping[str, float]) -> Logistic:
 
 
 def weighed(train: list[Case]) -> list[str]:
-    return list(FITTED_WITH_READER if READ[0] in train[0].seen else FITTED)
+    return [*FITTED, *(READ if READ[0] in train[0].seen else ())]
 
 
 def fit_judge(train: list[Case]) -> Logistic:
@@ -237,7 +236,7 @@ def fit_judge(train: list[Case]) -> Logistic:
     weights = balanced([(case.set_name, case.setting, case.answerable) for case in train])
     weights *= np.array([TRUST.get(case.set_name, 1.0) for case in train])
     weights *= np.array([LOOK_ALIKES if case.setting == "look-alike" else 1.0 for case in train])
-    return recalibrated(fit_logistic(names, rows, labels, weights, ridge=RIDGE), train)
+    return recalibrated(fit_logistic(names, rows, labels, weights), train)
 
 
 def threshold_of(judged: Logistic, known: list[Case], refused: float) -> float:
@@ -367,11 +366,8 @@ async def gather(searcher: Searcher, sets: list[EvaluationSet], alike: Evaluatio
     return known + [case async for case in look_alikes(sets[0], alike, searcher, 2 * most)]
 
 
-async def fit(
-    searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int, reader: str
-) -> list[Case]:
-    """The order first: what the judge looks at depends on it. Until then a reader's numbers are the embedder's. The
-    cases, to measure with."""
+async def fit(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int, reader: str) -> None:
+    """The order first: what the judge looks at depends on it. Until then a reader's numbers are the embedder's."""
     entry = json.loads(TARGET.read_text(encoding="utf-8"))["embedders"][EMBEDDER]
     order: dict[str, float] = {"weight": 0.0, "unread": 0.0}
     gains: dict[str, dict[str, float]] = {}
@@ -403,7 +399,6 @@ async def fit(
         **({"order": order} if reader else {}),
     }
     write(reader, entry)
-    return known
 
 
 def _as_json(logistic: Logistic) -> dict[str, Any]:
@@ -422,13 +417,12 @@ async def main() -> None:
     reader = None if arguments.without_reader else KnownReadings(arguments.cache)
     name = reader.name if reader else ""
     searcher = Searcher(reader)
-    known: list[Case] = []
     if arguments.fit:
-        known = await fit(searcher, sets, alike, arguments.most, name)
+        await fit(searcher, sets, alike, arguments.most, name)
     shipped = calibration_for(EMBEDDER, name)
     if shipped is None:
         parser.error("nothing is shipped for this embedder and reader yet: run with --fit")
-    known = known or await gather(searcher, sets, alike, arguments.most)
+    known = await gather(searcher, sets, alike, arguments.most)
     if reader:
         await reader.close()
     report = "refusal" if reader else "refusal_without_reader"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.ask.find import Retriever
-from quoth.ask.judge import ALSO_READ, FITTED, READ, UNFITTED, ConfidenceOptions
+from quoth.ask.judge import FITTED, READ, UNFITTED, ConfidenceOptions
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.reply import ReplyOptions
 from quoth.ask.request import ChatRequest
@@ -324,7 +324,7 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:
     from quoth.index.calibrations import CalibrationFiles
 
-    known = (*FITTED, *UNFITTED.judge.weights, *((*READ, *ALSO_READ) if reader else ()))
+    known = (*FITTED, *UNFITTED.judge.weights, *(READ if reader else ()))
     return CalibrationFiles(settings.data_dir, fingerprint, known=known)
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.calibration import Logistic, Scale, calibration_for, scale_for, shipped, sigmoid
-from quoth.ask.judge import FITTED, FITTED_WITH_READER, UNFITTED, ConfidenceOptions, features, judge, metrics_of
+from quoth.ask.calibration import Logistic, Scale, calibration_for, scale_for, sigmoid
+from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, metrics_of
 from quoth.domain import ConfidenceLevel, Evidence, Passage, QueryTerm
 from quoth.text.terms import query_terms
 from samples import chunk
@@ -248,8 +248,6 @@ def test_the_shipped_model_weighs_exactly_the_features_named() -> None:
     assert fitted is not None
     assert set(fitted.judge.weights) == set(FITTED)
     assert set(fitted.similarity.weights) == {"score"}
-    with_reader = [one for name, one in shipped().items() if name.startswith(f"{MINILM.embedder} + ")]
-    assert [set(one.judge.weights) for one in with_reader] == [set(FITTED_WITH_READER)]
 
 
 def test_the_logistic_function_is_safe_at_both_ends() -> None:

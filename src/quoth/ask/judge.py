@@ -37,9 +37,7 @@ _READ_CLOSELY = 3  # passages
 _NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
 # The features that the shipped model weighs, of those computed below.
 FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "unmet", "words")
-READ = ("answerable",)  # what the reader says
-FITTED_WITH_READER = (*FITTED, "absent_share", *READ)  # where passages were read
-ALSO_READ = ("margin", "relevance")  # say the same again; a book's own numbers may still weigh them
+READ = ("answerable", "margin", "relevance")  # besides, where passages were read
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,6 +234,8 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     readable = [at for at, piece in enumerate(pieces) if not piece.is_heading] or [0, len(pieces) - 1]
     inner = range(readable[0] + 1, readable[-1] + 1)  # no side of these has nothing but headings
     joints = [at for at in inner if not pieces[at - 1].sticky] or [at for at in inner if pieces[at - 1].is_label]
+    if not joints and len(pieces) > 1 and all(piece.is_heading for piece in pieces):
+        joints = [len(pieces) // 2]  # perhaps thousands of headings: one at a time would take quadratic time
     if joints:
         middle = min(joints, key=lambda at: abs(2 * at - len(pieces)))
         return [_draft(page, draft.section, part) for part in (pieces[:middle], pieces[middle:])]
