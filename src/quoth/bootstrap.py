@@ -354,17 +354,9 @@ def open_book(
     if not place.lower().startswith(("http://", "https://")):
         # Absolute, because it is remembered: a server may ingest the book again from another working directory.
         place = str(Path(place).absolute())
-    web = web_of(settings, tell=crawled)
-    return open_source(
-        place,
-        book_id=book_id,
-        base_url=base_url,
-        documents=documents(),
-        web=web,
-        roots=settings.ingest_roots,
-        url_style=url_style,
-        project=project,
-    )
+    said = {"book_id": book_id, "base_url": base_url, "url_style": url_style}
+    web, roots = web_of(settings, tell=crawled), settings.ingest_roots
+    return open_source(place, **said, documents=documents(), web=web, roots=roots, project=project)
 
 
 async def _library(settings: Settings, clock: Clock) -> Library:
