@@ -73,7 +73,6 @@ async def test_a_question_to_begin_with_is_asked_with_one_press_and_is_answered(
 
 async def test_the_contents_open_a_page_with_formulas_pictures_and_coloured_code(page: Page) -> None:
     await page.get_by_role("button", name="Energy").click()
-    title = await page.title()
     book = page.locator(".book")
     await expect(book.locator("math")).to_have_count(2)
     await expect(book.locator("msup")).to_have_text("c2")

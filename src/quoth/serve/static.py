@@ -22,7 +22,6 @@ from fastapi import FastAPI, Request
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import get_route_path
 from starlette.types import Receive, Scope, Send
 
 from quoth.domain import Turn
@@ -132,9 +131,9 @@ class _Assets:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         version, files = _files()
-        first, _, rest = get_route_path(scope).removeprefix("/").partition("/")
-        versioned = bool(_VERSION.fullmatch(first))
-        file = files.get(rest if versioned else get_route_path(scope).removeprefix("/"))
+        path: str = scope["path"].removeprefix(scope.get("root_path", "")).removeprefix("/")
+        first, _, rest = path.partition("/")
+        file = files.get(rest if _VERSION.fullmatch(first) else path)
         if file is None:
             raise HTTPException(404)
         await file.response(Headers(scope=scope), keep=first == version)(scope, receive, send)

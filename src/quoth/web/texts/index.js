@@ -10,8 +10,8 @@
 export const LANGUAGES = ["en", "de", "ur", "zh"];
 const FROM_THE_RIGHT = new Set(["ur"]);
 
-/** @type {Texts & Partial<PageTexts>} */
-let texts; // nothing says a word before `speak`
+/** @type {Partial<Texts & PageTexts>} */
+let texts = {}; // nothing says a word before `speak`
 let current = "en";
 
 // The first of the wanted languages ("de-AT", "zh_Hans", …) that there is a file for.
