@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow coverage house pictures check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean
+.PHONY: help setup demo test test-fast test-slow coverage house pictures check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean campaign
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -127,6 +127,9 @@ bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: ma
 
 bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
 	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
+
+campaign: $(STAMP) ## attacks, kills, damage, endless models, small faults: what held (some 40 minutes; CAMPAIGN="pages damage")
+	$(BIN)/python -m campaigns $(CAMPAIGN)
 
 # Training has an environment of its own: torch is large, and nothing else may bring another one in.
 TRAINING := .venv-training/bin/python

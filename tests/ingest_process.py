@@ -7,6 +7,7 @@ publications, inside one, and between the index and the library; now changes ove
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -22,7 +23,8 @@ DIMENSIONS = 16
 
 
 async def main(data: Path, folder: Path) -> None:
-    settings = load_settings(environ={}, directory=folder, data_dir=data)
+    environ = {name: value for name, value in os.environ.items() if name == "DATABASE_URL"}
+    settings = load_settings(environ=environ, directory=folder, data_dir=data)
     async with bootstrap(settings, embedder=FakeEmbedder(dimensions=DIMENSIONS)) as quoth:
         options = IngestOptions(batch_chunks=4, publish_seconds=0.0)
         index = EmbeddedIndex(data, quoth.index.fingerprint, most_changes=8)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -83,8 +84,8 @@ class Ingests:
         return ended != 0
 
 
-async def stored(data: Path) -> dict[str, list[Chunk]]:
-    settings = load_settings(environ={}, directory=data, data_dir=data)
+async def stored(data: Path, environ: Mapping[str, str] = MappingProxyType({})) -> dict[str, list[Chunk]]:
+    settings = load_settings(environ=environ, directory=data, data_dir=data)
     async with bootstrap(settings, embedder=FakeEmbedder(dimensions=ingest_process.DIMENSIONS)) as quoth:
         pages: dict[str, list[Chunk]] = {}
         try:

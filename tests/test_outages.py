@@ -71,17 +71,31 @@ class Breakable:
         """Stays open for the next command."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "view":  # a book is read through it, and what is broken is broken there too
+            return lambda book_id: BreakableView(self, self._real.view(book_id))
+        return self.of(self._real, name)
+
+    def of(self, real: Any, name: str) -> Any:
         if name not in self._broken:
-            return getattr(self._real, name)
+            return getattr(real, name)
 
         async def call(*given: Any, **named: Any) -> Any:
             if self._working:
                 self._working -= 1
-                return await getattr(self._real, name)(*given, **named)
+                return await getattr(real, name)(*given, **named)
             self.met += 1
             raise self._broken[name]
 
         return call
+
+
+class BreakableView:
+    def __init__(self, owner: Breakable, real: Any) -> None:
+        self._owner = owner
+        self._view = real
+
+    def __getattr__(self, name: str) -> Any:
+        return self._owner.of(self._view, name)
 
 
 @dataclass
@@ -110,7 +124,6 @@ BEFORE_THE_VERDICT = [
     ("index", "search", DISK),
     ("index", "search", BUILT),
     ("index", "idf", DISK),
-    ("index", "count", DISK),
     ("index", "chunks", DISK),
     ("index", "dense_vectors", DISK),
     ("embedder", "embed_query", WEIGHTS),

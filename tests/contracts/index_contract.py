@@ -90,6 +90,8 @@ def indexed(
         embed_hash=embed_hash or chunk.content_hash,
         created_at=MADE,
         updated_at=MADE,
+        embedded_at=MADE + timedelta(hours=1),
+        version=3,
     )
 
 
@@ -248,6 +250,13 @@ class IndexContract:
         assert [replace(point, dense=()) for point in found] == [replace(point, dense=()) for point in expected]
         for got, wanted in zip(found, expected, strict=True):
             assert got.dense == pytest.approx(wanted.dense, abs=1e-6)
+        assert [chunk.stamps async for chunk in index.scan(BOOK)] == [point.stamps for point in expected]
+        [chunk] = await index.view(BOOK).chunks([changed.chunk.id])
+        assert chunk.stamps == changed.stamps
+        async with index.writer(BOOK) as writer:
+            stored = await writer.stored(files=(), ids=[changed.chunk.id])
+        held = stored[changed.chunk.id]
+        assert (held.created_at, held.embedded_at, held.version) == (MADE, changed.embedded_at, 3)
 
     # --- searching ------------------------------------------------------------------------------------------------
 

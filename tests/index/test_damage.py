@@ -64,8 +64,7 @@ def points(version: int = 1) -> list[IndexedChunk]:
     ]
 
 
-@pytest.fixture
-async def book(data_dir: Path) -> Path:
+async def written_book(data_dir: Path) -> Path:
     """A base, and changes since."""
     index = EmbeddedIndex(data_dir, FINGERPRINT)
     await write(index, *points())
@@ -75,6 +74,11 @@ async def book(data_dir: Path) -> Path:
         await writer.publish()
     await index.close()
     return data_dir / "index" / BOOK
+
+
+@pytest.fixture
+async def book(data_dir: Path) -> Path:
+    return await written_book(data_dir)
 
 
 async def everything(data_dir: Path) -> dict[str, Any]:
@@ -120,6 +124,11 @@ async def everything(data_dir: Path) -> dict[str, Any]:
     return found
 
 
+def silently_wrong(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """What was read without an error, and is not what the undamaged book has."""
+    return [what for what, result in found.items() if not isinstance(result, Exception) and result != expected[what]]
+
+
 def harms(content: bytes) -> dict[str, bytes | None]:
     """What a file may hold afterwards; None: it is gone."""
     size = len(content)
@@ -135,14 +144,14 @@ def harms(content: bytes) -> dict[str, bytes | None]:
         "zeroed from the middle on": content[: size // 2] + bytes(size - size // 2),
         "scrambled": dice.randbytes(size),
         **{
-            f"bit {bit} of byte {place} flipped": _flipped(content, place, bit)
+            f"bit {bit} of byte {place} flipped": flipped(content, place, bit)
             for place in places
             for bit in (0, dice.randrange(1, 8))
         },
     }
 
 
-def _flipped(content: bytes, place: int, bit: int) -> bytes:
+def flipped(content: bytes, place: int, bit: int) -> bytes:
     return content[:place] + bytes([content[place] ^ (1 << bit)]) + content[place + 1 :]
 
 
@@ -170,9 +179,8 @@ async def test_damage_is_told_or_harmless_but_never_silently_wrong(book: Path, d
     for how, harmed in harms(content).items():
         harm(file, harmed)
         found = await everything(data_dir)
-        errors = [what for what, result in found.items() if isinstance(result, Exception)]
-        wrong += [(how, what) for what in found if what not in errors and found[what] != expected[what]]
-        told += bool(errors)
+        wrong += [(how, what) for what in silently_wrong(found, expected)]
+        told += any(isinstance(result, Exception) for result in found.values())
         shutil.rmtree(book, ignore_errors=True)  # a writer may have swept away what a lost pointer named
         shutil.copytree(saved, book)
     assert wrong == []
@@ -225,7 +233,7 @@ async def test_a_damaged_payload_is_told_when_its_chunk_is_read_and_the_others_c
 @pytest.mark.parametrize("name", ["gen-000001/payloads.jsonl", "gen-000001/inventory.json", "gen-000001/vectors.npy"])
 async def test_damage_is_never_copied_into_a_new_base(book: Path, data_dir: Path, name: str) -> None:
     content = (book / name).read_bytes()
-    harm(book / name, _flipped(content, len(content) // 2, 1))
+    harm(book / name, flipped(content, len(content) // 2, 1))
     index = EmbeddedIndex(data_dir, FINGERPRINT, most_changes=0)
     before = (book / "CURRENT").read_bytes()
     with pytest.raises(IndexDamaged):

@@ -12,6 +12,7 @@ import uuid
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,20 +64,26 @@ class Field:
     values: dict[str, Any]
 
 
+@asynccontextmanager
+async def fuzz_field(folder: Path) -> AsyncIterator[Field]:
+    """Over the real database and the real index: they have limits that no fake has."""
+    settings = {"github_webhook_secret": SECRET.decode(), "rate_limit": 0, "ingest_roots": (folder,)}
+    async with opened(folder, books=0, settings=settings, index=None, library=None, launch=Idler) as doors:
+        source = open_source(folder / "docs", book_id="ros2-topics", base_url="https://book.example.com")
+        job = await doors.quoth.ingest.run(source)
+        session = (await doors.ask())["session_id"]
+        chunks = [chunk async for chunk in doors.quoth.index.scan("ros2-topics")]
+        named = {"chunk_id": chunks[0].id, "parent_doc_id": chunks[0].parent_doc_id, "job_id": job.job_id}
+        yield Field(doors, {**named, "session_id": session})
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def field(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Field]:
-    """Over the real database and the real index: they have limits that no fake has."""
     memory = Path("/dev/shm")
     place = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("fuzz")
     with tempfile.TemporaryDirectory(dir=place, prefix="quoth-test-") as folder:
-        settings = {"github_webhook_secret": SECRET.decode(), "rate_limit": 0, "ingest_roots": (Path(folder),)}
-        async with opened(Path(folder), books=0, settings=settings, index=None, library=None, launch=Idler) as doors:
-            source = open_source(Path(folder) / "docs", book_id="ros2-topics", base_url="https://book.example.com")
-            job = await doors.quoth.ingest.run(source)
-            session = (await doors.ask())["session_id"]
-            chunks = [chunk async for chunk in doors.quoth.index.scan("ros2-topics")]
-            named = {"chunk_id": chunks[0].id, "parent_doc_id": chunks[0].parent_doc_id, "job_id": job.job_id}
-            yield Field(doors, {**named, "session_id": session})
+        async with fuzz_field(Path(folder)) as made:
+            yield made
 
 
 @pytest.mark.slow

@@ -397,8 +397,8 @@ async def test_a_client_that_wants_to_know_is_told_how_far_the_answer_is(
     said = [f"Transient local durability keeps the last message for late subscribers [1].{' ' * at}" for at in range(3)]
     told: list[tuple[float, str | None]] = []
 
-    async def progress(seconds: float, total: float | None, message: str | None) -> None:
-        told.append((seconds, message))
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
 
     class Paced(ScriptedModel):
         async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
@@ -408,7 +408,7 @@ async def test_a_client_that_wants_to_know_is_told_how_far_the_answer_is(
 
     async with opened(tmp_path, model=Paced([[*said]])) as doors, served(doors.quoth) as at:
         async with Client(f"{at}/mcp", mode=mode) as client:
-            result = await client.call_tool("ask", {"query": ASKED}, progress_callback=progress)
+            result = await client.call_tool("ask", {"query": ASKED}, progress_callback=tell)
         assert text_of(result).startswith("Transient local")
     seconds = [one for one, _ in told]
     assert seconds == sorted(set(seconds))

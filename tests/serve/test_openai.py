@@ -71,7 +71,9 @@ LISTED = "\n\n---\n**Sources:**\n- [1] Topics › Durability https://book.exampl
 
 
 async def test_the_sources_are_listed_below_the_text_and_each_marker_is_an_annotation(doors: Doors) -> None:
-    completion = await client_of(doors).chat.completions.create(model="quoth/book", messages=[ASK])
+    completion = await client_of(doors).chat.completions.create(
+        model="quoth/book", messages=[{"role": "user", "content": ASKED}]
+    )
     message = completion.choices[0].message
     text = message.content or ""
     assert text == (await doors.ask())["answer"] + LISTED

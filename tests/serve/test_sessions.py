@@ -250,6 +250,9 @@ async def test_a_thread_has_the_tags_that_it_was_given_and_knows_its_searches(do
     [search] = metadata["retrieval_history"]
     assert (search["tool_name"], search["query"]) == ("search_book_content", ASKED)
     assert search["results_count"] > 0
+    question, answer = (await thread(doors))["messages"]
+    assert answer["tool_calls"] == [search]
+    assert question["timestamp"] < search["timestamp"] <= answer["timestamp"]
     assert (await doors.client.patch(f"/session/{SESSION}", json={"tags": []})).json()["metadata"]["tags"] == []
 
 

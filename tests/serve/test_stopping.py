@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx2
 import pytest
@@ -134,10 +135,10 @@ def database(folder: Path) -> str:
     return f"sqlite:///{(folder / 'data' / 'quoth.db').as_posix()}"
 
 
-async def put_a_book(folder: Path) -> None:
+async def put_a_book(folder: Path, environ: Mapping[str, str] = MappingProxyType({})) -> None:
     (folder / "docs").mkdir()
     (folder / "docs" / "topics.md").write_text(PAGE, encoding="utf-8")
-    settings = load_settings(environ={}, directory=folder, data_dir=folder / "data")
+    settings = load_settings(environ=environ, directory=folder, data_dir=folder / "data")
     async with bootstrap(settings) as quoth:
         await quoth.ingest.run(open_source(folder / "docs", book_id="book"))
 

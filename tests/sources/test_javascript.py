@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linear import SMALL, grows_too_fast
-from quoth.sources.javascript import UNKNOWN, Call, Module, exported, first_object, is_known
+from quoth.sources.javascript import SPREADS, UNKNOWN, Call, Module, Unknown, exported, first_object, is_known
+from writings import thorough
 
 CONFIG = r"""
 // @ts-check
@@ -81,3 +84,21 @@ def test_modules_that_import_each_other_end() -> None:
     modules["./a"] = Module("import b from './b'\nexport default { ...b, a: 1 }", modules.get)
     modules["./b"] = Module("import a from './a'\nexport default { ...a, b: 2 }", modules.get)
     assert modules["./a"].value("default") == {"b": 2, "a": 1}
+
+
+_PARTS = [*"{}()[]`'\"/\\,;:.?=<>!*\n ", "${", "=>", "...", "/*", "//", "a", "1", "async", "get", "return", "const "]
+
+
+@thorough
+@given(st.lists(st.sampled_from(_PARTS), max_size=30))
+def test_any_text_is_read_and_spreads_of_which_nothing_is_known_are_kept(parts: list[str]) -> None:
+    exported("export default {" + "".join(parts))
+    found = exported("export default {a: 1, ...base, ...make('x'), b: ['c', ...more]}")
+    assert found == {"a": 1, "b": ["c", Unknown("more")], SPREADS: (Unknown("base"), Call("make", ("x",)))}
+
+
+def test_items_that_are_false_are_filtered() -> None:
+    assert first_object(exported("export default {a: [process.env.CI && 'x', {}, 'y'].filter(Boolean)}"))["a"] == [
+        {},
+        "y",
+    ]

@@ -220,10 +220,10 @@ async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Pag
     await expect(turn).to_contain_text(REFUSAL)
     await expect(turn).to_contain_text("football")
     await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
-    await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
+    await expect(turn.locator(".verdict")).to_have_text("Not in the book.")
     await expect(page.locator(".card, .failure")).to_have_count(0)
     await page.reload()
-    await expect(turn.locator(".verdict summary")).to_have_text("Not in the book.")
+    await expect(turn.locator(".verdict")).to_have_text("Not in the book.")
     await expect(turn).to_contain_text("football")
     await expect(turn.locator(".nearest").get_by_role("button")).to_have_count(3)
 
@@ -289,6 +289,7 @@ async def test_no_attack_runs_or_loads_anything(page: Page) -> None:
     made = await page.evaluate(
         """async (texts) => {
             const { render } = await import("/assets/markdown.js");
+    await (await import("/assets/texts/index.js")).speak(["en"]);
             const { adorn } = await import("/assets/adorn.js");
             const box = document.body.appendChild(document.createElement("div"));
             return texts.flatMap((text) => [false, true].map((page) => {
@@ -339,6 +340,7 @@ MARKDOWN = {
 }
 RENDER = """async (texts) => {
     const { render } = await import("/assets/markdown.js");
+    await (await import("/assets/texts/index.js")).speak(["en"]);
     const tags = (node) => [...node.querySelectorAll("*")].map((one) => one.tagName.toLowerCase()).join(" ");
     return texts.map((text) => tags(render(text)));
 }"""

@@ -127,7 +127,6 @@ async def test_a_citation_of_this_page_scrolls_to_its_words_and_lights_them(host
         lit = await page.evaluate("[...CSS.highlights.get('quoth-cited')][0].toString().replace(/\\s+/g, ' ')")
         assert lit == "Transient local durability keeps the last message for late subscribers."
         await expect(page.locator("#durability + p")).to_be_in_viewport()
-        assert page.url.endswith("/topics#durability")
         await expect(page.locator("quoth-widget .corner")).to_be_visible()
 
 

@@ -22,7 +22,6 @@ from fastapi import FastAPI, Request
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import get_route_path
 from starlette.types import Receive, Scope, Send
 
 from quoth.domain import Turn
@@ -58,11 +57,6 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
-)
-
-# Comments of our scripts are for people who read the source: whole lines, documentation blocks, types of expressions.
-_COMMENTS = re.compile(
-    rb"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*\n|^[ \t]*//[^\n]*\n|/\*\* @(?:(?!\*/)[^\n])*\*/ ?", re.MULTILINE | re.DOTALL
 )
 
 
@@ -101,8 +95,7 @@ def _takes_gzip(request: Headers) -> bool:
 def _found() -> Iterator[tuple[str, bytes]]:
     for path in sorted(_WEB.rglob("*")):
         if path.is_file():
-            content = path.read_bytes()
-            yield path.relative_to(_WEB).as_posix(), _COMMENTS.sub(b"", content) if path.suffix == ".js" else content
+            yield path.relative_to(_WEB).as_posix(), path.read_bytes()
 
 
 def _file(name: str, content: bytes) -> _File:
@@ -138,9 +131,9 @@ class _Assets:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         version, files = _files()
-        first, _, rest = get_route_path(scope).removeprefix("/").partition("/")
-        versioned = bool(_VERSION.fullmatch(first))
-        file = files.get(rest if versioned else get_route_path(scope).removeprefix("/"))
+        path: str = scope["path"].removeprefix(scope.get("root_path", "")).removeprefix("/")
+        first, _, rest = path.partition("/")
+        file = files.get(rest if _VERSION.fullmatch(first) else path)
         if file is None:
             raise HTTPException(404)
         await file.response(Headers(scope=scope), keep=first == version)(scope, receive, send)

@@ -329,7 +329,8 @@ class _Reader:
         return found
 
     def _property(self, at: int, end: int) -> tuple[str | None, object, int]:
-        while self._text(at) in ("async", "get", "set", "*") and self._text(at + 1) not in (":", ",", "(", "}"):
+        words = ("async", "get", "set", "*")
+        while at + 1 < end and self._text(at) in words and self._text(at + 1) not in (":", ",", "(", "}"):
             at += 1
         kind, text = self.tokens[at]
         key: object = string_of(text) if kind == "string" else text

@@ -1,3 +1,4 @@
+// @ts-check
 // An answer that somebody shared, alone and as it was: its question, verdict and sources. Nothing can be asked here.
 
 import { adorn } from "./adorn.js";
@@ -9,7 +10,7 @@ import { Turn } from "./turn.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const title = /** @type {HTMLElement} */ (document.getElementById("title"));
-Object.assign(document.documentElement, await speak(navigator.languages));
+Object.assign(document.documentElement, await speak(navigator.languages, { page: true }));
 
 const server = new Server(HOME);
 const reader = new Reader(server, { adorn });

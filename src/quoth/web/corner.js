@@ -57,9 +57,13 @@ export class Corner {
 
   // What an empty panel shows: what this is, and what could be asked about the page.
   greet() {
+    const ask = async (/** @type {string} */ question) => {
+      await this.ready();
+      await this.talk.ask(question);
+    };
     const asked = starters(document, (heading) => say("starter", { heading }));
     const buttons = asked.map((question) =>
-      element("li", {}, element("button", { type: "button", className: "starter", dir: "auto", onclick: () => this.talk.ask(question) }, question)),
+      element("li", {}, element("button", { type: "button", className: "starter", dir: "auto", onclick: () => ask(question) }, question)),
     );
     this.note.replaceChildren(
       element("p", { className: "lede" }, say("promise")),

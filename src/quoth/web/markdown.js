@@ -10,6 +10,12 @@ import { say } from "./texts/index.js";
 // `figure(address, words)` gives the node of a picture, or null: then its words are shown.
 // `page`: a whole page of a book. Lines that only its toolchain reads (tags, imports) are left out.
 // Formulas become <code class="tex">, for those who can draw them (`adorn.js`).
+/**
+ * @param {string} text
+ * @param {{cite?: (n: number) => Node | null, mark?: [number, number] | null, doubts?: {text: string, reason?: string | null}[],
+ *   figure?: (address: string, words: string) => Node | null, page?: boolean}} [options]
+ * @returns {Node}
+ */
 export function render(text, { cite = () => null, mark = null, doubts = [], figure = () => null, page = false } = {}) {
   const [written, reasons] = doubted(text, doubts);
   const headings = { top: 7, last: 2 };

@@ -1,3 +1,4 @@
+// @ts-check
 // TeX → MathML, for the part of TeX that books use in formulas. What is not understood is null: then the TeX is shown as it
 // was written. In: the text of a formula. Out: a tree of [tag, attributes, ...children], and the nodes that it describes.
 
@@ -18,7 +19,9 @@ const WORDS = "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log l
 const LIMITS = "lim max min sup inf limsup liminf argmax argmin";
 const ACCENTS = "hat ^ widehat ^ bar ¯ overline ‾ tilde ˜ widetilde ˜ vec → dot ˙ ddot ¨ overrightarrow → overbrace ⏞";
 const FACES = new Set(["mathrm", "mathbf", "boldsymbol", "bm", "mathit", "mathbb", "mathcal", "mathscr", "mathfrak", "mathsf", "mathtt"]);
+/** @type {Record<string, string>} */
 const SPACES = { ",": "0.17em", ":": "0.22em", ";": "0.28em", " ": "0.33em", "~": "0.33em", "!": "-0.17em", quad: "1em", qquad: "2em", thinspace: "0.17em", enspace: "0.5em" };
+/** @type {Record<string, [string, string]>} */
 const FENCES = { pmatrix: ["(", ")"], bmatrix: ["[", "]"], Bmatrix: ["{", "}"], vmatrix: ["|", "|"], Vmatrix: ["‖", "‖"], cases: ["{", ""] };
 const GRIDS = new Set(["matrix", "smallmatrix", "array", "aligned", "align", "align*", "gathered", "split", "equation", "equation*", "gather", "gather*", ...Object.keys(FENCES)]);
 
@@ -185,7 +188,7 @@ class Reading {
     if (sum) return ["mo", { movablelimits: name.includes("int") ? "false" : "true", largeop: "true" }, sum];
     if (words.has(name)) return ["mi", {}, name];
     if (limits.has(name)) return ["mo", { movablelimits: "true" }, name];
-    if (Object.hasOwn(SPACES, name)) return ["mspace", { width: SPACES[/** @type {keyof SPACES} */ (name)] }];
+    if (Object.hasOwn(SPACES, name)) return ["mspace", { width: SPACES[name] ?? "" }];
     if (/^[{}%$&#_|]$/.test(name)) return ["mo", {}, name === "|" ? "‖" : name];
     return null;
   }
@@ -249,7 +252,7 @@ class Reading {
     }
     if (this.verbatim() !== kind) throw new NotUnderstood("another end");
     const body = /** @type {Tree} */ (["mtable", /^(?:align|split|cases)/.test(kind) ? { columnalign: kind === "cases" ? "left" : "right left" } : {}, ...rows]);
-    const [open, close] = FENCES[/** @type {keyof FENCES} */ (kind)] ?? ["", ""];
+    const [open, close] = FENCES[kind] ?? ["", ""];
     const fence = (/** @type {string} */ sign) => (sign ? [/** @type {Tree} */ (["mo", { fence: "true", stretchy: "true" }, sign])] : []);
     return ["mrow", {}, ...fence(open), body, ...fence(close)];
   }

@@ -1,3 +1,4 @@
+// @ts-check
 // Below an answer: was it worth something, and a link to show it to others. What is said here is kept with the answer and is
 // erased with its conversation.
 

@@ -17,7 +17,7 @@ const chooser = get("book");
 const WIDE = matchMedia("(min-width: 68rem)"); // the answer and the book have room beside each other
 const ROOMY = matchMedia("(min-width: 100rem)"); // and the conversations too
 
-Object.assign(document.documentElement, await speak(navigator.languages)); // before anything says a word
+Object.assign(document.documentElement, await speak(navigator.languages, { page: true })); // before anything says a word
 for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(node.dataset.say);
 
 let adornments = null; // loaded while the reader looks around

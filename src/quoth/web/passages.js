@@ -95,9 +95,9 @@ export const isHere = (address) =>
 export function showPassage(address) {
   const target = new URL(address);
   if (!isHere(target)) return;
-  const anchor = decodeURIComponent(target.hash.slice(1).split(":~:")[0] ?? "");
-  if (anchor && document.getElementById(anchor)) location.hash = anchor;
   const words = wordsOf(address);
   const range = words && find(document.body, words, (node) => node.localName === "quoth-widget");
+  // The address stays: sites that replace their pages by script would draw this one anew, and the light would be gone.
   if (range) light(range);
+  else location.hash = target.hash.slice(1).split(":~:")[0] ?? "";
 }

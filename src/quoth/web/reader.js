@@ -1,3 +1,4 @@
+// @ts-check
 // The book itself, open at the page that an answer cites: as it reads, with the exact sentence lit. On the page of its own it
 // lies beside the answer; in the widget, which has no room for it, it is a dialog.
 
@@ -41,7 +42,7 @@ export class Reader {
     this.node = beside
       ? element("aside", { className: "book", "aria-labelledby": "reader-title", hidden: true }, inside)
       : element("dialog", { "aria-labelledby": "reader-title" }, inside);
-    this.node.addEventListener("click", (event) => {
+    this.node.addEventListener("click", (/** @type {Event} */ event) => {
       if (!beside && event.target === this.node) this.close(); // the backdrop
     });
   }

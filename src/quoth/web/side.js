@@ -1,3 +1,4 @@
+// @ts-check
 // The conversations that this browser remembers, newest first: to go on with, to rename, to erase. The server keeps what was
 // said; here are only the numbers and the names.
 

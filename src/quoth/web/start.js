@@ -1,3 +1,4 @@
+// @ts-check
 // Before the first question: what could be asked, what was asked last, and the contents of the book to leaf through. And what
 // questions can be narrowed to, where the book has labels for it.
 

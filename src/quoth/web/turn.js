@@ -12,6 +12,12 @@ export class Turn {
   // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings, next to the answer if
   // `beside`; `adorn(node, {settled})` makes drawn text more pleasant; `tools(turn)` gives further nodes for below the answer; `lookup(section)` the
   // source that `read` opens for a section which is near to a question that was refused; without it the section is a link.
+  /**
+   * @param {string} question
+   * @param {{selected?: string | null, read: (source: import("./types.js").Source) => void, beside?: boolean,
+   *   adorn?: (node: Element, options: {settled: boolean}) => void, tools?: (turn: Turn) => (Node | false | null)[],
+   *   lookup?: ((section: any) => import("./types.js").Source | null) | null}} options
+   */
   constructor(question, { selected = null, read, beside = false, adorn = () => {}, tools = () => [], lookup = null }) {
     this.question = question;
     this.read = read;

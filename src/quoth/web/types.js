@@ -1,3 +1,4 @@
+// @ts-check
 // The shapes that the server sends, for the type checker alone. /openapi.json describes every field.
 
 /**

@@ -1,3 +1,4 @@
+// @ts-check
 // One verdict on an answer, made of how sure the server was, what the check of its sentences found and how it came about, in
 // words of a reader. In: the last event of a stream, or an entry of the history. Out: a tone, a sentence, its details.
 
@@ -88,6 +89,6 @@ export function detailsOf({ confidence, refused, mode, checked, doubts, removed,
     known && say("detailConfidence", { percent: percent(/** @type {number} */ (confidence)) }),
     checked > 0 && say("detailChecked", { n: checked, supported: checked - doubts.length }),
     removed > 0 && say("takenOut", { n: removed }),
-    model ? say("detailModel", { model, time: time(ms) }) : ms > 0 && say("detailTime", { time: time(ms) }),
+    model && say("detailModel", { model, time: time(ms) }),
   ].filter((one) => typeof one === "string" && one !== "").map(String);
 }

@@ -8,14 +8,27 @@ import { LANGUAGES, chosen, language, parts, percent, say, speak, time } from ".
 
 const FOLDER = new URL("../../../src/quoth/web/texts/", import.meta.url);
 const texts = Object.fromEntries(
-  await Promise.all(LANGUAGES.map(async (name) => [name, (await import(new URL(`${name}.js`, FOLDER))).default])),
+  await Promise.all(
+    LANGUAGES.map(async (name) => {
+      const [shared, page] = await Promise.all([`${name}.js`, `page/${name}.js`].map((file) => import(new URL(file, FOLDER))));
+      return [name, { ...shared.default, ...page.default }];
+    }),
+  ),
 );
 const forms = (text) => (typeof text === "string" ? { other: text } : text);
 const placeholders = (text) => [...text.matchAll(/\{(\w+)\}/g)].map((found) => found[1]).sort();
 
-test("there is one file for each language, and no other", () => {
-  const files = readdirSync(FOLDER).filter((name) => name !== "index.js").sort();
-  assert.deepEqual(files, LANGUAGES.map((name) => `${name}.js`).sort());
+test("there is one file for each language, and one for its page, and no other", () => {
+  const own = LANGUAGES.map((name) => `${name}.js`).sort();
+  assert.deepEqual(readdirSync(FOLDER).filter((name) => name !== "index.js" && name !== "page").sort(), own);
+  assert.deepEqual(readdirSync(new URL("page/", FOLDER)).sort(), own);
+});
+
+test("what the page says is only loaded for the page", async () => {
+  await speak(["en"]);
+  assert.equal(say("contents"), "");
+  await speak(["en"], { page: true });
+  assert.equal(say("contents"), "Contents");
 });
 
 for (const name of LANGUAGES) {

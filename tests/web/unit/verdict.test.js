@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { detailsOf, ofAnswer, ofMemory, verdictOf } from "../../../src/quoth/web/verdict.js";
+import { speak } from "../../../src/quoth/web/texts/index.js";
+
+await speak(["en"]);
 
 const facts = (changes) => ({
   mode: "full", level: "high", confidence: 0.9, refused: false, partial: false, interrupted: false, checked: 4, doubts: [], removed: 0,

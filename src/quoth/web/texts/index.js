@@ -1,16 +1,17 @@
 // @ts-check
-// The interface's language: chosen once, before anything is shown. To add one, copy en.js, translate it and name it in
-// LANGUAGES; a test compares keys and placeholders.
+// The interface's language: chosen once, before anything is shown. To add one, copy en.js and page/en.js, translate them and
+// name it in LANGUAGES; a test compares keys and placeholders. What only the page says is in page/: the widget does not load it.
 
 /** @typedef {{one?: string, few?: string, many?: string, other: string}} Counted */
 /** @typedef {typeof import("./en.js").default} English */
 /** @typedef {{[Key in keyof English]: English[Key] extends string ? string : Counted}} Texts */
+/** @typedef {{[Key in keyof typeof import("./page/en.js").default]: string}} PageTexts */
 
 export const LANGUAGES = ["en", "de", "ur", "zh"];
 const FROM_THE_RIGHT = new Set(["ur"]);
 
-/** @type {Texts} */
-let texts; // nothing says a word before `speak`
+/** @type {Partial<Texts & PageTexts>} */
+let texts = {}; // nothing says a word before `speak`
 let current = "en";
 
 // The first of the wanted languages ("de-AT", "zh_Hans", …) that there is a file for.
@@ -21,10 +22,11 @@ export function chosen(wanted) {
 }
 
 // From here on `say` speaks it.
-/** @param {readonly (string | null | undefined)[]} wanted */
-export async function speak(wanted) {
+/** @param {readonly (string | null | undefined)[]} wanted @param {{page?: boolean}} [options] */
+export async function speak(wanted, { page = false } = {}) {
   const name = chosen(wanted);
-  texts = (await import(`./${name}.js`)).default;
+  const files = await Promise.all([import(`./${name}.js`), page ? import(`./page/${name}.js`) : { default: {} }]);
+  texts = Object.assign({}, ...files.map((file) => file.default));
   current = name;
   return language();
 }
@@ -33,7 +35,7 @@ export const language = () => ({ lang: current, dir: FROM_THE_RIGHT.has(current)
 
 /**
  * The text with its placeholders filled. One that counts is told its number as `n`.
- * @param {keyof Texts} key
+ * @param {keyof Texts | keyof PageTexts} key
  * @param {Record<string, string | number>} [values]
  * @returns {string}
  */
@@ -42,12 +44,12 @@ export const say = (key, values = {}) => parts(key, values).join("");
 /**
  * The same as a list, for placeholders that are nodes.
  * @template Part
- * @param {keyof Texts} key
+ * @param {keyof Texts | keyof PageTexts} key
  * @param {Record<string, Part>} values
  * @returns {(string | Part)[]}
  */
 export function parts(key, values) {
-  const text = texts[key];
+  const text = texts[key] ?? "";
   const form = typeof text === "string" ? text : text[plural(values.n)] ?? text.other;
   return form.split(/\{(\w+)\}/).map((part, at) => (at % 2 ? shown(values[part]) : part));
 }

@@ -1,0 +1,90 @@
+"""`make campaign`: runs the campaigns, or those that are named, and writes docs/benchmarks/reliability.md.
+
+    python -m campaigns                 all of them
+    python -m campaigns pages damage    only these; what others found before stays in the report
+
+Exit code 1 when anything was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests")]  # before what follows: campaigns use the tests' helpers
+
+from campaigns import damage, endurance, kills, models, mutants, pages, requests, surroundings  # noqa: E402
+from campaigns.tally import Tally  # noqa: E402
+
+REPORT = ROOT / "docs" / "benchmarks" / "reliability"
+Run = Callable[[], Awaitable[Tally | list[Tally]]]
+CAMPAIGNS: dict[str, Run] = {
+    "requests": requests.run,
+    "pages": pages.run,
+    "damage": damage.run,
+    "models": models.run,
+    "clock": surroundings.clock,
+    "disk": surroundings.disk,
+    "kills": kills.run,
+    "endurance": endurance.run,
+    "mutants": mutants.campaign,
+}
+HEAD = """# Reliability
+
+Written by `make campaign`; every number is counted. The head of each file in campaigns/ says what is done and what
+counts as held. Everything runs on one machine, over loopback.
+
+| campaign | tried | held | lost | |
+|---|---:|---:|---:|---|
+"""
+
+
+def page(found: dict[str, list[dict[str, Any]]]) -> str:
+    lines, losses = [], []
+    for tallies in found.values():
+        for one in tallies:
+            more = ", ".join(f"{name}: {value}" for name, value in one["figures"].items())
+            lines.append(f"| {one['name']} | {one['tried']:,} | {one['held']:,} | {len(one['lost']):,} | {more} |\n")
+            losses += [f"- {one['name']}: `{loss}`\n" for loss in one["lost"]]
+    told = "\n## Lost\n\n" + "".join(losses) if losses else "\nNothing was lost.\n"
+    return HEAD + "".join(lines) + told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=inspect.cleandoc(__doc__ or ""))
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(CAMPAIGNS)}")
+    names = parser.parse_args().names or list(CAMPAIGNS)
+    if unknown := set(names) - set(CAMPAIGNS):
+        parser.error(f"there is no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
+    kept = REPORT.with_suffix(".json")
+    found: dict[str, list[dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else {}
+    lost = 0
+    for name in names:
+        began = time.monotonic()
+        result = asyncio.run(_run(CAMPAIGNS[name]))
+        found[name] = [asdict(tally) for tally in result]
+        lost += sum(len(tally.lost) for tally in result)
+        for tally in result:
+            print(f"{tally.name}: {tally.held} of {tally.tried} held ({time.monotonic() - began:.0f} s)", flush=True)
+        ordered = {one: found[one] for one in CAMPAIGNS if one in found}
+        kept.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
+        REPORT.with_suffix(".md").write_text(page(ordered))
+    raise SystemExit(1 if lost else 0)
+
+
+async def _run(campaign: Run) -> list[Tally]:
+    result = await campaign()
+    return result if isinstance(result, list) else [result]
+
+
+if __name__ == "__main__":
+    main()
