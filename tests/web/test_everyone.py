@@ -19,7 +19,7 @@ from hosting import Host, hosted, launch
 pytestmark = [pytest.mark.slow, *MARKS]
 
 PRESSED = "button, summary, select, label.only, .marker a"
-READERS = {
+READERS: dict[str, dict[str, Any]] = {
     "light": {},
     "dark": {"color_scheme": "dark"},
     "urdu": {"locale": "ur-PK"},

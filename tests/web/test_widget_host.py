@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Page, Request, Route, expect
 
 from browsing import LOOP, MARKS, new_page
 from doors import ASKED
@@ -71,7 +71,7 @@ async def test_the_widget_follows_the_readers_own_size_of_text(host: Host, chrom
     async with visited(chromium, host.publish("/plain")) as page:
         await launch(page).click()
         assert await box(page).evaluate("node => getComputedStyle(node).fontSize") == "16px"
-        assert (await page.locator("quoth-widget .corner").bounding_box() or {})["width"] == 27 * 16
+        assert await page.locator("quoth-widget .corner").evaluate("node => node.offsetWidth") == 27 * 16
 
 
 # How the sites of each toolchain say that they are dark. The pages are ours; what they do was read off built sites.
@@ -199,7 +199,12 @@ async def test_an_empty_panel_offers_questions_from_the_headings_of_the_page(hos
 async def test_a_question_can_be_kept_to_this_page_or_to_the_version_of_the_site(host: Host, chromium: Browser) -> None:
     async with visited(chromium, host.publish("/v2/start/", under="version")) as page:
         asked: list[Any] = []
-        page.on("request", lambda sent: asked.append(sent.post_data_json["filters"]) if sent.method == "POST" else None)
+
+        def note(sent: Request) -> None:
+            if sent.method == "POST":
+                asked.append((sent.post_data_json or {}).get("filters"))
+
+        page.on("request", note)
         await launch(page).click()
         await ask(page, ASKED)
         await page.get_by_label("Only this page").check()

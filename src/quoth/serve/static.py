@@ -109,8 +109,6 @@ def _file(name: str, content: bytes) -> _File:
 def _files() -> tuple[str, dict[str, _File]]:
     """The version of all files, and each by its name."""
     contents = dict(_found())
-    listed = "".join(f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in contents.items())
-    version = hashlib.sha256(listed.encode()).hexdigest()[:12]
     texts = {name: text.decode() for name, text in contents.items() if Path(name).suffix in _SPARE}
     texts = {name: _SPARE[Path(name).suffix].sub("", text) for name, text in texts.items()}
     texts[_WHOLE] = bundle(texts, _WHOLE, separate=_BEFORE)
@@ -118,6 +116,8 @@ def _files() -> tuple[str, dict[str, _File]]:
         name: _CSS_IMPORT.sub(lambda one: texts[one[1]], text) for name, text in texts.items() if "@import" in text
     }
     contents |= {name: text.encode() for name, text in texts.items()}
+    listed = "".join(f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in contents.items())
+    version = hashlib.sha256(listed.encode()).hexdigest()[:12]
     for name in _NAMES_ASSETS:
         contents[name] = contents[name].replace(_ASSETS, _ASSETS + f"{version}/".encode())
     return version, {name: _file(name, content) for name, content in contents.items()}
