@@ -43,6 +43,7 @@ async def start(page: Page) -> None:
 
 
 async def answer(page: Page) -> None:
+    await page.locator(".contents").wait_for()
     await ask(page, ASKED)
     await page.wait_for_timeout(400)  # the book opens
 

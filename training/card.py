@@ -39,8 +39,8 @@ INPUT = """## What goes in
   last {heading} tokens count; it may be empty, and then two `[SEP]` follow each other.
 - The passage is the text of the chunk, Markdown or plain, cut into windows of {window} tokens. The next window begins
   {step} tokens later; the last one ends where the passage ends and is as long as the others. A passage of up to
-  {window} tokens is one window. Every window has the question and the heading before it. So the figures below were
-  measured; Quoth itself reads one shorter window of each passage, the one with most of the question's words.
+  {window} tokens is one window. Every window has the question and the heading before it. `training.evaluate`
+  reads so; Quoth itself reads one shorter window of each passage, the one with most of the question's words.
 - Token types: 0 for all up to and with the second `[SEP]`, 1 from the first token of the passage on (the last `[SEP]`
   included). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
   embedder's own (`embeddings.*` of its `model.safetensors`, positions 0 to 511, both type rows).

@@ -32,12 +32,11 @@ from quoth.domain.versions import CHUNKER_VERSION, TERMS_VERSION
 from quoth.errors import BadConfiguration, UnknownBook, WrongUsage
 from quoth.insight.observers import Observers, Traces, log_answer
 from quoth.ports import ChatModel, ChunkIndex, Clock, Embedder, Fetcher, Library, Reader, TellSteps
-from quoth.providers import embedder_of, reader_of
+from quoth.providers import embedder_of, qdrant_options, reader_of
 from quoth.settings import Settings
 
 if TYPE_CHECKING:
     from quoth.index.calibrations import CalibrationFiles
-    from quoth.index.qdrant_server import QdrantOptions
     from quoth.ingest import Ingest
     from quoth.sources import BookSource, Documents, Web
 
@@ -297,26 +296,6 @@ def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     return QdrantIndex(options, fingerprint)
 
 
-def qdrant_options(settings: Settings) -> QdrantOptions:
-    if not settings.qdrant_url:
-        raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
-    from quoth.index.qdrant_server import QdrantOptions
-
-    key = settings.qdrant_api_key
-    return QdrantOptions(
-        urls=settings.qdrant_url,
-        api_key=key.get_secret_value() if key else None,
-        collection=settings.qdrant_collection_name,
-        replicas=settings.qdrant_replication_factor,
-        shards=settings.qdrant_shard_number,
-        write_consistency=settings.qdrant_write_consistency,
-        int8=settings.qdrant_int8,
-        on_disk=settings.qdrant_on_disk,
-        batch=settings.qdrant_batch_size,
-        timeout=settings.qdrant_timeout,
-    )
-
-
 def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
     return (cluster_index if settings.qdrant_url else embedded_index)(settings, fingerprint)
 
@@ -375,17 +354,9 @@ def open_book(
     if not place.lower().startswith(("http://", "https://")):
         # Absolute, because it is remembered: a server may ingest the book again from another working directory.
         place = str(Path(place).absolute())
-    web = web_of(settings, tell=crawled)
-    return open_source(
-        place,
-        book_id=book_id,
-        base_url=base_url,
-        documents=documents(),
-        web=web,
-        roots=settings.ingest_roots,
-        url_style=url_style,
-        project=project,
-    )
+    said = {"book_id": book_id, "base_url": base_url, "url_style": url_style}
+    web, roots = web_of(settings, tell=crawled), settings.ingest_roots
+    return open_source(place, **said, documents=documents(), web=web, roots=roots, project=project)
 
 
 async def _library(settings: Settings, clock: Clock) -> Library:

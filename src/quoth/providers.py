@@ -1,16 +1,21 @@
-"""Which models work on the texts: the embedder and the reader that the settings name.
+"""Which foreign things the settings name: the embedder and the reader that work on the texts, a Qdrant server.
 
-In: settings. Out: adapters of `models/` that have read nothing yet. A missing key or name is `BadConfiguration`. No
-other model than the one that is named is ever taken in its place. `bootstrap` joins them with the rest.
+In: settings. Out: adapters of `models/` that have read nothing yet, or the options of one. A missing key or name is
+`BadConfiguration`. No other model than the one that is named is ever taken in its place. `bootstrap` joins them with
+the rest.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from quoth.errors import BadConfiguration
 from quoth.ports import Embedder, Reader
 from quoth.settings import Settings
+
+if TYPE_CHECKING:
+    from quoth.index.qdrant_server import QdrantOptions
 
 OPENAI = "https://api.openai.com/v1"
 COHERE = "https://api.cohere.com"
@@ -87,3 +92,23 @@ def reader_of(settings: Settings, threads: int | None) -> Reader | None:
 
     folder = find_reader_dir()
     return PassageReader(folder, settings.model_dir, threads=threads) if folder else None
+
+
+def qdrant_options(settings: Settings) -> QdrantOptions:
+    if not settings.qdrant_url:
+        raise BadConfiguration("No Qdrant server is named.", hint="Set QDRANT_URL, for example http://localhost:6333.")
+    from quoth.index.qdrant_server import QdrantOptions
+
+    key = settings.qdrant_api_key
+    return QdrantOptions(
+        urls=settings.qdrant_url,
+        api_key=key.get_secret_value() if key else None,
+        collection=settings.qdrant_collection_name,
+        replicas=settings.qdrant_replication_factor,
+        shards=settings.qdrant_shard_number,
+        write_consistency=settings.qdrant_write_consistency,
+        int8=settings.qdrant_int8,
+        on_disk=settings.qdrant_on_disk,
+        batch=settings.qdrant_batch_size,
+        timeout=settings.qdrant_timeout,
+    )

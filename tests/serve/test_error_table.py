@@ -63,6 +63,8 @@ class Door:
         return replace(self, body={**(self.body or {}), **fields})
 
     def asking(self, what: object) -> Door:
+        if "responses" in self.like:
+            return self.saying(input=what)
         if "openai" in self.like:
             return self.saying(messages=[{"role": "user", "content": what}])
         return self.saying(**{"text" if "text" in (self.body or {}) else "query": what})
@@ -101,6 +103,7 @@ DOORS = [
     door("GET", "/session/{session_id}", "session library", at={"session_id": SESSION}),
     door("GET", "/session/{session_id}/history", "session library", at={"session_id": SESSION}),
     door("DELETE", "/session/{session_id}", "session library", at={"session_id": SESSION}),
+    door("PATCH", "/session/{session_id}", "session json library", {"tags": []}, at={"session_id": SESSION}),
     door("POST", "/ingestion/jobs", "ingest json book library", {}),
     door("GET", "/ingestion/jobs", "ingest library"),
     door("GET", "/ingestion/jobs/{job_id}", "ingest library", at={"job_id": "1"}),
@@ -113,6 +116,14 @@ DOORS = [
         "json openai book answer index library",
         {"model": "quoth", "messages": [{"role": "user", "content": ASKED}]},
     ),
+    door(
+        "POST",
+        "/v1/responses",
+        "json openai responses book answer index library",
+        {"model": "quoth", "input": ASKED},
+    ),
+    door("POST", "/v1/embeddings", "json openai book", {"model": "quoth", "input": "Bread."}),
+    door("POST", "/v1/completions", "", {"model": "quoth", "prompt": "Bread is"}),
     door("GET", "/v1/models", "index library"),
     door("GET", "/v1/models/{model:path}", "book index library", at={"model": "quoth"}),
     door("POST", "/mcp", "mcp answer", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
@@ -120,6 +131,16 @@ DOORS = [
     door("GET", "/llms-full.txt", "book index library"),
     door("GET", "/books/{book_id}/llms.txt", "book library", at={"book_id": "book"}),
     door("GET", "/books/{book_id}/llms-full.txt", "book index library", at={"book_id": "book"}),
+    door("GET", "/books/{book_id}/contents", "book library", at={"book_id": "book"}),
+    door("GET", "/books/{book_id}/questions", "book library", at={"book_id": "book"}),
+    door("GET", "/books/{book_id}/page", "book library", at={"book_id": "book"}, query={"chunk_id": "none"}),
+    door(
+        "GET",
+        "/books/{book_id}/figure",
+        "book library",
+        at={"book_id": "book"},
+        query={"chunk_id": "none", "src": "none.png"},
+    ),
     door("GET", "/metrics", "admin"),
     door("GET", "/health", "open uncounted"),
     door("GET", "/healthz", "open uncounted"),
@@ -300,7 +321,7 @@ PLACES = [
         lambda door: replace(door, at={"session_id": "me"}),
     ),
     Case("a session that there is not", "SESSION_NOT_FOUND", "session"),
-    Case("another method", "METHOD_NOT_ALLOWED", change=lambda door: replace(door, method="PATCH"), headers=("allow",)),
+    Case("another method", "METHOD_NOT_ALLOWED", change=lambda door: replace(door, method="PUT"), headers=("allow",)),
     Case("another path", "NOT_FOUND", change=lambda door: replace(door, path=f"/nowhere{door.path}")),
     Case("a book already at work", "JOB_CONFLICT", "ingest json", world="at work"),
 ]

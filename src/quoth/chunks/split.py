@@ -35,6 +35,7 @@ _NAMESPACE = ID_NAMESPACE.bytes
 
 # Two chunks are joined only where fewer characters of markup than this are between them.
 _FAR = 200
+_FEW = 8  # pieces that announce each other and are cut off one by one
 # If the tokenizer does not split at white space first, sums over words are exact enough up to this share of the limit.
 _SURE = 0.8
 
@@ -187,10 +188,12 @@ def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions)
 
 def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
     """Chunks below the minimum join the chunk before them, or after them, where both fit together. So do headings at
-    the end of a page that nothing follows, in any case: `_fit` cuts the two where it does less harm."""
+    the end of a page that nothing follows, unless they fill half a chunk: `_fit` cuts the two where it does less
+    harm."""
     joined: list[_Draft] = []
     for draft in drafts:
-        if joined and _only_headings(draft.pieces):
+        few = joined and _only_headings(draft.pieces) and draft.tokens <= limit // 2
+        if few and not _only_headings(joined[-1].pieces):
             joined[-1] = _draft(page, joined[-1].section, joined[-1].pieces + draft.pieces)
             continue
         if joined:
@@ -241,7 +244,8 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     if len(parts) > 1 or (parts and parts[0].end - parts[0].start < last.end - last.start):
         return [_draft(page, draft.section, (*pieces[: readable[-1]], *parts, *pieces[readable[-1] + 1 :]))]
     if len(pieces) > 1:
-        return [_draft(page, draft.section, part) for part in (pieces[:-1], pieces[-1:])]
+        cut = len(pieces) // 2 if len(pieces) > _FEW else len(pieces) - 1  # one by one would take as long as it is deep
+        return [_draft(page, draft.section, part) for part in (pieces[:cut], pieces[cut:])]
     if last.lead:  # it took the room; the text goes before it
         return [_draft(page, draft.section, (last._replace(lead="", lead_tokens=0),))]
     middle = (last.start + last.end) // 2

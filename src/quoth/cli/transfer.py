@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from quoth.bootstrap import Quoth, book_id_for, cluster_index, embedded_index, qdrant_options
+from quoth.bootstrap import Quoth, book_id_for, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted, print_job, print_notices
 from quoth.cli.progress import progress_bar
 from quoth.domain import Book, Chunk, IngestJob, Vector
 from quoth.errors import UnknownBook, Unreadable, WrongUsage
 from quoth.ports import Library
+from quoth.providers import qdrant_options
 from quoth.serve.library_views import job_view
 from quoth.settings import Settings
 

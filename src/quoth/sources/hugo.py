@@ -129,21 +129,24 @@ class HugoRules:
             path = f"/{url.lstrip('/')}"
             return path if path.endswith("/") or PurePosixPath(path).suffix in (".html", ".htm") else f"{path}/"
         parts = [self._clean(folder) for folder in folders]
-        section = parts[0] if parts else ""
         if stem == "_index":
-            pattern = self._site.sections.get(section, "")
-            made = self._filled(pattern, parts, parts[-1] if parts else "", front) if pattern else ""
-            return made or (f"/{'/'.join(parts)}/" if parts else "/") + (
-                "index.html" if self._ugly(section) and parts else ""
-            )
+            return self._section_path(parts, front) if parts else "/"
+        return self._page_path(parts, stem, front)
+
+    def _section_path(self, parts: list[str], front: FrontMatter) -> str:
+        pattern = self._site.sections.get(parts[0], "")
+        made = self._filled(pattern, parts, parts[-1], front) if pattern else ""
+        return made or f"/{'/'.join(parts)}/" + ("index.html" if self._ugly(parts[0]) else "")
+
+    def _page_path(self, parts: list[str], stem: str, front: FrontMatter) -> str:
+        section = parts[0] if parts else ""
         name = parts.pop() if stem == "index" and parts else self._clean(stem)
         if self._site.dated and (dated := _DATED.fullmatch(name)):  # as if the front matter said both
             front = replace(front, values={"date": dated[1], "slug": dated[2], **front.values})
         pattern = self._site.pages.get(section) or ("" if parts else self._site.pages.get("/", ""))
         made = self._filled(pattern, parts, name, front) if pattern else ""
         if not made:
-            slug = front.text("slug")
-            made = "/".join(["", *parts, self._clean(slug) if slug else name]) + "/"
+            made = "/".join(["", *parts, self._clean(front.text("slug")) or name]) + "/"
         return f"{made.rstrip('/')}.html" if self._ugly(section) and made != "/" else made
 
     def _ugly(self, section: str) -> bool:

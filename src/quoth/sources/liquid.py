@@ -206,21 +206,26 @@ class Liquid:
         """Attributes on a line of their own belong to the block above, or, behind a blank line, to the one below."""
         line = lines[at]
         above = lines[at - 1] if at and lines[at - 1].text.strip() else None
-        below = lines[at + 1] if at + 1 < len(lines) else None
         named = _ID.search(said)
         if "toc" in said.split() and above is not None and _ITEM.fullmatch(above.text):
             yield Directive(above.start, line.end)
             return
-        if above is not None:
-            heading = above if _HEADING.match(above.text) else None
-            if at > 1 and _UNDERLINE.fullmatch(above.text) and lines[at - 2].text.strip():
-                heading = lines[at - 2]
-        else:
-            heading = below if below and _HEADING.match(below.text) else None
+        heading = _heading_of(lines, at) if named else None
         if heading is not None and named:
             yield Directive(heading.end, heading.end, f" {{#{named[1]}}}")
         title = next((self.callouts[name] for name in _CLASS.findall(said) if name in self.callouts), "")
         yield Directive(line.start, line.end, f"**{title}**" if title and above is None else "")
+
+
+def _heading_of(lines: Sequence[MarkedLine], at: int) -> MarkedLine | None:
+    """The heading that the attributes in this line belong to: its line, or the one above its underline."""
+    above = lines[at - 1].text if at else ""
+    if not above.strip():
+        below = lines[at + 1] if at + 1 < len(lines) else None
+        return below if below and _HEADING.match(below.text) else None
+    if at > 1 and _UNDERLINE.fullmatch(above) and lines[at - 2].text.strip():
+        return lines[at - 2]
+    return lines[at - 1] if _HEADING.match(above) else None
 
 
 def _html(text: str, start: int) -> Iterator[Directive]:

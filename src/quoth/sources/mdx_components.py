@@ -42,7 +42,8 @@ def _dialect(partials: Dialect, components: Mapping[str, _Words], *, labels: boo
         if path.suffix.lower() == ".mdx":
             front = front_matter(text) if start and "frontmatter." in text else FrontMatter()
             for line in marked_lines(text, start):
-                found += _spoken(line, front, components, labels)
+                found += _spoken(line, components, labels)
+                found += _expressions(line, front)
         at = start
         for directive in sorted(found, key=lambda item: (item.start, item.target is None)):
             if directive.start >= at:
@@ -52,22 +53,21 @@ def _dialect(partials: Dialect, components: Mapping[str, _Words], *, labels: boo
     return find
 
 
-def _spoken(
-    line: MarkedLine, front: FrontMatter, components: Mapping[str, _Words], labels: bool
-) -> Iterator[Directive]:
+def _spoken(line: MarkedLine, components: Mapping[str, _Words], labels: bool) -> Iterator[Directive]:
     if line.kind == "opening" and labels and (label := _FENCE_LABEL.fullmatch(line.text)):
         if "title" not in label[2] and '"' not in label[2]:
             yield Directive(line.start + label.end(1), line.end, f' title="{label[2].rstrip()}"')
-    elif line.kind == "prose":
-        if "<" in line.text and not _HEADING.match(line.text):
-            for tag in found_outside(_COMPONENT, line.text):
-                words = components.get(tag["name"])
-                if words is not None:
-                    yield Directive(line.start + tag.start(), line.start + tag.end(), words(_attributes(tag["rest"])))
-        if "{" in line.text:
-            for match in found_outside(_EXPRESSION, line.text):
-                said = front.text(match[4]) if match[4] else match[1] or match[2] or match[3] or ""
-                yield Directive(line.start + match.start(), line.start + match.end(), said)
+    elif line.kind == "prose" and "<" in line.text and not _HEADING.match(line.text):
+        for tag in found_outside(_COMPONENT, line.text):
+            words = components.get(tag["name"])
+            if words is not None:
+                yield Directive(line.start + tag.start(), line.start + tag.end(), words(_attributes(tag["rest"])))
+
+
+def _expressions(line: MarkedLine, front: FrontMatter) -> Iterator[Directive]:
+    for match in found_outside(_EXPRESSION, line.text) if line.kind == "prose" and "{" in line.text else ():
+        said = front.text(match[4]) if match[4] else match[1] or match[2] or match[3] or ""
+        yield Directive(line.start + match.start(), line.start + match.end(), said)
 
 
 def _attributes(rest: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ told once. It opens no file but the glossary's and the translations'.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,27 +103,18 @@ class Shortcodes:
     def _shortcodes(self, text: str, path: Path, start: int) -> Iterator[Directive]:
         if "{{" not in text:
             return
-        tags: list[_Tag] = []
-        for item in _tags(text, start):
-            if isinstance(item, Directive):
-                yield item
-            else:
-                tags.append(item)
+        items = list(_tags(text, start))
+        yield from (item for item in items if isinstance(item, Directive))
+        tags = [item for item in items if isinstance(item, _Tag)]
+        comments = list(_comments(tags))
+        yield from (Directive(first.start, last.end) for first, last in comments)
+        tags = _outside(tags, comments)
         front = front_matter(text) if start and any(tag.name == "param" for tag in tags) else FrontMatter()
-        closed = Counter(tag.name for tag in tags if tag.closes)
-        skipped = ""  # the comment that is open
+        closed = {tag.name for tag in tags if tag.closes}
         code = False  # whether the tab that is open holds code
-        for at, tag in enumerate(tags):
-            if skipped:
-                skipped = "" if tag.closes and tag.name == skipped else skipped
-            elif tag.name == "comment" and not tag.closes and closed["comment"]:
-                end = next((item.end for item in tags[at:] if item.closes and item.name == "comment"), 0)
-                if end:
-                    yield Directive(tag.start, end)
-                    skipped = "comment"
-            else:
-                yield self._shown(tag, text, path, front, paired=bool(closed[tag.name]), code=code)
-                code = bool(tag.get("codelang")) if tag.name == "tab" else code
+        for tag in tags:
+            yield self._shown(tag, text, path, front, paired=tag.name in closed, code=code)
+            code = bool(tag.get("codelang")) if tag.name == "tab" else code
 
     def _shown(self, tag: _Tag, text: str, path: Path, front: FrontMatter, *, paired: bool, code: bool) -> Directive:
         name = tag.name
@@ -133,15 +124,26 @@ class Shortcodes:
             return _highlight(tag, text, tag.get("codelang"), tag.get("name", "header"))
         if tag.closes:
             return Directive(tag.start, tag.end)
-        if name in _SAMPLES and (tag.get("file", "path", "src") or (tag.first and not paired)):
-            return self._sample(tag, text, path)
-        if name in _FILES and not paired and (tag.get("file", "path", "src") or tag.first):
-            return self._file(tag, text, path)
+        file = tag.get("file", "path", "src") or ("" if paired else tag.first)
+        if file and name in _SAMPLES:
+            return self._sample(tag, file, text, path)
+        if file and name in _FILES:
+            return self._file(tag, file, text, path)
         if name == "glossary_definition":
             return self._definition(tag, text)
         return Directive(tag.start, tag.end, self._words(tag, text, path, front, paired))
 
     def _words(self, tag: _Tag, text: str, path: Path, front: FrontMatter, paired: bool) -> str:
+        if (known := self._resolved(tag, path, front)) is not None:
+            return known
+        if said := self._label(tag, paired):
+            return f"**{said}**{_break(text, tag.end)}" if paired else said
+        if not paired and tag.name not in _MEDIA:
+            self.left_out.add(tag.name)
+        return ""
+
+    def _resolved(self, tag: _Tag, path: Path, front: FrontMatter) -> str | None:
+        """What the shortcodes show that many books have; None for all others."""
         name = tag.name
         if name in _LINKS:
             return tag.get("text") or _address(tag.get("path", "url") or tag.first)
@@ -158,11 +160,7 @@ class Shortcodes:
             return f"FEATURE STATE: {f'Kubernetes {since} ' if since else ''}[{tag.get('state')}]"
         if name in _SILENT:
             return f"**{tag.named['caption']}**" if tag.get("caption") else ""
-        if said := self._label(tag, paired):
-            return f"**{said}**{_break(text, tag.end)}" if paired else said
-        if not paired and name not in _MEDIA:
-            self.left_out.add(name)
-        return ""
+        return None
 
     def _heading(self, name: str, path: Path) -> str:
         languages = [code for content, code in self.contents.items() if path.is_relative_to(content)]
@@ -171,18 +169,18 @@ class Shortcodes:
 
     def _label(self, tag: _Tag, paired: bool) -> str:
         """The words in a tag that a reader sees."""
-        said = [tag.named[key] for key in _NAMED if tag.named.get(key) and not (key == "alt" and tag.get("title"))]
+        said = [tag.named[key] for key in _NAMED if tag.named.get(key)]
         if tag.name in ("figure", "img", "image"):
-            return " ".join(dict.fromkeys(part for part in said if part))
-        if said:
-            return said[0]
-        quoted = next((words for words, in_quotes in tag.rest if in_quotes), "") if paired else ""
-        if quoted:
+            shown = said[:-1] if tag.get("alt") and tag.get("title") else said
+            return " ".join(dict.fromkeys(shown))
+        if said or not paired:
+            return said[0] if said else ""
+        if quoted := next((words for words, in_quotes in tag.rest if in_quotes), ""):
             return quoted
-        if tag.name in _ALERTS and paired:
-            kind = tag.get("type", "color", "context") or tag.first
-            return f"{(kind if kind.isalpha() and tag.name not in _SPOKEN else tag.name).capitalize()}:"
-        return ""
+        if tag.name not in _ALERTS:
+            return ""
+        kind = tag.get("type", "color", "context") or tag.first
+        return f"{(kind if kind.isalpha() and tag.name not in _SPOKEN else tag.name).capitalize()}:"
 
     def _places(self, file: str, path: Path, *inside: str) -> Path:
         """Where a file of this name may be: beside the page, in a folder for such files, in the project."""
@@ -192,8 +190,7 @@ class Shortcodes:
         below = [root / name / bare for root in (*roots, self.root, self.root / "static") for name in inside]
         return first_existing([*beside, *below, *(root / bare for root in (*roots, self.root))])
 
-    def _sample(self, tag: _Tag, text: str, path: Path) -> Directive:
-        file = tag.get("file", "path", "src") or tag.first
+    def _sample(self, tag: _Tag, file: str, text: str, path: Path) -> Directive:
         language = tag.get("language", "lang") or (file.rsplit(".", 1)[-1] if "." in file else "")
         return Directive(
             tag.start,
@@ -204,8 +201,7 @@ class Shortcodes:
             indent=_margin(text, tag.start),
         )
 
-    def _file(self, tag: _Tag, text: str, path: Path) -> Directive:
-        file = tag.get("file", "path", "src") or tag.first
+    def _file(self, tag: _Tag, file: str, text: str, path: Path) -> Directive:
         code = tag.get("code") == "true"
         language = tag.get("lang", "language")
         return Directive(
@@ -252,6 +248,22 @@ def _tags(text: str, start: int) -> Iterator[_Tag | Directive]:
         tag = _TAG.fullmatch(inner)
         if tag is not None:
             yield _tag(tag, opening.start(), at, percent=mark == "%")
+
+
+def _comments(tags: Sequence[_Tag]) -> Iterator[tuple[_Tag, _Tag]]:
+    """The first and the last tag of every comment."""
+    opened: _Tag | None = None
+    for tag in tags:
+        if tag.name == "comment" and tag.closes and opened:
+            yield opened, tag
+            opened = None
+        elif tag.name == "comment" and not tag.closes:
+            opened = opened or tag
+
+
+def _outside(tags: Sequence[_Tag], comments: Sequence[tuple[_Tag, _Tag]]) -> list[_Tag]:
+    starts = [first.start for first, _ in comments]
+    return [tag for tag in tags if not (at := bisect_right(starts, tag.start)) or tag.start > comments[at - 1][1].start]
 
 
 def _tag(tag: re.Match[str], start: int, end: int, *, percent: bool) -> _Tag:

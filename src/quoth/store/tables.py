@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 # The revision that this code works with. A database that already has it is opened without importing Alembic.
-SCHEMA_VERSION = "0008"
+SCHEMA_VERSION = "0009"
 
 metadata = MetaData()
 
@@ -104,7 +104,7 @@ books = Table(
     Column("base_url", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("toolchain", String(50), nullable=False),
-    Column("url_style", String(20), nullable=False, server_default=""),
+    Column("url_style", String(20), nullable=False, server_default=text("''")),
 )
 
 page_records = Table(
