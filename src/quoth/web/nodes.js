@@ -1,5 +1,7 @@
+// @ts-check
 // Small builders of DOM nodes. Text goes in as text, never as HTML.
 
+/** @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children @returns {any} the element of that tag */
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -12,6 +14,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 // Only addresses that lead somewhere from here: what is relative to a page of the book is shown as its words.
+/** @param {string} href @param {any} label */
 export function link(href, label) {
   if (!/^https?:\/\//i.test(href)) return element("span", {}, label);
   const address = parsed(href);
@@ -20,6 +23,7 @@ export function link(href, label) {
   return element("a", here ? { href } : { href, target: "_blank", rel: "noopener noreferrer" }, label);
 }
 
+/** @param {string} href */
 function parsed(href) {
   try {
     return new URL(href);
@@ -31,6 +35,7 @@ function parsed(href) {
 // How to scroll for this reader.
 export const calm = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
+/** @param {string[]} trail */
 export function crumbs(trail) {
   const shown = trail.filter((name, at) => name !== trail[at - 1]);
   return shown.flatMap((name, at) => [
@@ -40,13 +45,16 @@ export function crumbs(trail) {
 }
 
 // Marks the first place where a node says these words, however space and tags divide them. False where it does not.
+/** @param {Node} node @param {string} words */
 export function mark(node, words) {
   const wanted = words.replace(/\s+/g, "");
+  /** @type {{text: Text, letter: string, at: number, end: number}[]} */
   const letters = [];
   const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
-    [...texts.currentNode.data].reduce((at, letter) => {
-      if (letter.trim()) letters.push({ text: texts.currentNode, letter, at, end: at + letter.length });
+    const text = /** @type {Text} */ (texts.currentNode);
+    [...text.data].reduce((at, letter) => {
+      if (letter.trim()) letters.push({ text, letter, at, end: at + letter.length });
       return at + letter.length;
     }, 0);
   }
@@ -61,8 +69,9 @@ export function mark(node, words) {
   });
   for (const text of new Set(inside.map((one) => one.text))) {
     const own = inside.filter((one) => one.text === text);
-    const middle = text.splitText(own[0].at);
-    middle.splitText(own.at(-1).end - own[0].at);
+    const [from, to] = [own[0]?.at ?? 0, own.at(-1)?.end ?? 0];
+    const middle = text.splitText(from);
+    middle.splitText(to - from);
     const marked = element("mark", {});
     middle.replaceWith(marked);
     marked.append(middle);

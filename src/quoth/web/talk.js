@@ -1,3 +1,4 @@
+// @ts-check
 // A conversation with one book: its turns, the box to ask in, and a passage in its surroundings. The page is this with a
 // title around it, the widget is this in a corner of somebody else's page.
 
@@ -24,11 +25,14 @@ export class Talk {
   constructor(server, { changed = () => {}, noted = () => {}, arrived = () => {}, reader, filters = () => undefined, turn = {} }) {
     this.server = server;
     this.changed = changed;
-    this.bookId = null;
+    this.bookId = ""; // until one is opened
     this.opened = false; // the book is known and its conversation shown
     this.waiting = false; // a question was sent before that
+    /** @type {string | null} */
     this.selected = null;
+    /** @type {AbortController | null} */
     this.asking = null; // the AbortController of the answer that is arriving
+    /** @type {{question: string, selected: string | null, node: HTMLElement}[]} */
     this.queue = []; // questions that wait until it is there
     this.noted = noted;
     this.arrived = arrived;
@@ -42,10 +46,10 @@ export class Talk {
   }
 
   makeDock() {
-    const stroke = (path) => icon("path", { d: path });
+    const stroke = (/** @type {string} */ path) => icon("path", { d: path });
     this.box = element("textarea", {
       id: "question", rows: "1", maxlength: "32000", dir: "auto", placeholder: say("askPlaceholder"), "aria-describedby": "keys",
-      oninput: () => this.grow(), onkeydown: (event) => this.onKey(event),
+      oninput: () => this.grow(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event),
     });
     this.sendButton = element("button", { type: "submit", "aria-label": say("ask") }, stroke("M12 19V6m0 0-6 6m6-6 6 6"));
     this.stopButton = element(
@@ -53,7 +57,7 @@ export class Talk {
       icon("rect", { x: 7, y: 7, width: 10, height: 10, rx: 2 }),
     );
     this.form = element(
-      "form", { className: "ask", autocomplete: "off", onsubmit: (event) => this.onSubmit(event) },
+      "form", { className: "ask", autocomplete: "off", onsubmit: (/** @type {Event} */ event) => this.onSubmit(event) },
       element("label", { className: "unseen", for: "question" }, say("yourQuestion")),
       this.box, this.sendButton, this.stopButton,
     );
@@ -74,6 +78,7 @@ export class Talk {
   }
 
   // Shows the book's conversation again; it lives on the server.
+  /** @param {string} bookId */
   async open(bookId) {
     this.queue = [];
     this.stop();
@@ -88,6 +93,7 @@ export class Talk {
     if (this.waiting) this.form.requestSubmit();
   }
 
+  /** @param {string} session */
   async restore(session) {
     const { bookId, sessionKey } = this;
     try {
@@ -100,27 +106,30 @@ export class Talk {
       this.turns.lastElementChild?.scrollIntoView({ block: "start" });
     } catch (problem) {
       // Erased on the server, or another reader's: start anew. After an outage the conversation is there again.
-      if ([403, 404].includes(problem.status)) tab.remove(sessionKey);
+      if (problem instanceof Trouble && [403, 404].includes(problem.status)) tab.remove(sessionKey);
     }
   }
 
+  /** @param {string} question @param {string | null} [selected] */
   begin(question, selected = null) {
-    const read = (source) => this.reader.read(source, this.bookId);
+    const read = (/** @type {import("./types.js").Source} */ source) => this.reader.read(source, this.bookId);
     const turn = new Turn(question, { ...this.options, selected, beside: this.reader.beside, read });
     this.turns.insertBefore(turn.node, this.queue[0]?.node ?? null);
     return turn;
   }
 
+  /** @param {string} question @param {string | null} [selected] */
   async ask(question, selected = this.selected) {
     if (this.asking) return this.wait(question, selected);
     const turn = this.begin(question, selected);
     this.changed();
     turn.node.scrollIntoView({ block: "start", behavior: calm() });
-    this.busy(new AbortController());
+    const controller = new AbortController();
+    this.busy(controller);
     try {
-      await this.converse(turn, question, selected);
+      await this.converse(turn, question, selected, controller.signal);
     } catch (error) {
-      if (this.asking.signal.aborted) return turn.interrupted();
+      if (controller.signal.aborted) return turn.interrupted();
       const known = error instanceof Trouble;
       turn.fail(known ? error : new Trouble({ status: 500 }), () => this.again(turn, selected));
       if (!known) throw error; // a fault of ours: for the console
@@ -130,18 +139,20 @@ export class Talk {
     }
   }
 
+  /** @param {Turn} turn @param {string | null} selected */
   again(turn, selected) {
     turn.node.remove();
     this.ask(turn.question, selected);
   }
 
-  async converse(turn, question, selected) {
+  /** @param {Turn} turn @param {string} question @param {string | null} selected @param {AbortSignal} signal */
+  async converse(turn, question, selected, signal) {
     const key = this.sessionKey; // the reader may open another book meanwhile
     const session_id = tab.get(key) ?? undefined;
     const selected_text = selected ?? undefined;
     const body = { query: question, book_id: this.bookId, session_id, selected_text, filters: selected ? undefined : this.filters() };
     this.speaker.begin(say("looking"));
-    for await (const { name, data } of this.server.stream("chat/stream", body, this.asking.signal)) {
+    for await (const { name, data } of this.server.stream("chat/stream", body, signal)) {
       if (name === "retrieval") {
         tab.set(key, data.session_id); // who stops the answer can still ask on
         this.noted(data.session_id, question);
@@ -155,6 +166,7 @@ export class Talk {
   }
 
   // Another conversation about this book, or with null a new one.
+  /** @param {string | null} session */
   async resume(session) {
     if (session) tab.set(this.sessionKey, session);
     else tab.remove(this.sessionKey);
@@ -163,6 +175,7 @@ export class Talk {
   }
 
   // Shown at once, asked when the answer before it is complete.
+  /** @param {string} question @param {string | null} [selected] */
   wait(question, selected = this.selected) {
     const drop = () => {
       this.queue = this.queue.filter((one) => one !== waiting);
@@ -189,6 +202,7 @@ export class Talk {
   }
 
   // From now on only this text may answer; null means the whole book again.
+  /** @param {string | null} text */
   select(text) {
     this.selected = text ? [...text].slice(0, LONGEST).join("") : null;
     this.chip.hidden = !this.selected;
@@ -217,6 +231,7 @@ export class Talk {
     this.box.disabled = this.sendButton.disabled = off;
   }
 
+  /** @param {AbortController | null} controller */
   busy(controller) {
     this.asking = controller;
     this.stopButton.hidden = !controller;
@@ -227,12 +242,14 @@ export class Talk {
     this.box.style.height = `${this.box.scrollHeight}px`;
   }
 
+  /** @param {KeyboardEvent} event */
   onKey(event) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     this.form.requestSubmit();
   }
 
+  /** @param {Event} event */
   onSubmit(event) {
     event.preventDefault();
     const question = this.box.value.trim();
@@ -246,8 +263,9 @@ export class Talk {
   }
 }
 
+/** @param {string} shape @param {Record<string, any>} attributes */
 function icon(shape, attributes) {
-  const make = (tag, given) => {
+  const make = (/** @type {string} */ tag, /** @type {Record<string, any>} */ given) => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(given)) node.setAttribute(name, value);
     return node;
