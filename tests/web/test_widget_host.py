@@ -74,7 +74,7 @@ async def test_the_widget_follows_the_readers_own_size_of_text(host: Host, chrom
         assert await page.locator("quoth-widget .corner").evaluate("node => node.offsetWidth") == 27 * 16
 
 
-# How the sites of each toolchain say that they are dark. The pages are ours; what they do was read off built sites.
+# How the sites of each toolchain say that they are dark. The pages are ours; they do what the themes are known to do.
 SWITCHES = {
     "docusaurus": (
         "html[data-theme=dark] { background-color: #1b1b1d; }",
