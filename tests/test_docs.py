@@ -138,8 +138,8 @@ def test_a_reader_of_the_readme_asks_a_book_of_their_own(checkout: Path) -> None
 def test_the_program_of_the_readme_prints_an_answer_and_its_sources(checkout: Path) -> None:
     (program,) = re.findall(r"^```python\n(.*?)```", readme(), re.MULTILINE | re.DOTALL)
     (checkout / "program.py").write_text(program)
-    answer, sources = typed(".venv/bin/python program.py", checkout).splitlines()
-    assert "[1]" in answer
+    *answer, sources = typed(".venv/bin/python program.py", checkout).splitlines()  # an answer may have paragraphs
+    assert "[1]" in "\n".join(answer)
     assert "https://book.example.com/docs/" in sources
 
 
