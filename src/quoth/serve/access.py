@@ -69,12 +69,12 @@ def _preflight_headers(request: Request) -> dict[str, str]:
 
 # The page and its files: any site may load them.
 _PAGE = frozenset({"/", "/widget.js"})
-_PAGE_BELOW = ("/assets/", "/a/")
+_PAGE_BELOW = ("/assets/",)
 _HEALTH = frozenset({"/health", "/healthz", "/readyz"})
 # These need no key. The webhook has its own proof of who asks.
 _OPEN = _PAGE | _HEALTH | {"/openapi.json", "/ingestion/webhook/github"}
 # An answer that was shared has an address that nobody can guess.
-_OPEN_BELOW = (*_PAGE_BELOW, "/errors/", "/shared/")
+_OPEN_BELOW = (*_PAGE_BELOW, "/errors/", "/shared/", "/a/")
 # Supervisors, and every page that opens, ask for these. They cost nothing.
 _UNCOUNTED = _PAGE | _HEALTH
 
