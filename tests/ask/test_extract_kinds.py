@@ -44,6 +44,20 @@ def test_a_glossary_entry_comes_before_a_sentence_that_repeats_the_term() -> Non
     assert made.text.startswith("A sensor that measures distances with laser light. [1]")
 
 
+def test_who_asks_how_is_not_answered_by_the_glossary() -> None:
+    entry = chunk(
+        "## Bag\n\nA file of recorded messages that can be played back later with their original timing.",
+        id="entry",
+        heading_path=("Bag",),
+        breadcrumb=("Glossary", "Bag"),
+        title="Glossary",
+    )
+    lesson = chunk("Record a bag of all topics:\n\n```sh\nros2 bag record --all\n```\n", id="lesson")
+    made = answer("How do I record a bag and play it back?", entry, lesson)
+    assert made.text.startswith("Record a bag of all topics: [1]")
+    assert "ros2 bag record --all" in made.text
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -36,6 +36,7 @@ from quoth.ask.instructions import instruction_in
         ("quiz me on services", "quiz", "services"),
         ("Write three practice questions about QoS", "quiz", "QoS"),
         ("Compare topics and services", "compare", "topics and services"),
+        ("What is the difference between topics and services?", "compare", "topics and services"),
     ],
 )
 def test_an_instruction_is_searched_for_by_its_object(request_: str, kind: str, searched: str) -> None:
@@ -51,7 +52,7 @@ def test_an_instruction_is_searched_for_by_its_object(request_: str, kind: str, 
         "What does the deadline policy name?",
         "What is tf2?",
         "Which example shows a publisher?",
-        "What is the difference between a topic and a service?",
+        "Which difference is larger?",
         "Who wrote this?",
         "Explain why the node needs a name",
         "Tell me about the executor",

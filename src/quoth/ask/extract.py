@@ -199,8 +199,9 @@ def _fit_of_kind(weighing: _Weighing, here: Layout, position: int, text: str) ->
         fit -= 0.2
     if weighing.asked.example and (beside_code or "`" in text):
         fit += 0.2 if beside_code else 0.05
-    if wanted == "how_to" and block.ordered:
-        fit += 0.1
+    if wanted == "how_to":
+        fit += 0.1 if block.ordered else 0.0
+        fit -= 0.4 if _GLOSSARY.search(" ".join(here.chunk.breadcrumb)) else 0.0  # it says what, not how
     elif wanted == "list":
         fit += 0.2 if following and following.kind != "code" else 0.1 if block.kind in ("list", "table") else 0.0
     elif wanted == "value" and _DIGITS.search(text) and weighing.holds is not None:

@@ -98,7 +98,14 @@ _KINDS: tuple[tuple[InstructionKind, re.Pattern[str]], ...] = (
             r"|paragraph|section|selection|page)s?)?)\s+about\Z",
         ),
     ),
-    ("compare", _any(r"\A(?:compare|contrast)(?:\s+and\s+contrast)?\b(?P<a>.*)\Z")),
+    (
+        "compare",
+        _any(
+            r"\A(?:compare|contrast)(?:\s+and\s+contrast)?\b(?P<a>.*)\Z",
+            r"\A(?:what(?:'s|’s|\s+is|\s+are)|tell\s+me|explain|describe)\s+the\s+(?:main\s+|key\s+|exact\s+)?"
+            r"differences?\s+between\b(?P<b>.*)\Z",
+        ),
+    ),
     (
         "example",
         _any(
