@@ -31,7 +31,6 @@ def surveyed(folder: Path, page: str, files: dict[str, str], before: str = "") -
 
 
 def seconds(read: Read, text: str) -> float:
-    gc.collect()
     gc.disable()  # it looks at everything that tests have made, at moments of its own
     started = process_time()
     try:

@@ -232,6 +232,9 @@ UNITS = (
 )
 
 
+# Patterns that look at 2,000 characters at most: how the time grows is seen beyond them.
+LONGER = {"asciidoc": 4 * SMALL}
+
 # Found by an attack on an earlier version: each held a processor for seconds or minutes.
 KNOWN = (
     *(("question: terms", unit) for unit in (".", "/", "@", "$~")),
@@ -257,7 +260,7 @@ def test_known_attacks_take_time_that_grows_with_their_length(entry: str, unit: 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_no_text_takes_time_that_grows_faster_than_its_length(entry: str) -> None:
-    slow = [grows_too_fast(ENTRIES[entry], unit, SMALL) for unit in UNITS]
+    slow = [grows_too_fast(ENTRIES[entry], unit, LONGER.get(entry, SMALL)) for unit in UNITS]
     assert [words for words in slow if words] == []
 
 

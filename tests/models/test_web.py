@@ -376,7 +376,13 @@ async def test_a_server_whose_tls_is_wrong_is_told_and_not_tried_again(site: Web
 
 @pytest.mark.parametrize(
     ("client", "users"),
-    [("httpx2", {"models/web.py", "serve/tokens.py"}), ("aiohttp", {"models/openai.py", "index/qdrant_nodes.py"})],
+    [
+        ("httpx2", {"models/web.py", "serve/tokens.py"}),
+        (
+            "aiohttp",
+            {"models/openai.py", "models/endpoint.py", "models/embeddings.py", "index/qdrant_nodes.py"},
+        ),
+    ],
 )
 def test_each_http_client_is_known_to_those_that_need_it_and_no_others(client: str, users: set[str]) -> None:
     import quoth

@@ -29,6 +29,7 @@ from quoth.sources import open_source
 COUNT = 500
 SECRET = b"It's a Secret to Everybody"
 JSON_BODY = ((b"host", b"localhost"), (b"content-type", b"application/json"))
+OF_AN_ANSWER = ("POST /feedback", "POST /share")  # they name an answer that there is not
 PAGES = ["GET /", "GET /widget.js", "GET /assets/page.css", "GET /errors/EMPTY_QUERY"]
 
 
@@ -98,7 +99,7 @@ async def test_nothing_that_is_sent_breaks_a_door(field: Field, door: str) -> No
         check(shot, reply)
         answered[reply.status // 100] += 1
     assert answered.total() == COUNT
-    assert answered[2] > 0
+    assert answered[2] > 0 or door in OF_AN_ANSWER
     assert answered[4] > 0
 
 
