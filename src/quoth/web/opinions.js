@@ -15,6 +15,14 @@ export class Opinions {
     this.server = server;
     this.session = session;
     this.sharing = false; // the server allows it
+    /** @type {HTMLElement[]} */ this.sharers = [];
+  }
+
+  // An answer may be there before it is known whether it can be shared.
+  /** @param {boolean} allowed */
+  allow(allowed) {
+    this.sharing = allowed;
+    for (const button of this.sharers) button.hidden = !allowed;
   }
 
   /** @param {string} path @param {object} body */
@@ -28,7 +36,7 @@ export class Opinions {
     const session_id = this.session();
     if (!session_id || !turn.request) return [];
     const answer = { session_id, request_id: turn.request };
-    return [this.rating(turn, answer), this.sharing && this.sharer(answer)];
+    return [this.rating(turn, answer), this.sharer(answer)];
   }
 
   /** @param {{rating: string | null}} turn @param {object} answer */
@@ -71,6 +79,8 @@ export class Opinions {
         if (/** @type {any} */ (problem).told) button.textContent = /** @type {any} */ (problem).told().what;
       }
     };
-    return element("button", { type: "button", className: "plain", onclick: share }, say("share"));
+    const button = element("button", { type: "button", className: "plain", hidden: !this.sharing, onclick: share }, say("share"));
+    this.sharers.push(button);
+    return button;
   }
 }

@@ -107,7 +107,7 @@ async function look(bookId) {
     const found = await server.get(`books/${encodeURIComponent(bookId)}/contents`);
     if (book().book_id !== bookId) return;
     contents = found;
-    opinions.sharing = contents.sharing;
+    opinions.allow(contents.sharing);
     narrowing.show(bookId, contents.filters);
     arrange();
     const { questions } = await server.get(`books/${encodeURIComponent(bookId)}/questions`);
