@@ -84,7 +84,7 @@ lint-image: ## hadolint on the Dockerfile, in its own environment (needs a packa
 lock: ## resolve requirements/*.lock again (needs uv on the PATH)
 	$(PYTHON) scripts/lock.py
 
-wheel: $(STAMP) ## build quoth and quoth-minilm into dist/
+wheel: $(STAMP) ## build quoth, quoth-minilm and quoth-reader into dist/
 	$(BIN)/python scripts/build_wheels.py
 
 bench: bench-embedding bench-start bench-index bench-load bench-answering ## all benchmarks that need no data; writes docs/benchmarks/

@@ -117,7 +117,7 @@ class Attributes:
     # --- conditions --------------------------------------------------------------------------------------------------
 
     def holds(self, keyword: str, target: str, text: str) -> bool:
-        """Whether what stands under a condition is part of the document."""
+        """Whether text under this condition is part of the document."""
         if keyword == "ifeval":
             return self._evaluated(text)
         names = re.split(r"[,+]", target.lower())

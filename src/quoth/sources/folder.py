@@ -133,7 +133,7 @@ class FolderSource:
         self._file, self._style = file, style
 
     def tell(self, notice: Notice) -> None:
-        """One more notice on the book as a whole, from whoever opened it."""
+        """Add a notice on the book as a whole."""
         self._told.append(notice)
 
     @property

@@ -69,7 +69,7 @@ class Element:
         return next((element for element in self.walk() if wanted(element)), None)
 
     def text(self) -> str:
-        """All its text, as it stands."""
+        """All its text, unchanged."""
         return "".join(child if isinstance(child, str) else child.text() for child in self.children)
 
 

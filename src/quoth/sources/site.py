@@ -27,7 +27,7 @@ from quoth.sources.sitemaps import Lister, Listing
 from quoth.sources.urls import Address, Site, parse_address, source_name
 from quoth.sources.visitor import Visited, Visitor, Web
 
-# Bump when a page would be read otherwise than before, so that unchanged pages are read again.
+# Bump when a page would be read differently, so that unchanged pages are read again.
 READER_VERSION = "1"
 
 

@@ -22,7 +22,7 @@ Look = Mapping[str, tuple[int, int, int]]
 class WatchOptions:
     pause: float = 0.5  # seconds between two looks
     share: float = 0.05  # of the time may be spent looking
-    still: int = 20  # looks at most to wait until whoever writes has finished
+    still: int = 20  # looks at most, until the writer has finished
 
 
 def look_at(root: Path, leave_out: Collection[Path] = ()) -> Look:
