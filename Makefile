@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow coverage house pictures check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-answering train-reader train-reader-env size clean campaign
+.PHONY: help setup demo test test-fast test-slow test-clients clients-env coverage house pictures sites check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-cluster bench-answering train-reader train-reader-env size clean campaign
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -49,14 +49,49 @@ test-fast: $(STAMP) ## without the slow ones, under a minute
 test-slow: $(STAMP) $(CHECKERS) ## only the slow ones; with `make coverage` it is all that `make test` runs
 	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
 
+# The clients of docs/clients.md, each in its own place below .venv-clients/ (decision 0040): two for Python, because some
+# of them want an older openai.
+CLIENTS := .venv-clients/python/.installed .venv-clients/python-openai2/.installed .venv-clients/node/.installed
+
+.venv-clients/%/.installed: requirements/clients/%.lock
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip $(INSTALL) --require-hashes --no-compile --retries 10 -r $<
+	@touch $@
+
+.venv-clients/node/.installed: requirements/clients/package.json requirements/clients/package-lock.json .npmrc
+	@mkdir -p $(@D) && cp $^ $(@D)/
+	@cd $(@D) && npm ci --ignore-scripts --silent
+	@touch $@
+
+clients-env: $(CLIENTS) ## the clients of docs/clients.md, into .venv-clients (some 700 MB)
+
+test-clients: $(STAMP) $(CLIENTS) ## every recipe of docs/clients.md with its real client
+	$(BIN)/pytest tests/serve/client_recipes.py $(PYTEST_ARGS)
+
 coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below the floor in pyproject.toml
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 house: $(STAMP) ## how large the house is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
 	@$(BIN)/python scripts/house.py $(HOUSE_ARGS)
 
-pictures: $(STAMP) ## the reader's page in all states, at four widths, light and dark: make pictures QUOTH_PICTURES=folder
+pictures: $(STAMP) ## the page and the widget in all states, at four widths, light and dark, into pictures/: PICTURES_ARGS="--only start"
 	$(BIN)/python scripts/pictures.py $(PICTURES_ARGS)
+
+# Four toolchains, each in its own place below .sites/, to build a small book on whose pages the widget is tried.
+SITES := .sites/venv/.installed .sites/docusaurus/node_modules/.installed
+
+.sites/venv/.installed: requirements/sites/python.lock
+	@test -x .sites/venv/bin/python || $(PYTHON) -m venv .sites/venv
+	@.sites/venv/bin/python -m pip $(INSTALL) --require-hashes -r $<
+	@touch $@
+
+.sites/docusaurus/node_modules/.installed: requirements/sites/package.json requirements/sites/package-lock.json .npmrc
+	@mkdir -p .sites/docusaurus && cp $^ .sites/docusaurus/
+	@cd .sites/docusaurus && npm ci --ignore-scripts --silent
+	@touch $@
+
+sites: $(STAMP) $(SITES) ## build a small book with MkDocs, Sphinx, Docusaurus and mdBook, for the tests of the widget's recipes
+	$(BIN)/python tests/site_projects.py $(SITES_ARGS)
 
 check: $(STAMP) check-js ## format, lint, types, import contract, and the JavaScript
 	$(BIN)/ruff format --check .
@@ -84,7 +119,7 @@ lint-image: ## hadolint on the Dockerfile, in its own environment (needs a packa
 lock: ## resolve requirements/*.lock again (needs uv on the PATH)
 	$(PYTHON) scripts/lock.py
 
-wheel: $(STAMP) ## build quoth, quoth-minilm and quoth-reader into dist/
+wheel: $(STAMP) $(CHECKERS) ## build quoth, quoth-minilm, quoth-reader and quoth-fonts into dist/
 	$(BIN)/python scripts/build_wheels.py
 
 bench: bench-embedding bench-start bench-index bench-load bench-answering ## all benchmarks that need no data; writes docs/benchmarks/
@@ -125,6 +160,9 @@ bench-grounding: $(STAMP) ## the grounding check on RAGTruth and WiCE: make benc
 bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: make bench-ingestion BOOK=path/to/book
 	$(BIN)/python benchmarks/ingestion.py $(BOOK) $(BENCH_ARGS)
 
+bench-cluster: $(STAMP) ## what a retrieval from a Qdrant server costs our process, beside Qdrant's own clients
+	$(BIN)/python benchmarks/cluster.py
+
 bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
 	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
 
@@ -151,4 +189,4 @@ train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader,
 	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
 
 clean: ## remove everything that was built, installed and ingested here
-	rm -rf $(VENV) node_modules .venv-bench .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) node_modules .sites pictures .venv-bench .venv-clients .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

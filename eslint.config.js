@@ -36,7 +36,7 @@ const spoken = {
 };
 
 export default [
-  { ignores: ["**/.venv*/", "build/", "dist/", "examples/"] },
+  { ignores: ["**/.venv*/", ".sites/", "build/", "dist/", "examples/"] },
   {
     files: ["src/quoth/web/**/*.js"],
     languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.browser },

@@ -35,7 +35,7 @@ class Corpus:
     texts: list[str]  # that are weighed
     vectors: Floats
     postings: dict[int, tuple[npt.NDArray[np.int64], Floats]] = field(default_factory=dict)
-    at: dict[str, int] = field(default_factory=dict)  # where the chunk of an id stands
+    at: dict[str, int] = field(default_factory=dict)  # where the chunk of an id is
 
     def __post_init__(self) -> None:
         self.at = {chunk.id: position for position, chunk in enumerate(self.chunks)}

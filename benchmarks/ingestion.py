@@ -243,7 +243,7 @@ def times_faster(seconds: Mapping[str, Seconds], other: str, cpu: str) -> dict[s
         return statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
 
     found = {what: ratio(of[f"{other}{cpu}"], of[f"{OURS}{cpu}"]) for what, of in seconds.items()}
-    # Whoever uses them without their bookkeeping ingests the book again after an edit.
+    # Without their bookkeeping, a user ingests the book again after an edit.
     for edited, whole in (("edit", "full"), ("command", "cold")):
         again = statistics.median(seconds[whole][f"{other}{cpu}"])
         ours = statistics.median(seconds[edited][f"{OURS}{cpu}"])

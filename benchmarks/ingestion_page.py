@@ -71,7 +71,7 @@ def compared(data: Mapping[str, Any]) -> list[str]:
         ),
         "",
         "Quoth embeds the words without their markup (tags, comments, link targets, the signs around code), the others",
-        f"what stands in the file. For each token embedded, the others take {' and '.join(per_token)} times as long.",
+        f"what is in the file. For each token embedded, the others take {' and '.join(per_token)} times as long.",
         "",
         "Medians, and how many times longer the other takes by the clock (by CPU time):",
         "",
@@ -82,8 +82,8 @@ def compared(data: Mapping[str, Any]) -> list[str]:
         "Their edits are taken over in their documented incremental way (an ingestion pipeline with a document store;",
         "the indexing API with a record manager). In a running process they change what they hold in memory and store",
         "nothing, while Quoth has it on disk, synced. As a command, from the start of the process to its end, all",
-        "begin with what is on disk and leave the edit there (the others: persist, dump; no sync). Whoever uses them",
-        f"without their bookkeeping ingests everything again: {' and '.join(running)} times as long as Quoth's",
+        "begin with what is on disk and leave the edit there (the others: persist, dump; no sync). Without",
+        f"their bookkeeping everything is ingested again: {' and '.join(running)} times as long as Quoth's",
         f"edit in a running process, {' and '.join(started)} times as a command.",
     ]
 

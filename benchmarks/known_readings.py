@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from quoth.domain import Reading, ReadingTask
-from quoth.models.reader import WINDOW, PassageReader, find_reader_dir
+from quoth.models.reader import PassageReader, find_reader_dir
+from quoth.models.reader_window import WINDOW
 
 SAVE_EVERY = 500  # readings
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from corpora import Asked, EvaluationSet, load_sets, read_lines
-from quoth.ask import extract
+from quoth.ask import extract, weigh
 from quoth.ask.judge import features
 from quoth.domain import Citation, Draft, Evidence, Passage, Reading, ReadingTask
 from quoth.evals.metrics import auroc
@@ -219,10 +219,10 @@ async def main() -> None:
     if folder is None:
         parser.error("the reader is not installed: run `make setup`")
     if arguments.weight is not None:
-        extract.READER_WEIGHT = arguments.weight
+        weigh.READER_WEIGHT = arguments.weight
     reader = PassageReader(folder)
     sets = await load_sets(SETS, arguments.data, arguments.cache)
-    report: dict[str, Any] = {"sets": {}, "weight": extract.READER_WEIGHT}
+    report: dict[str, Any] = {"sets": {}, "weight": weigh.READER_WEIGHT}
     for of in sets:
         sides = {"without": None, "with": reader}
         report["sets"][of.name] = {

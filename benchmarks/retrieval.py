@@ -78,7 +78,7 @@ async def measure(of: EvaluationSet, searcher: Searcher) -> dict[str, dict[str, 
             "quoth_words": [chunks[at] for at in best(words, SHOWN)],
             "quoth": [passage.chunk for passage in evidence.passages],
         }
-        # A text that stands twice in the book is one text to every side: whichever copy is found, the first is meant.
+        # A text that is in the book twice is one text to every side: whichever copy is found, the first is meant.
         right = replace(asked, relevant=frozenset(texts[one] for one in asked.relevant))
         for name, ranked in rankings.items():
             found = list(dict.fromkeys(first[chunk.content_hash] for chunk in ranked))

@@ -73,6 +73,8 @@ async def main() -> None:
     if reader is not None:
         await reader.close()
     known = json.loads(TARGET.read_text("utf-8")) if TARGET.exists() else {}
+    if reader is not None:  # the numbers of earlier weights are of no use
+        known = {name: one for name, one in known.items() if " + " not in name}
     known[f"{EMBEDDER} + {reader.name}" if reader else EMBEDDER] = {
         "provenance": {
             "script": Path(__file__).name,

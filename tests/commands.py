@@ -158,8 +158,6 @@ def _make(control: socket.socket) -> None:
         if not message:
             return None
         order = json.loads(message)
-        if "QDRANT_URL" in order["env"]:
-            importlib.import_module("qdrant_client")  # takes most of a second, so only once and only where it is used
         if os.fork() == 0:
             control.close()
             return _keep(order, files)

@@ -98,8 +98,8 @@ async def chromium() -> AsyncIterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
+def postgres_servers() -> Iterator[PostgresServer]:
+    """One, until its test or fixture is done with it."""
     found = binaries()
     if found is None:
         pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
@@ -109,6 +109,11 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    yield from postgres_servers()
 
 
 @pytest.fixture
@@ -120,12 +125,4 @@ def postgres_url(postgres: PostgresServer) -> str:
 @pytest.fixture
 def own_postgres() -> Iterator[PostgresServer]:
     """A server that a test may stop and start."""
-    found = binaries()
-    if found is None:
-        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
-    server = PostgresServer(found)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from postgres_servers()

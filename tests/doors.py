@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 import socket
@@ -121,13 +122,13 @@ class Idler:
 
 
 @asynccontextmanager
-async def served(quoth: Quoth, *, send_buffer: int | None = None) -> AsyncIterator[str]:
+async def served(quoth: Quoth, *, send_buffer: int | None = None, workers: Path | None = None) -> AsyncIterator[str]:
     """The doors on a real port of this machine; gives its address. With a small `send_buffer` a client that does not
     read is noticed after some kilobytes, not megabytes."""
     with listen("127.0.0.1", 0) as listener:
         if send_buffer is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
-        server = server_for(quoth)
+        server = server_for(quoth, workers=workers)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             yield address_of(listener).rstrip("/")
@@ -177,9 +178,14 @@ async def closed(folder: Path, **fields: Any) -> AsyncIterator[Doors]:
         yield doors
 
 
+@functools.cache  # making one takes longer than answering a request
+def _checker(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
 def check_shape(shape: Any, body: object) -> None:
     """For what mypy cannot see: bodies that are put together key by key, or by the framework."""
-    TypeAdapter(shape).validate_python(body)
+    _checker(shape).validate_python(body)
 
 
 def check_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:

@@ -27,6 +27,15 @@ message for late subscribers. Volatile durability keeps nothing.</p>
 <p>The deadline policy names the longest time between two messages.</p>
 <div style="height: 120vh"></div></main>"""
 
+# What a reader sees of an element, as far as a site could change it.
+_LOOK = """(nodes) => nodes.map((node) => {
+    const style = getComputedStyle(node);
+    const names = ["letterSpacing", "wordSpacing", "textTransform", "lineHeight", "fontFamily", "fontSize", "color",
+        "textIndent", "visibility", "opacity", "direction", "backgroundColor", "padding", "borderWidth"];
+    const { width, height } = node.getBoundingClientRect();
+    return [node.className, Math.round(width), Math.round(height), ...names.map((name) => style[name])];
+})"""
+
 
 @dataclass(frozen=True)
 class Host:
@@ -82,3 +91,11 @@ async def ask(page: Page, question: str) -> None:
     await box(page).fill(question)
     await page.keyboard.press("Enter")
     await expect(page.locator("quoth-widget .turn.settled").filter(has_text=question)).to_be_visible()
+
+
+async def looks(page: Page, question: str) -> Any:
+    """How the open widget looks after a question, to be compared between sites."""
+    await launch(page).click()
+    await ask(page, question)
+    seen = page.locator("quoth-widget").locator(".launch, .corner, .answer, .asked, textarea, .only")
+    return await seen.evaluate_all(_LOOK)

@@ -43,11 +43,13 @@ def seconds(read: Read, text: str) -> float:
 
 
 def grows_too_fast(read: Read, unit: str, small: int) -> str:
-    """Empty if the work is linear. Measured again while it seems not to be: a busy machine disturbs only upwards."""
+    """Empty if the work is linear. Measured again while it seems not to be: a busy machine disturbs only upwards. Each
+    time with another end, because short paragraphs are remembered and long ones are not."""
     texts = [(unit * (length // len(unit) + 1))[:length] for length in (small, small * GROWTH)]
     short, long = (seconds(read, text) for text in texts)
-    for _ in range(4):
+    for attempt in range(4):
         if long <= NOTHING or long <= MOST * short:
             return ""
-        short, long = min(short, seconds(read, texts[0])), min(long, seconds(read, texts[1]))
+        again = [seconds(read, f"{text}{attempt}") for text in texts]
+        short, long = min(short, again[0]), min(long, again[1])
     return f"{unit!r} × {GROWTH}: {short:.4f} s became {long:.4f} s"

@@ -1,13 +1,15 @@
 """What one node of a Qdrant server holds, for tests: collections in parts (shards), each in a local engine of
 qdrant-client, which is not ours.
 
-In: a REST call of Qdrant. Out: what a server answers. A part knows only its own points, so whatever a server counts
-in each shard by itself (an IDF) differs here too. Where the local engine differs from a server it is simpler: it
+In: a REST call of Qdrant, whose body has to be one that Qdrant's own description allows, with no field beyond it. Out:
+what a server answers. A part knows only its own points, so whatever a server counts in each shard by itself (an IDF)
+differs here too. Where the local engine differs from a server it is simpler: it
 searches exactly and keeps no payload index (this file only remembers that they were asked for).
 """
 
 from __future__ import annotations
 
+import json
 import uuid
 import warnings
 from collections.abc import Callable
@@ -44,13 +46,17 @@ class Copy:
             self.indexes.pop(name, None)
             return bool(self.parts.pop(name))
         if rest == "" and method == "PATCH":
+            models.UpdateCollection.model_validate(body)
             return True
         if rest == "":
             return self._describe(name)
         if rest == "/index":
+            models.CreateFieldIndex.model_validate(body)
             self.indexes.setdefault(name, {})[body["field_name"]] = body["field_schema"]
             return DONE
         parts = self.parts[name]
+        if bare := fields_named(body) - self.indexes.get(name, {}).keys():
+            raise ValueError(f"Bad request: Index required but not found for {sorted(bare)}")
         if rest.startswith("/vectors/"):
             for part in parts:
                 part.create_vector_name(name, rest.removeprefix("/vectors/"), model(models.VectorNameConfig, body))
@@ -103,6 +109,17 @@ class Copy:
         return found
 
 
+def fields_named(body: Any) -> set[str]:
+    """By the filters of a body. Qdrant's cloud refuses those that have no index."""
+    if isinstance(body, list):
+        return {name for item in body for name in fields_named(item)}
+    if not isinstance(body, dict):
+        return set()
+    named = {body["key"]} if body.keys() & {"match", "range"} else set()
+    inner = (item for field, item in body.items() if field not in ("payload", "vector"))
+    return named.union(*map(fields_named, inner))
+
+
 def share_of(body: Body, number: int, parts: int) -> Body:
     """Of points that are written or named by id, those of one part."""
     if parts == 1 or not isinstance(body.get("points"), list):
@@ -133,10 +150,10 @@ MERGED: dict[str, Callable[[QdrantClient, str, Body], Any]] = {
     "/points": _retrieve,
     "/points/scroll": _scroll,
     "/points/count": lambda engine, name, body: engine.count(
-        name, model(models.Filter, body.get("filter") or {}), exact=body.get("exact", True)
+        name, models.CountRequest.model_validate(body).filter, exact=body.get("exact", True)
     ),
     "/points/query/batch": lambda engine, name, body: engine.query_batch_points(
-        name, [models.QueryRequest.model_validate(search) for search in body["searches"]]
+        name, models.QueryRequestBatch.model_validate(body).searches
     ),
 }
 
@@ -176,21 +193,25 @@ def _upsert(engine: QdrantClient, name: str, body: Body) -> None:
 
 def _delete(engine: QdrantClient, name: str, body: Body) -> None:
     if "filter" in body or body["points"]:
-        engine.delete(name, selector(body))
+        engine.delete(name, model(models.PointsSelector, body))
+
+
+def _set_payload(engine: QdrantClient, name: str, body: Body) -> None:
+    wanted = models.SetPayload.model_validate(body)
+    engine.set_payload(name, wanted.payload, model(models.FilterSelector, {"filter": wanted.filter}))
+
+
+def _delete_payload(engine: QdrantClient, name: str, body: Body) -> None:
+    wanted = models.DeletePayload.model_validate(body)
+    engine.delete_payload(name, wanted.keys, model(models.FilterSelector, {"filter": wanted.filter}))
 
 
 WRITES: dict[tuple[str, str], Callable[[QdrantClient, str, Body], Any]] = {
     ("PUT", "/points"): _upsert,
     ("POST", "/points/delete"): _delete,
-    ("POST", "/points/payload"): lambda engine, name, body: engine.set_payload(name, body["payload"], selector(body)),
-    ("POST", "/points/payload/delete"): lambda engine, name, body: engine.delete_payload(
-        name, body["keys"], selector(body)
-    ),
+    ("POST", "/points/payload"): _set_payload,
+    ("POST", "/points/payload/delete"): _delete_payload,
 }
-
-
-def selector(body: Body) -> Any:
-    return model(models.PointsSelector, {key: body[key] for key in ("points", "filter") if body.get(key)})
 
 
 def model(kind: Any, body: Any) -> Any:
@@ -203,3 +224,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def agreed(found: list[Any], rest: str, wanted: int) -> Any:
+    """The points that enough copies hold alike."""
+    assert rest == "/points", f"only points by id are read from several copies, not {rest}"
+    votes = [json.dumps(record, sort_keys=True) for answer in found for record in answer]
+    least = wanted if len(found) == wanted else wanted // 2 + 1
+    return [json.loads(vote) for vote in dict.fromkeys(votes) if votes.count(vote) >= least]
+
+
+def described(kind: type[BaseModel], found: Body) -> Body:
+    """The answer, if Qdrant's own description allows it."""
+    kind.model_validate(found)
+    return found

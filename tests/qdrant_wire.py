@@ -23,9 +23,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from qdrant_copies import DONE, READS, Body, Copy
+from qdrant_client import models
+
+from qdrant_copies import DONE, READS, Body, Copy, agreed, described
 
 State = Literal["up", "gone", "hangs", "cut off"]
+# All that may stand behind the "?" of a call.
+QUERIES = {("wait", "true"), ("ordering", "medium"), ("consistency", "quorum"), ("consistency", "majority")}
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ class Cluster:
         return peer
 
     def read(self, caller: Wire, consistency: str | None, name: str, rest: str, body: Body) -> Any:
-        copies = sorted(self.copies(), key=lambda node: node is not caller)
+        # A node that is cut off has not heard that its copy has missed a write.
+        copies = [caller] if caller.state == "cut off" and caller.copy_state == "Dead" else self.copies()
+        copies = sorted(copies, key=lambda node: node is not caller)
         wanted = {None: 1, "quorum": len(copies) // 2 + 1}.get(consistency, len(copies))
         found: list[Any] = []
         failures: list[str] = []
@@ -97,6 +103,8 @@ class Cluster:
         return found[0] if wanted == 1 else agreed(found, rest, len(found) if consistency == "quorum" else wanted)
 
     def write(self, caller: Wire, ordering: str | None, method: str, name: str, rest: str, body: Body) -> Any:
+        if caller.state == "cut off":
+            raise Failed("Service internal error: Failed to reach enough copies")
         leader = self.copies()[-1] if ordering in ("medium", "strong") else caller
         try:
             leader = self.reach(caller, leader)
@@ -135,14 +143,6 @@ class Cluster:
             node.copy_state = "Active"
 
 
-def agreed(found: list[Any], rest: str, wanted: int) -> Any:
-    """The points that enough copies hold alike."""
-    assert rest == "/points", f"only points by id are read from several copies, not {rest}"
-    votes = [json.dumps(record, sort_keys=True) for answer in found for record in answer]
-    least = wanted if len(found) == wanted else wanted // 2 + 1
-    return [json.loads(vote) for vote in dict.fromkeys(votes) if votes.count(vote) >= least]
-
-
 @dataclass
 class Wire:
     """One node."""
@@ -172,6 +172,11 @@ class Wire:
         """Until so many calls of that kind have come."""
         with self.heard:
             assert self.heard.wait_for(lambda: len(self.calls(method, path)) >= count, timeout=60)
+
+    def wait_until_left(self) -> None:
+        """Until nobody holds a connection any more."""
+        with self.heard:
+            assert self.heard.wait_for(lambda: not self.connections, timeout=60)
 
     def calls(self, method: str, path: str) -> list[Asked]:
         return [call for call in self.asked if call.method == method and re.fullmatch(path, call.path)]
@@ -215,6 +220,7 @@ class Wire:
             return self.faults.pop(0) if struck else None
 
     def answer(self, call: Asked) -> Any:
+        assert set(call.query.items()) <= QUERIES, call.query
         if call.path == "/":
             return {"title": self.title, "version": self.version}
         if call.path == "/collections":
@@ -245,11 +251,32 @@ class Wire:
                     "latest_error": "Error in closure supplied to transport channel",
                 }
         peers = {str(number): {"uri": node.url} for number, node in enumerate(self.cluster.nodes)}
-        return {"status": "enabled", "peers": peers, "message_send_failures": failures}
+        raft = {"term": 1, "commit": 9, "pending_operations": 0, "is_voter": True}
+        return described(
+            models.ClusterStatusOneOf1,
+            {
+                "status": "enabled",
+                "peer_id": self.number,
+                "peers": peers,
+                "raft_info": raft,
+                "consensus_thread_status": {
+                    "consensus_thread_status": "working",
+                    "last_update": "2026-01-01T00:00:00Z",
+                },
+                "message_send_failures": failures,
+            },
+        )
+
+    @property
+    def number(self) -> int:
+        return next(number for number, node in enumerate(self.cluster.nodes) if node is self)
 
     def _shards(self, name: str) -> Body:
         shards = range(len(self.copy.answer("GET", name, "", {}) and self.copy.parts[name]))
-        return {
+        found: Body = {
+            "peer_id": self.number,
+            "shard_count": len(shards),
+            "shard_transfers": [],
             "local_shards": [{"shard_id": shard, "points_count": 0, "state": self.copy_state} for shard in shards],
             "remote_shards": [
                 {"shard_id": shard, "peer_id": number, "state": node.copy_state}
@@ -258,6 +285,7 @@ class Wire:
                 if node is not self
             ],
         }
+        return described(models.CollectionClusterInfo, found)
 
     def start(self) -> None:
         address = ("127.0.0.1", urlsplit(self.url).port or 0)
@@ -288,7 +316,9 @@ def handler_of(wire: Wire) -> type[BaseHTTPRequestHandler]:
             wire.connections.add(self.connection)
 
         def finish(self) -> None:
-            wire.connections.discard(self.connection)
+            with wire.heard:
+                wire.connections.discard(self.connection)
+                wire.heard.notify_all()
             with suppress(OSError):
                 super().finish()
 

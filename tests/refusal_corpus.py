@@ -1,6 +1,12 @@
 """What models say when they refuse, and what they say when they answer with nearly the same words."""
 
 WHOLE = [
+    "The author never mentions it.",
+    "The search results do not include anything on pricing [1].",
+    "As an AI, I can only answer from the book, and it does not discuss this.",
+    "That information is missing from the passages.",
+    "Sorry — no mention of that here.",
+    "Diese Frage lässt sich anhand der Passagen nicht beantworten.",
     "I don't have information about that in the book content",
     "I don’t have information about that in the book content.",
     "Sorry, I don't have information about that in the book content.",
@@ -96,6 +102,8 @@ WHOLE = [
 ]
 
 PART = [
+    "Der Knoten heißt talker [1]. Den Preis nennt das Buch nicht.",
+    "Le nœud s'appelle talker [1]. Le prix n'est pas mentionné.",
     "The default depth is 10 [1]. The passages do not say what the maximum is.",
     "A publisher is created with `create_publisher` [1]. I don't have information about its price.",
     "The passages do not mention the price, but the robot weighs 3 kg [2].",
@@ -109,6 +117,11 @@ PART = [
 ]
 
 ANSWERS = [
+    "The author of a message never sees who reads it [1].",
+    "A file that is missing from the package is reported by the build [1].",
+    "The robot stops, and it does not say why [1].",
+    "Das Problem lässt sich mit einem Neustart beheben [1].",
+    "Un nœud n'est pas un processus [1].",
     "The book says that the node does not provide a default.",
     "QoS does not say how messages are stored; it says how they are delivered [1].",
     "The node does not have a name until it is initialised [1].",

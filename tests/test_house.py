@@ -6,6 +6,8 @@ import ast
 import importlib.util
 import subprocess
 import sys
+import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -41,6 +43,93 @@ def test_no_modules_import_each_other_in_a_circle_not_even_inside_functions(hous
     trees = {house.module_name(path, SOURCE): ast.parse(path.read_text()) for path in house.python_files(SOURCE)}
     assert len(trees) > 100
     assert house.cycles(house.import_graph(trees)) == []
+
+
+def test_every_name_on_the_first_shelf_has_a_level(house: ModuleType) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract, *_) = project["tool"]["importlinter"]["contracts"]
+    levels = {name.removeprefix("quoth.") for level in contract["layers"] for name in level.split(" | ")}
+    assert set(house.first_shelf(SOURCE)) - levels == set()
+
+
+def test_what_is_over_a_limit_is_named_with_its_place(house: ModuleType, tmp_path: Path) -> None:
+    room = tmp_path / "src" / "quoth" / "room"
+    room.mkdir(parents=True)
+    (room / "fine.py").write_text("def fine():\n    return 1\n")
+    (room / "long.py").write_text("x = 1\n" * 360 + "def long():\n" + "    x = 1\n" * 50)
+    (room / "branched.py").write_text("def branched():\n    return " + " or ".join("abcdefghijklmnop") + "\n")
+    assert list(house.excesses(tmp_path)) == [
+        "src/quoth/room/branched.py:1 branched: complexity 16",
+        "src/quoth/room/long.py: 411 lines",
+        "src/quoth/room/long.py:361 long: 51 lines",
+    ]
+
+
+# --- an option is a choice that somebody makes ---
+
+
+@dataclass
+class Options:
+    """The fields of the dataclasses whose name ends in `Options`, and what becomes of them."""
+
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    given: set[tuple[str, str]] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+
+    def declare(self, tree: ast.Module) -> None:
+        for node in ast.walk(tree):
+            is_dataclass = isinstance(node, ast.ClassDef) and "dataclass" in map(_called, node.decorator_list)
+            if isinstance(node, ast.ClassDef) and is_dataclass and node.name.endswith("Options"):
+                own = [
+                    one.target.id
+                    for one in node.body
+                    if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+                ]
+                self.fields[node.name] = own
+
+    def look(self, tree: ast.Module) -> None:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and (name := _called(node)) in self.fields:
+                self.given.update((name, one) for one, _ in zip(self.fields[name], node.args, strict=False))
+                self.given.update((name, one.arg) for one in node.keywords if one.arg)
+            elif isinstance(node, ast.Call) and _called(node) == "replace":
+                self.given.update((owner, one.arg) for owner in self.fields for one in node.keywords if one.arg)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                self.read.add(node.attr)
+
+    @property
+    def idle(self) -> set[str]:
+        """Fields that nobody sets, not even a test, and fields that nothing reads."""
+        pairs = {(owner, one) for owner, own in self.fields.items() for one in own}
+        return {f"{owner}.{one}" for owner, one in pairs if (owner, one) not in self.given or one not in self.read}
+
+
+def _called(node: ast.expr) -> str:
+    function = node.func if isinstance(node, ast.Call) else node
+    return getattr(function, "id", "") or getattr(function, "attr", "")
+
+
+def test_every_option_is_set_by_somebody_and_read() -> None:
+    options = Options()
+    ours = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")]
+    users = [path for folder in ("tests", "benchmarks", "campaigns") for path in (ROOT / folder).rglob("*.py")]
+    for tree in ours:
+        options.declare(tree)
+    assert len(options.fields) > 10
+    for tree in [*ours, *(ast.parse(path.read_text(encoding="utf-8")) for path in users)]:
+        options.look(tree)
+    assert options.idle == set()
+
+
+def test_an_idle_option_is_recognised() -> None:
+    options = Options()
+    tree = ast.parse(
+        "@dataclass(frozen=True)\nclass MyOptions:\n    a: int\n    b: int = 2\n    c: int = 3\n    d: int = 4\n"
+        "made = replace(MyOptions(1, b=2), d=5)\nprint(made.a, made.c, made.d)"
+    )
+    options.declare(tree)
+    options.look(tree)
+    assert options.idle == {"MyOptions.b", "MyOptions.c"}  # b is never read, c never set
 
 
 # --- what is counted ---

@@ -75,7 +75,7 @@ async def test_a_page_is_found_as_static_hosts_serve_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_is_wrong_usage(tmp_path: Path) -> None:
-    with pytest.raises(WrongUsage, match="is no folder"):
+    with pytest.raises(WrongUsage, match="is not a folder"):
         BuiltSite(tmp_path / "nothing", [])
 
 

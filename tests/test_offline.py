@@ -87,7 +87,7 @@ class Machine:
         return run.stdout
 
     def check(self) -> None:
-        """Nothing was looked up or connected to, and nothing is outside of the data directory."""
+        """Nothing was looked up or connected to, and nothing is outside the data directory."""
         events = (self.place / "audit.log").read_text(encoding="utf-8").splitlines()
         assert any(event.startswith("open ") for event in events), "the audit hook was not there"
         allowed = (str(self.place / "data"), str(self.place / "tmp"), "/dev/null", "/dev/tty")

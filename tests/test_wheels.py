@@ -110,8 +110,8 @@ def isolated(installed: Path) -> Callable[[str], str]:
     return run
 
 
-def test_there_are_three_wheels_and_the_code_wheel_is_small(wheels: dict[str, Path]) -> None:
-    assert set(wheels) == {"quoth", "quoth_minilm", "quoth_reader"}
+def test_there_are_three_wheels_and_one_of_fonts_and_the_code_wheel_is_small(wheels: dict[str, Path]) -> None:
+    assert set(wheels) - {"quoth_fonts"} == {"quoth", "quoth_minilm", "quoth_reader"}
     assert wheels["quoth"].stat().st_size < 5_000_000
 
 
@@ -123,6 +123,20 @@ def test_the_readers_wheel_holds_its_weights_and_says_what_they_are(wheels: dict
     (info,) = {name.split("/")[0] for name in packed.namelist() if ".dist-info/" in name}
     assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(packed.namelist())
     assert reader.WEIGHTS_SHA256 in packed.read(f"{info}/METADATA").decode()
+
+
+@pytest.mark.skipif(not (ROOT / "node_modules" / "@fontsource").exists(), reason="npm has not installed the fonts")
+def test_the_wheel_of_fonts_holds_what_its_style_sheet_names_with_both_licences(wheels: dict[str, Path]) -> None:
+    packed = zipfile.ZipFile(wheels["quoth_fonts"])
+    named = re.findall(r"url\(([\w.-]+)\)", packed.read("quoth_fonts/fonts.css").decode())
+    assert len(named) == 8
+    fonts = {name for name in packed.namelist() if name.endswith(".woff2")}
+    assert fonts == {f"quoth_fonts/{name}" for name in named}
+    assert all(packed.read(name).startswith(b"wOF2") for name in fonts)
+    info = "quoth_fonts-1.0.0.dist-info/licenses"
+    for font in ("source-serif-4", "jetbrains-mono"):
+        assert b"SIL Open Font License, Version 1.1" in packed.read(f"{info}/LICENSE.{font}")
+    assert wheels["quoth_fonts"].stat().st_size < 250_000
 
 
 def test_the_code_wheel_carries_the_graph_and_its_licence(wheels: dict[str, Path]) -> None:

@@ -1,6 +1,6 @@
 """A small website on a free port of this machine, for tests of what reads from the web.
 
-Each path has an answer, which a test may change while the site is up; whoever asked for what is remembered.
+Each path has an answer, which a test may change while the site is up; and it remembers what was asked for.
 """
 
 from __future__ import annotations

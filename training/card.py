@@ -37,10 +37,8 @@ INPUT = """## What goes in
   tokens. `[CLS]` is {cls}, `[SEP]` is {sep}.
 - The question (or claim) is cut after {question} tokens. The heading is the breadcrumb joined by ` > `, of which the
   last {heading} tokens count; it may be empty, and then two `[SEP]` follow each other.
-- The passage is the text of the chunk, Markdown or plain, cut into windows of {window} tokens. The next window begins
-  {step} tokens later; the last one ends where the passage ends and is as long as the others. A passage of up to
-  {window} tokens is one window. Every window has the question and the heading before it. `training.evaluate`
-  reads so; Quoth itself reads one shorter window of each passage, the one with most of the question's words.
+- The passage is the text of the chunk, Markdown or plain. Of a passage longer than {window} tokens one window of that size
+  is read: the one with the most, and the rarest, of the question's words (`quoth.models.reader_window`).
 - Token types: 0 for all up to and with the second `[SEP]`, 1 from the first token of the passage on (the last `[SEP]`
   included). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
   embedder's own (`embeddings.*` of its `model.safetensors`, positions 0 to 511, both type rows).
@@ -59,10 +57,10 @@ INPUT = """## What goes in
 
 - `margin` of a window: the best `start[i] + end[j]` with `i ≤ j < i + 60` in the passage, minus
   `start[0] + end[0]`.
-- The one sign for "it is answered here" is `answerable + margin / 2`; of a passage the largest over its windows.
+- The one sign for "it is answered here" is `answerable + margin / 2`.
 - A sentence's score is the share of start and end (softmax over the passage's tokens and the first token, mean of the
-  two) that lies in it, the largest over windows.
-- Support of a claim is `softmax(support)[0]`, the largest over windows and passages.
+  two) that lies in it.
+- Support of a claim is `softmax(support)[0]`, the largest over passages.
 """
 
 
@@ -111,7 +109,6 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
             question=of["question tokens at most"],
             heading=of["heading tokens at most"],
             window=of["window"],
-            step=of["step"],
         ),
         "## What it was trained on",
         "",

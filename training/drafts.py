@@ -7,17 +7,18 @@ passages are compared within a batch. Pure Python but for the tokenizer that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from .windows import Span, Tokens, joined, windows
+from .windows import Span, Tokens, joined, window_of, windows
 
 # Labels of a head. UNKNOWN is not learned from; UNSUPPORTED is neutral or contradicted, whichever.
 UNKNOWN, NO, YES = -1, 0, 1
 SUPPORT = {"supported": 0, "neutral": 1, "contradicted": 2, "unsupported": 3}
-# Training sees windows of many sizes, so that the size can be chosen later.
-SMALLEST, LARGEST = 90, 190
+# About the size that the shipped reader reads; a few sizes, so that none is learned by heart.
+SMALLEST, LARGEST = 80, 128
+AS_SHIPPED = 0.7  # of the windows that could be others are those that the shipped reader would choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +52,36 @@ class Piece:
 Tokenizer = Callable[[str], Tokens]
 
 
-def choose(draft: Draft, tokens: Tokens, chance: Random, size: int) -> Span:
-    """A window that holds the answer or the anchor; else one of chance."""
+def choose(draft: Draft, question: Sequence[int], tokens: Tokens, chance: Random, size: int) -> Span:
+    """The window that the shipped reader would choose, or another that holds the answer or the anchor."""
     every = windows(len(tokens), size, max(1, size * 2 // 3))
     if len(every) == 1:
         return every[0]
     wanted = draft.span or (None if draft.anchor is None else (draft.anchor, draft.anchor + 1))
     place = tokens.covering(wanted) if wanted else None
+    shipped = window_of(question, tokens.ids, size)
     if place is None:
-        return chance.choice(every)
-    holding = [(a, b) for a, b in every if a <= place[0] and place[1] < b]
+        return shipped if chance.random() < AS_SHIPPED else chance.choice(every)
+    if (draft.span is None or _holds(shipped, place)) and chance.random() < AS_SHIPPED:
+        return shipped
+    holding = [window for window in every if _holds(window, place)]
     if holding:
         return chance.choice(holding)
     start = min(max(0, place[0] - size // 4), len(tokens) - size)
     return start, start + size
 
 
+def _holds(window: Span, place: Span) -> bool:
+    return window[0] <= place[0] and place[1] < window[1]
+
+
 def cut(draft: Draft, tokenize: Tokenizer, chance: Random, size: int) -> Piece | None:
     tokens = tokenize(draft.passage)
     if len(tokens) < 5:
         return None
-    begin, finish = choose(draft, tokens, chance, size)
-    ids, at = joined(tokenize(draft.question).ids, tokenize(draft.heading).ids, tokens.ids[begin:finish])
+    question = tokenize(draft.question).ids
+    begin, finish = choose(draft, question, tokens, chance, size)
+    ids, at = joined(question, tokenize(draft.heading).ids, tokens.ids[begin:finish])
     start = end = UNKNOWN
     if draft.span is not None:
         place = tokens.covering(draft.span)

@@ -26,7 +26,7 @@ from .measures import Figure
 from .overlap import Evaluated
 from .prepare import Pieces, neighbours
 from .reading import PassageReader
-from .windows import STEP, WINDOW
+from .windows import WINDOW
 
 ROOT = Path(__file__).parent.parent
 
@@ -75,15 +75,14 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="measure on the reporting halves, too")
     parser.add_argument("--most", type=int, default=600, help="questions of each set whose best ten are read")
     parser.add_argument("--window", type=int, default=WINDOW)
-    parser.add_argument("--step", type=int, default=STEP)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     began = time.perf_counter()
     tokenize = Pieces(model_dir())
-    reader = PassageReader(load_reader(arguments.weights), tokenize, arguments.window, arguments.step)
+    reader = PassageReader(load_reader(arguments.weights), tokenize, arguments.window)
     figures = chosen_by(reader, arguments.data, tokenize, arguments.share)
-    told: dict[str, Any] = {"weights": arguments.weights.name, "window": arguments.window, "step": arguments.step}
+    told: dict[str, Any] = {"weights": arguments.weights.name, "window": arguments.window}
     if arguments.report:
         more, settings = reported(reader, arguments.data, arguments.folder / "eval", arguments.most)
         figures |= more

@@ -1,7 +1,8 @@
 """The reader's network in torch: the embedder's frozen embeddings, six BERT layers and four heads.
 
 Token ids, token types and a mask come in; logits of all heads go out. Tensor names are those of the BERT files, so that
-the exported layers fit the same graph as the embedder's. Attention has no dropout: only then is the fused kernel used.
+the exported layers fit the same graph as the embedder's. Attention is written out and has no dropout: on this processor
+that is faster in bfloat16 than torch's fused kernel, whose backward pass is slow.
 Knows nothing of texts, tokenizers or losses. (Types are checked where torch is not installed: hence the ignores.)
 """
 
@@ -19,6 +20,7 @@ from .windows import SEP
 
 HIDDEN, HEADS, INNER, LAYERS, VOCABULARY, POSITIONS = 384, 12, 1536, 6, 30522, 512
 EPSILON = 1e-12
+UNSEEN = -1e4  # what is added to the score of a padded token
 SUPPORT_CLASSES = ("supported", "neutral", "contradicted")
 
 
@@ -58,9 +60,14 @@ class SelfAttention(nn.Module):  # type: ignore[misc]
 
     def forward(self, state: Tensor, mask: Tensor) -> Tensor:
         batch, length, _ = state.shape
-        split = (batch, length, HEADS, HIDDEN // HEADS)
-        query, key, value = (part(state).view(split).transpose(1, 2) for part in (self.query, self.key, self.value))
-        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        parts = (self.query, self.key, self.value)
+        weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+        size = HIDDEN // HEADS
+        mixed = functional.linear(state, weight, bias).view(batch, length, 3, HEADS, size)
+        query, key, value = mixed.permute(2, 0, 3, 1, 4).reshape(3, batch * HEADS, length, size)
+        scores = torch.bmm(query, key.transpose(1, 2)).view(batch, HEADS, length, length) * size**-0.5 + mask
+        shares = torch.softmax(scores, dim=-1, dtype=scores.dtype).view(batch * HEADS, length, length)
+        context = torch.bmm(shares, value).view(batch, HEADS, length, size)
         return context.transpose(1, 2).reshape(batch, length, HIDDEN)
 
 
@@ -165,15 +172,22 @@ class Reader(nn.Module):  # type: ignore[misc]
 
     def states(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """The last layer's. `mask` is 1 for tokens and 0 for padding."""
-        seen = mask.bool()[:, None, None, :]
         state: Tensor = self.embeddings(ids, types)
+        # Added to the scores of attention, in the precision in which these are computed.
+        low = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else state.dtype
+        unseen = ((1 - mask) * UNSEEN)[:, None, None, :].to(low)
         for layer in self.encoder.layer:
-            state = layer(state, seen)
-        return state
+            state = layer(state, unseen)
+        return state.float()
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Logits:
         state = self.states(ids, types, mask)
-        spans = self.heads.span(state).float()
+        # The heads are small, and their logits go into sums of exponentials: always in single precision.
+        with torch.autocast("cpu", enabled=False):
+            return self._heads(state, ids, types, mask)
+
+    def _heads(self, state: Tensor, ids: Tensor, types: Tensor, mask: Tensor) -> Logits:
+        spans = self.heads.span(state)
         # An answer lies in the passage (type 1) or nowhere ([CLS]).
         allowed = (types * mask).bool()
         allowed[:, 0] = True

@@ -20,10 +20,10 @@ EXAMPLES = 1_500
 
 
 def products_of(number: int) -> dict[str, str]:
-    """A linear part of a layer → the name of what goes into it."""
+    """A part of a layer → the name of what goes into its products."""
     layer = f"encoder.layer.{number}"
     return {
-        f"{layer}.attention.self.query": f"encoder.layer.{number - 1}.output.LayerNorm.output"
+        f"{layer}.attention.self": f"encoder.layer.{number - 1}.output.LayerNorm.output"
         if number
         else "embeddings.output",
         f"{layer}.attention.output.dense": f"{layer}.attention.self.output",

@@ -1,7 +1,7 @@
 """Reads passages with trained weights, as the shipped reader will: windows in, one reading for each passage out.
 
-A question (or claim), a heading and a passage come in as texts. A long passage is read in overlapping windows and the
-best window counts. Nothing is learned here; weights are those rounded to half precision.
+A question (or claim), a heading and a passage come in as texts. Of a long passage one window is read, as Quoth does.
+Nothing is learned here; weights are those rounded to half precision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .model import Logits, Reader
 from .prepare import Pieces
-from .windows import STEP, WINDOW, Span, joined, windows
+from .windows import WINDOW, Span, joined, window_of
 
 Floats = NDArray[np.float32]
 LONGEST_ANSWER = 60  # tokens
@@ -30,8 +30,9 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """What the heads say of one window. `starts` and `ends` are probabilities over its tokens, "not here" included."""
+class Reading:
+    """What the heads say of one passage. `starts` and `ends` are probabilities over the tokens read, "not here"
+    included."""
 
     answerable: float
     relevance: float
@@ -42,87 +43,68 @@ class Window:
     starts: Floats
     ends: Floats
 
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    windows: list[Window]
-
-    @property
-    def answerable(self) -> float:
-        return max(window.answerable for window in self.windows)
-
-    @property
-    def relevance(self) -> float:
-        return max(window.relevance for window in self.windows)
-
-    @property
-    def margin(self) -> float:
-        return max(window.margin for window in self.windows)
-
     @property
     def supported(self) -> float:
         """Log odds of "supported"."""
-        return max(float(w.support[0] - np.logaddexp(w.support[1], w.support[2])) for w in self.windows)
-
-    @property
-    def best(self) -> Span:
-        return max(self.windows, key=lambda window: window.margin).best
+        return float(self.support[0] - np.logaddexp(self.support[1], self.support[2]))
 
     def sentence_scores(self, sentences: Sequence[Span]) -> list[float]:
-        """The share of the answer's start and end that lies in each sentence, of the window where it is largest."""
-        scores = [0.0] * len(sentences)
-        for window in self.windows:
-            both = (window.starts + window.ends) / 2
-            for at, (start, end) in enumerate(sentences):
-                inside = [p for (a, b), p in zip(window.offsets, both, strict=True) if start <= a and b <= end]
-                scores[at] = max(scores[at], float(sum(inside)))
-        return scores
+        """The share of the answer's start and end that lies in each sentence."""
+        both = (self.starts + self.ends) / 2
+        return [
+            float(sum(p for (a, b), p in zip(self.offsets, both, strict=True) if start <= a and b <= end))
+            for start, end in sentences
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    ids: list[int]
+    passage_at: int
+    offsets: Sequence[Span]
 
 
 class PassageReader:
-    def __init__(self, reader: Reader, tokenize: Pieces, window: int = WINDOW, step: int = STEP) -> None:
+    def __init__(self, reader: Reader, tokenize: Pieces, window: int = WINDOW) -> None:
         self._reader = reader
         self._tokenize = tokenize
         self._window = window
-        self._step = step
 
     def read(self, asked: Sequence[Asked]) -> list[Reading]:
-        cut: list[tuple[int, list[int], int, Sequence[Span]]] = []
-        for number, one in enumerate(asked):
-            question, heading = self._tokenize(one.question).ids, self._tokenize(one.heading).ids
-            tokens = self._tokenize(one.passage)
-            for begin, end in windows(len(tokens), self._window, self._step):
-                ids, at = joined(question, heading, tokens.ids[begin:end])
-                cut.append((number, ids, at, tokens.offsets[begin:end]))
-        found: list[list[tuple[int, Window]]] = [[] for _ in asked]
+        cut = [self._cut(one) for one in asked]
+        found: dict[int, Reading] = {}
         for batch in _batches(cut):
-            for at, window in zip(batch, self._windows([cut[at] for at in batch]), strict=True):
-                found[cut[at][0]].append((at, window))
-        # In the order of the passage, whatever the order in which they were read.
-        return [Reading([window for _, window in sorted(each, key=lambda pair: pair[0])]) for each in found]
+            found.update(zip(batch, self._readings([cut[at] for at in batch]), strict=True))
+        return [found[at] for at in range(len(asked))]
 
-    def _windows(self, cut: Sequence[tuple[int, list[int], int, Sequence[Span]]]) -> list[Window]:
-        width = max(len(ids) for _, ids, _, _ in cut)
+    def _cut(self, asked: Asked) -> _Cut:
+        question, tokens = self._tokenize(asked.question).ids, self._tokenize(asked.passage)
+        begin, end = window_of(question, tokens.ids, self._window)
+        ids, at = joined(question, self._tokenize(asked.heading).ids, tokens.ids[begin:end])
+        return _Cut(ids, at, tokens.offsets[begin:end])
+
+    def _readings(self, cut: Sequence[_Cut]) -> list[Reading]:
+        width = max(len(one.ids) for one in cut)
         ids = torch.zeros((len(cut), width), dtype=torch.long)
         types, mask = torch.zeros_like(ids), torch.zeros_like(ids)
-        for row, (_, own, at, _) in enumerate(cut):
-            ids[row, : len(own)] = torch.tensor([int(one) for one in own])
-            types[row, at : len(own)] = 1
-            mask[row, : len(own)] = 1
+        for row, one in enumerate(cut):
+            ids[row, : len(one.ids)] = torch.tensor([int(token) for token in one.ids])
+            types[row, one.passage_at : len(one.ids)] = 1
+            mask[row, : len(one.ids)] = 1
         with torch.inference_mode():
             logits = self._reader(ids, types, mask)
-        return [_window(logits, row, at, offsets) for row, (_, _, at, offsets) in enumerate(cut)]
+        return [_reading(logits, row, one) for row, one in enumerate(cut)]
 
 
-def _window(logits: Logits, row: int, at: int, offsets: Sequence[Span]) -> Window:
-    size = len(offsets)
+def _reading(logits: Logits, row: int, cut: _Cut) -> Reading:
+    at, offsets, size = cut.passage_at, cut.offsets, len(cut.offsets)
     start, end = logits.start[row].numpy(), logits.end[row].numpy()
     own_start, own_end = start[at : at + size], end[at : at + size]
     pairs = own_start[:, None] + own_end[None, :]
     allowed = np.triu(np.ones((size, size), dtype=bool)) & ~np.triu(np.ones((size, size), dtype=bool), LONGEST_ANSWER)
     pairs = np.where(allowed, pairs, -np.inf)
     first, last = np.unravel_index(int(pairs.argmax()), pairs.shape)
-    return Window(
+    return Reading(
         answerable=float(logits.answerable[row]),
         relevance=float(logits.relevance[row]),
         support=logits.support[row].numpy(),
@@ -141,10 +123,10 @@ def _shares(logits: Floats, nowhere: float) -> Floats:
     return shares
 
 
-def _batches(cut: Sequence[tuple[int, list[int], int, Sequence[Span]]]) -> list[list[int]]:
+def _batches(cut: Sequence[_Cut]) -> list[list[int]]:
     batches: list[list[int]] = []
-    for at in sorted(range(len(cut)), key=lambda at: len(cut[at][1])):
-        longest = len(cut[at][1])
+    for at in sorted(range(len(cut)), key=lambda at: len(cut[at].ids)):
+        longest = len(cut[at].ids)
         if not batches or (len(batches[-1]) + 1) * longest > BUDGET:
             batches.append([])
         batches[-1].append(at)

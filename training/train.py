@@ -52,6 +52,7 @@ class Config:
     smoothing: float = 0.05
     snapshot: int = 20_000  # examples between two that are kept
     minutes: float = 4.0  # between checkpoints
+    half: bool = True  # products in bfloat16; weights and their sums stay in single precision
     start: str = ""  # weights to start from instead of the embedder's
 
     def weights(self) -> Weights:
@@ -127,7 +128,9 @@ class Training:
         rate = rate_at(self.config, self.done)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["times"]
-        found = losses(self.reader(batch.ids, batch.types, batch.mask), batch, self.config.weights())
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.config.half):
+            logits = self.reader(batch.ids, batch.types, batch.mask)
+        found = losses(logits, batch, self.config.weights())
         total: Tensor = torch.stack(list(found.values())).sum()
         total.backward()
         norm = torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), self.config.clip)

@@ -3,19 +3,38 @@
     [CLS] question [SEP] heading [SEP] passage [SEP]
 
 Token type 0 up to and with the second [SEP], type 1 from there on, so that type 1 is the passage. A passage without
-heading has none between the two [SEP]. Long questions and headings are cut here; a passage never is, it is read in
-several windows. Pure Python: token ids and character offsets come in from any tokenizer.
+heading has none between the two [SEP]. Long questions and headings are cut here; of a long passage one window is
+read. Pure Python: token ids and character offsets come in from any tokenizer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 
 CLS, SEP, PAD = 101, 102, 0
-# In tokens. A window and its step are what the shipped reader uses; training also sees others.
-QUESTION, HEADING, WINDOW, STEP = 64, 20, 160, 110
+QUESTION, HEADING = 64, 20  # tokens
 Span = tuple[int, int]
+
+
+def _as_shipped() -> ModuleType:
+    """How the shipped reader chooses its window. By its path: this environment has nothing of what importing Quoth
+    needs."""
+    path = Path(__file__).parent.parent / "src" / "quoth" / "models" / "reader_window.py"
+    spec = spec_from_file_location("reader_window", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_SHIPPED = _as_shipped()
+WINDOW: int = _SHIPPED.WINDOW
+window_of: Callable[[Sequence[int], Sequence[int], int], Span] = _SHIPPED.window_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +53,7 @@ class Tokens:
         return (touched[0], touched[-1]) if touched else None
 
 
-def windows(length: int, window: int = WINDOW, step: int = STEP) -> list[Span]:
+def windows(length: int, window: int, step: int) -> list[Span]:
     """Token ranges that cover a passage. The last ends where the passage does and is as long as the others."""
     if length <= window:
         return [(0, length)]

@@ -63,24 +63,26 @@ class Bookshelf:
                 f"The index has a book {book_id!r}, but does not say what it is.",
                 hint="It was written by an earlier Quoth. Ingest it again: `quoth ingest PATH`.",
             )
-        pages: dict[str, list[Chunk]] = {}
+        # The texts of a large book do not fit into memory; of each page its first chunk is enough.
+        firsts: dict[str, Chunk] = {}
+        ids: dict[str, list[str]] = {}
         async for chunk in self._index.scan(book_id):
-            pages.setdefault(chunk.source_file, []).append(chunk)
+            firsts.setdefault(chunk.source_file, chunk)
+            ids.setdefault(chunk.source_file, []).append(chunk.id)
         # The book last: an adoption that is interrupted begins again.
-        await self._library.put_page_records([self._record(chunks) for chunks in pages.values()])
+        await self._library.put_page_records([self._record(first, ids[name]) for name, first in firsts.items()])
         await self._library.put_book(book)
-        logger.info("a book of the index is new here", extra={"book_id": book_id, "pages": len(pages)})
+        logger.info("a book of the index is new here", extra={"book_id": book_id, "pages": len(firsts)})
         return book
 
-    def _record(self, chunks: list[Chunk]) -> PageRecord:
+    def _record(self, first: Chunk, ids: list[str]) -> PageRecord:
         """Without the digest of its file, which only an ingest knows: the next one reads the page again."""
-        first = chunks[0]
         return PageRecord(
             book_id=first.book_id,
             source_file=first.source_file,
             digest="",
             file_hash=first.source_file_hash,
-            chunk_ids=tuple(chunk.id for chunk in chunks),
+            chunk_ids=tuple(ids),
             ingested_at=self._clock.now(),
             title=first.title,
             url=first.url.partition("#")[0],

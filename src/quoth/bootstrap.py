@@ -156,15 +156,11 @@ async def bootstrap(
     model = model or _model(settings)
     spans = spans or _spans(settings)
     async with AsyncExitStack() as closing:
-        closing.push_async_callback(spans.close)
-        closing.push_async_callback(embedder.close)
-        if reader is not None:
-            closing.push_async_callback(reader.close)
-        if model is not None:
-            closing.push_async_callback(model.close)
-            model = spans.model(model)
-        # Either index imports numpy, in this thread and before the model's thread starts: numpy cannot be imported in
-        # two threads at once.
+        for part in (spans, embedder, reader, model):
+            if part is not None:
+                closing.push_async_callback(part.close)
+        # The index of a Qdrant server imports numpy here, before the model's thread does: it cannot be imported in two
+        # threads at once.
         index = index or _index(settings, fingerprint_of(embedder))
         closing.push_async_callback(index.close)
         # When a question is about to come, the model is read while the database is opened.
@@ -173,31 +169,46 @@ async def bootstrap(
         closing.push_async_callback(store.close)
         if loading is not None:
             await loading
-        calibrations = _calibrations(settings, fingerprint_of(embedder), reader)
-        observers = Observers(spans, log_answer)
+        quoth = _joined(settings, clock, store, index, embedder, reader, model, spans)
         if settings.traces:
             traces = Traces(store, clock, keep=timedelta(days=settings.trace_days))
             closing.push_async_callback(traces.close)
-            observers.watchers.append(traces)
-        options = replace(_answer_options(settings, embedder, reader, calibrations), observed=observers)
-        retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout, reader=reader)
-        writer = ModelWriter(model, retriever, index, store, spans) if model is not None else None
-        conversations = Conversations(retriever, index, store, clock, options, writer)
-        closing.push_async_callback(conversations.close)
-        yield Quoth(
-            settings=settings,
-            clock=clock,
-            library=store,
-            index=index,
-            shelf=Bookshelf(index, store, clock),
-            embedder=embedder,
-            conversations=conversations,
-            calibrations=calibrations,
-            observers=observers,
-            spans=spans,
-            reader=reader,
-            model=model,
-        )
+            quoth.observers.watchers.append(traces)
+        closing.push_async_callback(quoth.conversations.close)
+        yield quoth
+
+
+def _joined(
+    settings: Settings,
+    clock: Clock,
+    library: Library,
+    index: ChunkIndex,
+    embedder: Embedder,
+    reader: Reader | None,
+    model: ChatModel | None,
+    spans: Spans,
+) -> Quoth:
+    """The parts as one, with nothing left to open."""
+    calibrations = _calibrations(settings, fingerprint_of(embedder), reader)
+    observers = Observers(spans, log_answer)
+    options = replace(_answer_options(settings, embedder, reader, calibrations), observed=observers)
+    retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout, reader=reader)
+    watched = spans.model(model) if model is not None else None
+    writer = ModelWriter(watched, retriever, index, library, spans) if watched is not None else None
+    return Quoth(
+        settings=settings,
+        clock=clock,
+        library=library,
+        index=index,
+        shelf=Bookshelf(index, library, clock),
+        embedder=embedder,
+        conversations=Conversations(retriever, index, library, clock, options, writer),
+        calibrations=calibrations,
+        observers=observers,
+        spans=spans,
+        reader=reader,
+        model=watched,
+    )
 
 
 async def _load(embedder: Embedder, reader: Reader | None) -> None:
@@ -303,7 +314,7 @@ def _index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader | None) -> CalibrationFiles:
     from quoth.index.calibrations import CalibrationFiles
 
-    known = (*FITTED, *UNFITTED.judge.weights, *(READ if reader else ()))
+    known = (*(READ if reader else ()), *FITTED, *UNFITTED.judge.weights)
     return CalibrationFiles(settings.data_dir, fingerprint, known=known)
 
 

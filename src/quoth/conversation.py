@@ -62,7 +62,7 @@ class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
     own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book with fitted numbers
     reply: ReplyOptions = ReplyOptions()
-    index_seconds: float = 10.0  # how long the index is waited for
+    index_seconds: float = 10.0  # how long to wait for the index
     keep_unanswered: timedelta | None = None  # how long the author may read them; None: they are not recorded
     observed: Observer = _unobserved  # looks on as an answer passes by
     topics: bool = True  # may a model be asked what a long conversation is about?

@@ -271,4 +271,4 @@ class TextTooLong(QuothError):
 
 
 class InternalError(QuothError):
-    default_hint = "This is a fault of Quoth; run again with --verbose and report what it prints."
+    default_hint = "This is a fault in Quoth; run again with --verbose and report what it prints."

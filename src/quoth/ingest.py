@@ -13,14 +13,15 @@ import asyncio
 import hashlib
 import logging
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from quoth.chunks.held import HeldChunks
 from quoth.chunks.payload import payload_hash
 from quoth.chunks.plan import FilePlan, WantedChunk, plan_files, plan_page
-from quoth.chunks.split import ChunkOptions, embedding_text, split, term_text
+from quoth.chunks.split import embedding_text, split, term_text
 from quoth.domain import (
     Book,
     Chunk,
@@ -43,13 +44,14 @@ if TYPE_CHECKING:
     from quoth.sources import BookSource
 
 
+_SAVE_SECONDS = 1.0  # between two saves of the job's counters
+
+
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    chunks: ChunkOptions = ChunkOptions()
     batch_chunks: int = 256  # embedded and written together
     embed_slice: int | None = None  # embedded between two reports of progress; None: what the embedder likes best
     publish_seconds: float = 60.0  # the most work that a killed run can lose
-    save_seconds: float = 1.0  # between two saves of the job's counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +76,6 @@ class PreparedPage:
     file: SourceFile
     page: Page
     wanted: tuple[WantedChunk, ...]
-
-
-@dataclass(slots=True)
-class HeldChunks:
-    """What the index holds of the pages being written and of the chunks that they want. A dry run writes nothing, so it
-    remembers what it would have written, for the pages after it."""
-
-    stored: dict[str, StoredChunk] = field(default_factory=dict)
-    by_file: dict[str, set[str]] = field(default_factory=dict)
-    imagined: dict[str, StoredChunk | None] = field(default_factory=dict)  # None: dropped
-
-    async def read(self, writer: IndexWriter, files: Collection[str], ids: Collection[str] = ()) -> None:
-        found = await writer.stored(files=files, ids=ids)
-        for id in self.imagined.keys() & {*found, *ids}:  # a page is read once, so no other can be among these files
-            chunk = self.imagined[id]
-            if chunk is not None:
-                found[id] = chunk
-            else:
-                found.pop(id, None)
-        self.stored, self.by_file = found, {}
-        for chunk in found.values():
-            self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
-
-    def put(self, chunk: StoredChunk, *, imagined: bool) -> None:
-        before = self.stored.get(chunk.id)
-        if before is not None:
-            self.by_file[before.source_file].discard(chunk.id)
-        self.stored[chunk.id] = chunk
-        self.by_file.setdefault(chunk.source_file, set()).add(chunk.id)
-        if imagined:
-            self.imagined[chunk.id] = chunk
-
-    def drop(self, ids: Sequence[str], *, imagined: bool) -> None:
-        for id in ids:
-            gone = self.stored.pop(id)
-            self.by_file[gone.source_file].discard(id)
-            if imagined:
-                self.imagined[id] = None
-
-    @property
-    def imagined_texts(self) -> set[str]:
-        return {chunk.embed_hash for chunk in self.imagined.values() if chunk is not None}
 
 
 @dataclass(slots=True)
@@ -232,7 +192,7 @@ class Ingest:
         """Report to this process at once, and to the library from time to time."""
         run.tell(Progress(run.pages_done, run.pages_total, run.job.chunks_embedded, source_file, share))
         now = self._clock.monotonic()
-        if now - run.saved_at >= self._options.save_seconds:
+        if now - run.saved_at >= _SAVE_SECONDS:
             run.saved_at = now
             await self._save(run.job)
 
@@ -262,12 +222,14 @@ class Ingest:
         """`Unreadable` also for a page at which our own code fails; the traceback is in the log."""
         try:
             page = source.read(file)
-            chunks = split(page, self._embedder.tokens, self._options.chunks)
+            chunks = split(page, self._embedder.tokens)
         except (QuothError, OSError):
             raise
         except Exception as error:
             logging.getLogger(__name__).exception("%s could not be read", file.source_file)
-            what = f"{file.source_file} could not be read, by a fault of Quoth ({type(error).__name__}: {error})."
+            what = (
+                f"{file.source_file} could not be read, because of a fault in Quoth ({type(error).__name__}: {error})."
+            )
             raise Unreadable(what, hint="Please report it, with the page.") from error
         wanted = tuple(WantedChunk(chunk, payload_hash(chunk), embed_hash(chunk)) for chunk in chunks)
         return PreparedPage(file, page, wanted)

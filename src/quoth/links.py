@@ -75,7 +75,7 @@ class LinkReport:
     anchors: int = 0
     anchors_found: int = 0
     wrong: tuple[BadLink, ...] = ()
-    unchecked: tuple[BadLink, ...] = ()  # the site forbids to look, or did not answer
+    unchecked: tuple[BadLink, ...] = ()  # the site forbids it, or did not answer
     redirected: int = 0
 
     @property
@@ -131,7 +131,7 @@ class BuiltSite:
     def __init__(self, folder: Path, urls: Iterable[str]) -> None:
         self._folder = Path(folder).resolve()
         if not self._folder.is_dir():
-            raise WrongUsage(f"{folder} is no folder.", hint="Give the folder that the site was built into.")
+            raise WrongUsage(f"{folder} is not a folder.", hint="Give the folder that the site was built into.")
         paths = [_path_of(url) for url in urls]
         folders = [path.split("/")[:-1] for path in paths]
         shared = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
@@ -198,7 +198,7 @@ class LiveSite:
 
 
 async def check_published(cited: Cited, web: Web) -> LinkReport:
-    """`Unreadable` if the site does not let itself be read at all; `WrongUsage` if the book has no addresses of a
+    """`Unreadable` if the site cannot be read at all; `WrongUsage` if the book has no addresses of a
     site."""
     first = next(iter(cited.pages), "")
     if "://" not in first:

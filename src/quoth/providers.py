@@ -27,8 +27,10 @@ logger = logging.getLogger(__name__)
 
 def embedder_of(settings: Settings, threads: int | None = None) -> Embedder:
     """The one that the settings name, and never another."""
-    if settings.embedder != "minilm":
-        return _remote_embedder(settings)
+    if settings.embedder == "cohere":
+        return _cohere(settings)
+    if settings.embedder == "openai":
+        return _openai(settings)
     if settings.cohere_api_key is not None and not settings.is_set("embedder"):
         logger.warning("COHERE_API_KEY is set, but not used: QUOTH_EMBEDDER=cohere uses it, =minilm ends this warning")
     from quoth.models.minilm import MiniLMEmbedder
@@ -36,29 +38,34 @@ def embedder_of(settings: Settings, threads: int | None = None) -> Embedder:
     return MiniLMEmbedder(settings.model_dir, threads=threads)
 
 
-def _remote_embedder(settings: Settings) -> Embedder:
-    from quoth.models.embedding_wire import CohereEmbeddings, OpenAIEmbeddings
+def _cohere(settings: Settings) -> Embedder:
+    from quoth.models.embedding_wire import CohereEmbeddings
+    from quoth.models.embeddings import EmbeddingOptions, RemoteEmbedder
+
+    key = settings.embedding_api_key or settings.cohere_api_key
+    if key is None:
+        raise BadConfiguration("QUOTH_EMBEDDER is cohere, but there is no key.", hint="Set COHERE_API_KEY.")
+    return RemoteEmbedder(
+        EmbeddingOptions(
+            settings.embedding_base_url or COHERE,
+            settings.cohere_model or "embed-english-v3.0",
+            CohereEmbeddings(),
+            key.get_secret_value(),
+            dimensions=settings.embedding_dimensions,
+            tokens=settings.embedding_tokens,
+            key_setting=_key_setting(settings, "COHERE_API_KEY"),
+            url_setting="QUOTH_EMBEDDING_BASE_URL",
+            model_setting="COHERE_MODEL",
+        )
+    )
+
+
+def _openai(settings: Settings) -> Embedder:
+    """OpenAI, or any server that speaks its protocol."""
+    from quoth.models.embedding_wire import OpenAIEmbeddings
     from quoth.models.embeddings import EmbeddingOptions, RemoteEmbedder
 
     own_key, own_url = settings.embedding_api_key, settings.embedding_base_url
-    key_name = "QUOTH_EMBEDDING_API_KEY" if own_key else ""
-    if settings.embedder == "cohere":
-        key = own_key or settings.cohere_api_key
-        if key is None:
-            raise BadConfiguration("QUOTH_EMBEDDER is cohere, but there is no key.", hint="Set COHERE_API_KEY.")
-        return RemoteEmbedder(
-            EmbeddingOptions(
-                own_url or COHERE,
-                settings.cohere_model or "embed-english-v3.0",
-                CohereEmbeddings(),
-                key.get_secret_value(),
-                dimensions=settings.embedding_dimensions,
-                tokens=settings.embedding_tokens,
-                key_setting=key_name or "COHERE_API_KEY",
-                url_setting="QUOTH_EMBEDDING_BASE_URL",
-                model_setting="COHERE_MODEL",
-            )
-        )
     # The key of one server is never sent to another.
     key = own_key if own_url else own_key or settings.openai_api_key
     base_url = own_url or settings.openai_base_url
@@ -80,10 +87,15 @@ def _remote_embedder(settings: Settings) -> Embedder:
             key.get_secret_value() if key else "",
             dimensions=settings.embedding_dimensions,
             tokens=settings.embedding_tokens,
-            key_setting=key_name or "OPENAI_API_KEY",
+            key_setting=_key_setting(settings, "OPENAI_API_KEY"),
             url_setting="QUOTH_EMBEDDING_BASE_URL" if own_url else "OPENAI_BASE_URL",
         )
     )
+
+
+def _key_setting(settings: Settings, usual: str) -> str:
+    """The variable that holds the key, for messages."""
+    return "QUOTH_EMBEDDING_API_KEY" if settings.embedding_api_key else usual
 
 
 def reader_of(settings: Settings, threads: int | None) -> Reader | None:

@@ -164,6 +164,11 @@ def test_the_reason_names_what_is_wrong(sentence: str, reason: str) -> None:
         ("It takes 15 to 20 seconds.", "It takes 15-20 seconds. [1]"),
         ("The node is released on May 23.", "The node is released on May 23rd. [1]"),
         ("The FLSA pays overtime.", "The Fair Labor Standards Act (FLSA) pays overtime. [1]"),
+        (
+            "Costs are found by weighted average costing.",
+            "Costs are found by Weighted Average Costing (WAC). [1]",
+        ),
+        ("Look at pagesjaunes.fr for a name.", "Look at PagesJaunes.fr for a name. [1]"),
         ("The profile is best effort.", "Step 3: the profile is best effort. [1]"),
         ("The profile is best effort.", "7. The profile is best effort. [1]"),
     ],
@@ -171,6 +176,20 @@ def test_the_reason_names_what_is_wrong(sentence: str, reason: str) -> None:
 def test_another_spelling_and_a_count_are_not_new_claims(page: str, sentence: str) -> None:
     [checked] = check(sentence, [citation(1, page)]).sentences
     assert (checked.supported, checked.reason) == (True, "")
+
+
+def test_a_program_in_another_case_is_another_program() -> None:
+    [checked] = check("Import `Farm_Base` first. [1]", [citation(1, "Import `farm_base` first.")]).sentences
+    assert not checked.supported
+
+
+def test_code_that_was_cut_into_two_passages_is_supported_by_both() -> None:
+    cited = [citation(1, "```js\nconst a = {"), citation(2, "  b: 1,\n}\n```")]
+    whole = "```js\nconst a = {\n  b: 1,\n}\n```\n\n[1][2]"
+    [checked] = check(whole, cited).sentences
+    assert (checked.supported, checked.sources) == (True, (1, 2))
+    [other] = check(whole.replace("b: 1", "b: 2"), cited).sentences
+    assert not other.supported
 
 
 def test_that_something_is_not_in_the_passages_is_neither_supported_nor_unsupported() -> None:

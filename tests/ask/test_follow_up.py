@@ -135,6 +135,28 @@ def test_a_refused_question_does_not_poison_what_follows() -> None:
     assert not {"TurtleBot", "cost"} & set(query.carried)
 
 
+def test_thanks_are_not_searched_for_and_not_remembered() -> None:
+    history = [PastTurn("What is a bag?", "A file. [1]"), PastTurn("thanks", "No.", refused=True)]
+    words = rarity(bag=3.0, file=2.0)
+    assert rewrite("thanks", history[:1], words) == SearchQuery("thanks")
+    assert terms_for("thanks", history[:1]) == []
+    assert rewrite("How do I record one?", history, words).phrase == "bag: How do I record one?"
+
+
+def test_what_is_shown_of_a_long_conversation_is_still_a_phrase() -> None:
+    turns = [PastTurn("What is a bag?", "A file of rosbag2 in SQLite. [1]")]
+    shown = []
+    for question in ("How do I record one?", "And play it back?", "Which format is used?"):
+        query = rewrite(question, turns, rarity(bag=3.0, rosbag2=5.0, SQLite=5.0, record=2.0, play=2.0))
+        shown.append(query.phrase)
+        turns.append(PastTurn(question, "With rosbag2, to SQLite. [1]", searched=query.phrase))
+    assert shown == [
+        "bag: How do I record one?",
+        "bag, record: And play it back?",
+        "bag, play it back: Which format is used?",
+    ]
+
+
 def test_after_a_refusal_the_conversation_goes_on_with_what_was_answered() -> None:
     refused = PastTurn("How do I stop it?", "Not in the book.", "launch file: How do I stop it?", refused=True)
     query = rewrite("And where is it kept?", [LAUNCH, refused], RARITY | dict.fromkeys(term_ids("stop"), 1.0))
@@ -170,7 +192,9 @@ def test_what_was_searched_is_shown_as_a_phrase(question: str, history: list[Pas
 
 @pytest.mark.parametrize("history", [[], [LAUNCH]])
 def test_an_instruction_is_searched_for_by_its_object(history: list[PastTurn]) -> None:
-    assert rewrite("Give me a code example of a publisher", history) == SearchQuery("publisher code example")
+    assert rewrite("Give me a code example of a publisher", history) == SearchQuery(
+        "publisher code example", phrase="publisher"
+    )
     assert rewrite("explain tf2 to a beginner", history) == SearchQuery("tf2")
 
 

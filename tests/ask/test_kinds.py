@@ -64,3 +64,16 @@ def test_any_text_can_be_looked_at(question: str, text: str) -> None:
     holds = kind_asked(question)
     assert holds is not None
     assert holds(text) in (True, False)
+
+
+def test_what_is_said_beside_the_question_is_not_asked_for() -> None:
+    assert kind_asked("Which package tells me how far away something is?") is None
+    assert kind_asked("Why does it matter which address it has?") is None
+
+
+def test_a_bound_of_an_amount_may_be_the_amount() -> None:
+    holds = kind_asked("How much disk space do I need at least?")
+    assert holds is not None
+    assert holds("| Disk | 50 GB on an SSD |")
+    assert holds("The minimum is the size of the image.")
+    assert not holds("The disk should be fast.")

@@ -22,8 +22,9 @@ ORDER = Order(weight=0.05, unread=-1.0)
 TEXTS = {f"lidar-{number}": f"Lidar number {number} measures distance with light." for number in range(8)}
 
 
-def reading(relevance: float, answerable: float = 0.0) -> Reading:
-    return Reading(answerable, relevance, supported=0.0, margin=0.0, start=0, end=0)
+def reading(said: float) -> Reading:
+    """Both heads that say whether it is answered say the same."""
+    return Reading(said, relevance=0.0, supported=0.0, margin=2 * said, start=0, end=0)
 
 
 def scored(key: str, score: float) -> Scored:
@@ -31,7 +32,7 @@ def scored(key: str, score: float) -> Scored:
 
 
 class ScriptedReader:
-    """Finds relevant what names the number."""
+    """Finds the answer where the number is named."""
 
     name = "scripted"
 
@@ -48,7 +49,7 @@ class ScriptedReader:
     async def close(self) -> None: ...
 
 
-def test_a_relevant_passage_rises() -> None:
+def test_a_passage_that_answers_rises() -> None:
     ranked = in_order([scored("a", 0.5), scored("b", 0.4)], {"a": reading(-3.0), "b": reading(3.0)}, ORDER)
     assert [one.key for one in ranked] == ["b", "a"]
 
@@ -116,9 +117,9 @@ async def test_the_order_follows_the_reading_where_numbers_were_fitted(monkeypat
 async def test_the_judge_weighs_what_was_read_only_where_something_was() -> None:
     read, unread = await find(ScriptedReader(3)), await find(None)
     assert set(READ_FEATURES) <= set(features(read))
-    assert not set(READ_FEATURES) & set(features(unread))
-    own = Calibration(Logistic(0.0), Logistic(0.0, {"answerable": 5.0, "relevance": 1.0}), 0.2, 0.5, 0.8)
+    assert set(READ_FEATURES) - set(features(unread)) == {"read"}
+    own = Calibration(Logistic(0.0), Logistic(0.0, {"read": 1.0}), 0.2, 0.5, 0.8)
     options = ConfidenceOptions(own=own)
     assert judge(read, options).confidence == pytest.approx(1 / (1 + 2.718281828**-6.0))
     assert judge(unread, options).basis is not None
-    assert "answerable" not in judge(unread, options).basis.weights  # type: ignore[union-attr]
+    assert "read" not in judge(unread, options).basis.weights  # type: ignore[union-attr]

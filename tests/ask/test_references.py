@@ -28,6 +28,9 @@ BEFORE = [
         ("What happens after that?", "demonstrative"),
         ("Is this thread safe?", "demonstrative"),
         ("And the other one?", "pro-form"),
+        ("How do I record one?", "pro-form"),
+        ("Which format is used?", "relational"),
+        ("What options are there?", "relational"),
         ("Which one is faster?", "pro-form"),
         ("What about the latter?", "pro-form"),
         ("And on Windows?", "opening"),
@@ -60,6 +63,8 @@ def test_a_question_that_points_back_is_recognised_by_its_rule(question: str, ru
     "question",
     [
         "What is OpenVLA?",
+        "How do I open part one?",
+        "Which format does colcon use?",
         "What is the odom frame?",
         "tf2 static transform",
         "--symlink-install",

@@ -44,6 +44,7 @@ def code_of(model: type[BaseModel], fields: Any) -> str:
         ({"query": "x", "filters": {"source_url_prefix": "not a url prefix <>"}}, "INVALID_FILTER"),
         ({"query": "x", "filters": {"source_url_prefix": "docs.example.com/ros2"}}, "INVALID_FILTER"),
         ({"query": "x", "filters": {"source_url_prefix": "javascript:alert(1)"}}, "INVALID_FILTER"),
+        ({"query": "x", "filters": {"source_url_prefix": "//docs.example.com"}}, "INVALID_FILTER"),
         ({"query": "x", "filters": {"modul": "ros2"}}, "UNKNOWN_FIELD"),
         ({"query": "x", "nonsense": 1}, "UNKNOWN_FIELD"),
         ({"query": "x", "message": "y"}, "UNKNOWN_FIELD"),

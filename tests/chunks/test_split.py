@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from quoth.chunks.split import ID_NAMESPACE, ChunkOptions, embedding_text, split, term_text
+from quoth.chunks.split import ID_NAMESPACE, embedding_text, split, term_text
 from quoth.domain import Markup, Page
 from quoth.text.markdown import parse
 from splitting import (
@@ -318,13 +318,13 @@ def test_front_matter_is_in_no_chunk() -> None:
 
 def test_the_target_holds_where_the_embedder_reads_more() -> None:
     text = "\n\n".join("word " * 30 for _ in range(40))
-    chunks = split(page(text), WordTokens(8000), ChunkOptions(target=100))
+    chunks = split(page(text), WordTokens(8000), target=100)
     assert max(chunk.token_count for chunk in chunks) <= 101
 
 
 def test_a_fence_longer_than_the_target_stays_whole_where_the_embedder_can_read_it() -> None:
     fence = "```\n" + "\n".join("a b c d" for _ in range(50)) + "\n```"
-    chunks = split(page(f"Intro words.\n\n{fence}\n"), WordTokens(8000), ChunkOptions(target=100))
+    chunks = split(page(f"Intro words.\n\n{fence}\n"), WordTokens(8000), target=100)
     assert fence in [chunk.text for chunk in chunks]
 
 

@@ -132,7 +132,7 @@ sys.meta_path.insert(0, Watch())
 
 @pytest.mark.timeout(600)
 def test_forty_commands_all_start(shell: Shell, docs: Path, wire: Wire, tmp_path: Path) -> None:
-    """Numpy cannot be imported in two threads at once, which showed in one of six commands."""
+    """Numpy cannot be imported in two threads at once: one of six commands failed. The watch sees it in every one."""
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     (hooks / "sitecustomize.py").write_text(WATCH_NUMPY)

@@ -1,4 +1,4 @@
-"""`quoth ingest --url-style`: said once, remembered with the book."""
+"""`quoth ingest --url-style` and `--base-url`: said once, remembered with the book."""
 
 from __future__ import annotations
 
@@ -32,3 +32,17 @@ def test_the_style_is_remembered_until_it_is_told_otherwise(tmp_path: Path) -> N
     wrong = quoth(*ingest, "--url-style", "pretty")
     assert wrong.returncode == 2
     assert "is not one of html, slash, bare, auto" in wrong.stderr
+
+
+def test_where_it_is_published_is_remembered_until_the_project_says_so(tmp_path: Path) -> None:
+    book = write(tmp_path / "book", {"arms.md": "# Arms\n\nRobots move their arms.\n"})
+    data = tmp_path / "data"
+    ingest = ("ingest", book, "--book", "b", "--data-dir", data)
+    assert quoth(*ingest, "--base-url", "https://x.org").returncode == 0
+    assert address(data).startswith("https://x.org/arms")
+    write(book, {"arms.md": "# Arms\n\nRobots move their arms. They are long.\n"})
+    assert quoth(*ingest).returncode == 0
+    assert address(data).startswith("https://x.org/arms")
+    write(book, {"quoth-book.toml": 'base_url = "https://y.org"\n'})
+    assert quoth(*ingest).returncode == 0
+    assert address(data).startswith("https://y.org/arms")

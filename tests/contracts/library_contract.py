@@ -469,6 +469,31 @@ class LibraryContract:
             with pytest.raises(SessionNotFound):
                 await library.put_feedback(SESSION, request_id, Feedback("up"), owner=owner)
 
+    async def test_rated_turns_of_all_readers_are_found_by_book_and_time_until_their_session_is_erased(
+        self, library: Library
+    ) -> None:
+        for at, book in enumerate(("one", "two", "one", "one")):
+            await library.add_turn(replace(a_turn(at, owner="key-1"), request_id=f"{at}", book_id=book))
+        for at, rating in ((0, "up"), (1, "down"), (2, "down")):
+            feedback = Feedback(rating, "why")  # type: ignore[arg-type]
+            await library.put_feedback(SESSION, f"{at}", feedback, owner="key-1")
+        await library.put_feedback(SESSION, "0", None, owner="key-1")
+        await library.put_feedback(SESSION, "0", Feedback("up"), owner="key-1")
+        first, *_, last = await library.recent_turns(SESSION, owner="key-1")
+        since = first.timestamp
+
+        async def found(book: str | None = None, **options: Any) -> list[tuple[str, Feedback | None]]:
+            turns = await library.rated_turns(book, **{"since": since, **options})
+            return [(turn.request_id, turn.feedback) for turn in turns]
+
+        down = Feedback("down", "why")
+        assert await found() == [("2", down), ("1", down), ("0", Feedback("up"))]
+        assert await found("one", limit=1) == [("2", down)]
+        assert await found("two") == [("1", down)]
+        assert await found(since=last.timestamp) == []
+        await library.delete_conversation(SESSION, owner="key-1")
+        assert await found() == []
+
     async def test_a_shared_turn_is_read_by_its_number_and_secret_until_its_session_is_erased(
         self, library: Library
     ) -> None:

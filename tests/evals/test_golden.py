@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,12 @@ FLOORS: dict[str, tuple[float, float]] = {
     "absent.refusal_recall": (0.90, 0.90),
     "near.refusal_recall": (0.90, 0.60),
     "citation_precision": (0.90, 0.89),
+    "right_block": (0.90, 0.88),
+    "identifier.refusal_recall": (0.95, 0.95),
     "grounding": (1.0, 1.0),
 }
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # some 370 questions, three times
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +81,29 @@ def test_nothing_that_is_not_published_is_ever_quoted(report: dict[str, Any]) ->
     cited = [place for record in report["results"] for place in record["cited"]]
     assert cited
     assert not [place for place in cited if "securing-a-robot" in place or "instructor-notes" in place]
+
+
+def test_what_is_asked_of_every_term_of_the_glossary_is_answered_by_its_entry(data: Path, tmp_path: Path) -> None:
+    entries = re.findall(
+        r"^## (.+)\n\n(.+)$", (BOOK / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    cases = [
+        {
+            "id": f"term-{at}",
+            "question": f"What is {term.split(' (')[0]}?",
+            "page": "docs/glossary.md",
+            "quote": entry.split(". ")[0],
+        }
+        for at, (term, entry) in enumerate(entries)
+    ]
+    file = tmp_path / "glossary.yaml"
+    file.write_text(json.dumps({"book": BOOK.name, "answerable": cases}), encoding="utf-8")
+    run = quoth("eval", file, "--json", "--strict", "--data-dir", data)
+    assert run.returncode == 0, run.stderr
+    results = json.loads(run.stdout)["results"]
+    missed = [record["question"] for record in results if record["quote_recall"] < 0.5]
+    assert len(results) == len(entries) >= 49
+    assert len(missed) <= 4, missed
 
 
 def test_a_missed_floor_fails_a_refit_is_honest_and_the_next_run_uses_it(

@@ -53,64 +53,9 @@ async def index(open_index: OpenIndex, wire: Wire) -> QdrantIndex:
 # --- what is sent ----------------------------------------------------------------------------------------------------
 
 
-async def test_the_first_write_makes_both_collections_and_all_payload_indexes(
-    open_index: OpenIndex, wire: Wire
-) -> None:
-    await write(open_index(collection="docs", replicas=3, shards=2), indexed(a_chunk("one")))
-    [made] = wire.calls("PUT", "/collections/docs")
-    assert made.body == {
-        "vectors": {"dense-4": {"size": 4, "distance": "Cosine"}},
-        "sparse_vectors": {"terms": {}},
-        "hnsw_config": {"m": 0, "payload_m": 16},
-        "shard_number": 2,
-        "replication_factor": 3,
-        "write_consistency_factor": 2,
-    }
-    [ledger] = wire.calls("PUT", "/collections/docs-books")
-    assert ledger.body == {
-        "vectors": {},
-        "shard_number": 1,
-        "replication_factor": 3,
-        "write_consistency_factor": 2,
-    }
-    keyword, integer = {"type": "keyword"}, {"type": "integer", "lookup": True, "range": True}
-    assert {
-        call.body["field_name"]: call.body["field_schema"] for call in wire.calls("PUT", "/collections/docs/index")
-    } == {
-        "book_id": {**keyword, "is_tenant": True},
-        "url": {**keyword, "prefix": True},
-        **dict.fromkeys(("chapter", "lesson", "hardware_tier", "born", "gone"), integer),
-        **dict.fromkeys(
-            (
-                "module",
-                "proficiency_level",
-                "layer",
-                "parent_doc_id",
-                "content_hash",
-                "source_file_hash",
-                "heading_path",
-                "embed_hash",
-                "source_file",
-                "chunk_id",
-            ),
-            keyword,
-        ),
-    }
-    assert {call.query["wait"] for call in wire.calls("PUT", "/collections/docs/index")} == {"true"}
-
-
 async def test_nothing_is_made_twice(index: QdrantIndex, open_index: OpenIndex, wire: Wire) -> None:
     await write(open_index(), indexed(a_chunk("two")))
     assert wire.calls("PUT", "/collections/quoth") == wire.calls("PUT", "/collections/quoth/index") == []
-
-
-async def test_what_a_kill_left_out_of_a_new_collection_is_made_by_the_next_writer(
-    index: QdrantIndex, open_index: OpenIndex, wire: Wire
-) -> None:
-    del wire.copy.indexes["quoth"]["url"]
-    await write(open_index(), indexed(a_chunk("two")))
-    [made] = wire.calls("PUT", "/collections/quoth/index")
-    assert made.body["field_name"] == "url"
 
 
 async def test_writes_come_in_batches_and_wait(open_index: OpenIndex, wire: Wire) -> None:
@@ -354,12 +299,6 @@ async def test_another_server_with_a_version_is_refused(open_index: OpenIndex, w
     wire.title = "weather service"
     with pytest.raises(IndexUnavailable, match="like Qdrant"):
         await open_index().books()
-
-
-async def test_a_collection_of_somebody_else_is_not_written_to(open_index: OpenIndex, wire: Wire) -> None:
-    wire.copy.answer("PUT", "quoth", "", {"vectors": {}})
-    with pytest.raises(BadConfiguration, match="not made by Quoth"):
-        await write(open_index(), indexed(a_chunk("one")))
 
 
 async def test_two_that_create_at_once_are_no_error(open_index: OpenIndex, wire: Wire) -> None:

@@ -334,6 +334,33 @@ async def test_a_scan_never_leaves_out_what_vanishes_under_it(open_index: OpenIn
             pass
 
 
+async def test_a_question_is_three_requests_through_every_door(wire: Wire, tmp_path: Path) -> None:
+    """The ledger and the search at once, then the texts: no count that the ledger knows, no second look at it."""
+    index = QdrantIndex(QdrantOptions(urls=(wire.url,)), fingerprint_of(FakeEmbedder()))
+    first = {("POST", "/collections/quoth-books/points"), ("POST", "/collections/quoth/points/query/batch")}
+    texts, count = ("POST", "/collections/quoth/points"), ("POST", "/collections/quoth/points/count")
+    filters = {"source_url_prefix": "https://book.example.com"}
+    async with opened(tmp_path, index=index) as doors:
+
+        async def asked(path: str, **fields: object) -> list[tuple[str, str]]:
+            index.stored_points._kept.clear()
+            wire.asked.clear()
+            response = await doors.client.post(
+                path, json={"query": "Which durability keeps the last?", "book_id": "book", **fields}
+            )
+            assert response.status_code == 200
+            return [(call.method, call.path) for call in wire.asked]
+
+        await asked("/search")
+        for path in ("/search", "/chat"):
+            found = await asked(path)
+            assert (set(found[:2]), found[2:]) == (first, [texts]), path
+        found = await asked("/search", **filters)  # which shows how many pass
+        assert (set(found[:3]), found[3:]) == ({*first, count}, [texts])
+        assert count not in await asked("/chat", filters=filters)
+    await index.close()
+
+
 async def test_health_tells_the_truth_about_the_server(wire: Wire, tmp_path: Path) -> None:
     index = QdrantIndex(QdrantOptions(urls=(wire.url,), backoff=0.0), fingerprint_of(FakeEmbedder()))
     async with opened(tmp_path, index=index) as doors:
@@ -343,9 +370,10 @@ async def test_health_tells_the_truth_about_the_server(wire: Wire, tmp_path: Pat
             return service["status"], service["error"]
 
         assert await part() == ("healthy", None)
-        wire.faults = [Fault(503)] * 3
+        wire.faults = [Fault(503)] * 100
         status, error = await part()
         assert (status, "Qdrant does not answer" in str(error)) == ("unavailable", True)
+        wire.faults = []
         assert (await part())[0] == "healthy"
         wire.faults = [Fault(503)] * 100
         asked = await doors.client.post("/chat", json={"query": "Which durability keeps the last message?"})

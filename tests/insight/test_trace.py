@@ -104,7 +104,7 @@ async def test_what_a_model_was_told_and_did_is_in_the_trace(tmp_path: Path) -> 
 async def test_a_model_that_failed_is_told_as_such(tmp_path: Path) -> None:
     answer = (await traced(tmp_path, question(ASKED), script=[[ModelUnavailable("down")]]))["answer"]
     assert answer["mode"] == "retrieval_only"
-    assert "could not be reached" in answer["fallback_message"]
+    assert "gave no answer" in answer["fallback_message"]
 
 
 async def test_every_sentence_is_there_with_its_support(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ async def test_errors_hold_neither_the_key_nor_the_texts() -> None:
         (answers({"data": []}), "0 vectors for 1 texts"),
         (answers({"something": "else"}), "no list `data`"),
         (Reply((b"<html>",), content_type="text/html"), "not JSON"),
-        (openai_answer([["a"] * 64]), "something else than a vector"),  # type: ignore[list-item]
+        (openai_answer([["a"] * 64]), "something other than a vector"),  # type: ignore[list-item]
         (openai_answer([[0.0] * 64]), "without a direction"),
         (openai_answer([[float("nan")] * 64]), "without a direction"),
     ],

@@ -422,7 +422,7 @@ async def test_the_check_asks_as_a_question_does_and_says_what_answers(bench: Be
     bench.server.then([calls("search_book_content", {"query": "ready"})])
     assert "answers" in await bench.model.check(TOOLS)
     bench.server.then([Reply((chunk({}, finish="stop"), DONE))])
-    with pytest.raises(ModelUnavailable, match="without a word"):
+    with pytest.raises(ModelUnavailable, match="empty answer"):
         await bench.model.check(TOOLS)
 
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from quoth.domain import ReadingTask
 from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models import reader, reader_graph
-from quoth.models.reader import FIRST_WORD, WINDOW, PassageReader, find_reader_dir, rarity, window_of
+from quoth.models.reader import PassageReader, find_reader_dir
 from quoth.models.reader_graph import PRODUCTS, ReaderModel, ReaderWeights, Window
+from quoth.models.reader_window import FIRST_WORD, WINDOW, rarity, window_of
 from reader_files import embedder_tensors, made_layers, write_reader
 
 ROOT = Path(__file__).parents[2]

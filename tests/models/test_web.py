@@ -360,7 +360,7 @@ async def test_a_server_that_is_not_there_is_tried_again_and_then_told() -> None
         port = unused.getsockname()[1]
     sleep = Sleeper()
     async with open_fetcher(OURS, sleep=sleep) as fetcher:
-        with pytest.raises(Unreadable, match="cannot be had"):
+        with pytest.raises(Unreadable, match="cannot be fetched"):
             await fetcher.get(f"http://127.0.0.1:{port}/", limit=1_000)
     assert len(sleep.slept) == 3
 

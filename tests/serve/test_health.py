@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doors import Doors, opened
+from doors import Doors, a_key, opened
 from quoth.ask.calibration import shipped
 from quoth.bootstrap import fingerprint_of
 from quoth.domain import Vector
@@ -81,12 +81,19 @@ class PoorerIndex(MemoryIndex):
         return IndexUnavailable("A copy is missing.", hint="Bring it back.", inside="10.1.2.3:6333 refuses")
 
 
-async def test_a_cluster_that_has_lost_a_part_is_degraded_and_only_the_log_names_it(
+async def test_a_cluster_that_has_lost_a_part_is_degraded_and_only_operators_and_the_log_learn_which(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with opened(tmp_path, index=PoorerIndex(fingerprint_of(FakeEmbedder()))) as doors:
         body = (await doors.client.get("/health")).json()
         assert (await doors.client.get("/readyz")).status_code == 200
+        operator, reader = await a_key(doors, "admin"), await a_key(doors, "ask")
+        for headers in (reader, {"Authorization": "Bearer nobody's"}):
+            told_others = (await doors.client.get("/health", headers=headers)).json()
+            assert told_others["services"]["index"]["error"] == body["services"]["index"]["error"]
+        whole = (await doors.client.get("/health", headers=operator)).json()
+    assert whole["services"]["index"]["error"] == "A copy is missing. Bring it back. [10.1.2.3:6333 refuses]"
+    assert whole["services"]["database"]["error"] is None
     told = body["services"]["index"]
     assert (body["status"], told["status"], told["error"]) == (
         "degraded",

@@ -8,8 +8,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -384,6 +386,49 @@ async def test_a_call_over_http_can_be_cancelled_by_its_own_session_and_by_no_ot
         assert json.loads(response.text.partition("data: ")[2])["error"]["message"] == "The call was cancelled."
         turns, _ = await doors.quoth.library.turns(SESSION)
         assert [turn.interrupted for turn in turns] == [True]
+
+
+@pytest.fixture
+def workers() -> Iterator[Path]:
+    """Not below `tmp_path`, which is too long for the path of a socket."""
+    with tempfile.TemporaryDirectory(prefix="quoth-workers-") as folder:
+        yield Path(folder)
+
+
+async def test_a_call_is_cancelled_by_a_message_that_reaches_another_worker(tmp_path: Path, workers: Path) -> None:
+    model = SlowModel()
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    gone = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with gone:
+        gone.bind(str(workers / "killed"))  # a worker that could not tidy up
+    async with (
+        opened(tmp_path, model=model) as doors,
+        served(doors.quoth, workers=workers) as one,
+        served(doors.quoth, workers=workers) as other,
+        httpx2.AsyncClient(timeout=30) as client,
+    ):
+        mine = await initialized(client, one)
+        call = asyncio.create_task(client.post(f"{one}/mcp", json=asking(SESSION), headers=mine))
+        await model.begun.wait()
+        too_long = {**cancel, "params": {"requestId": "7" * 5000}}
+        assert (await client.post(f"{other}/mcp", json=too_long, headers=mine)).status_code == 202
+        assert (await client.post(f"{other}/mcp", json=cancel, headers=mine)).status_code == 202
+        response = await asyncio.wait_for(call, timeout=10)
+        assert json.loads(response.text.partition("data: ")[2])["error"]["message"] == "The call was cancelled."
+        assert len(list(workers.iterdir())) == 2
+    assert list(workers.iterdir()) == []
+
+
+async def test_workers_in_a_folder_with_a_very_long_name_serve_all_the_same(tmp_path: Path) -> None:
+    (workers := tmp_path / ("w" * 120)).mkdir()
+    async with (
+        opened(tmp_path) as doors,
+        served(doors.quoth, workers=workers) as at,
+        httpx2.AsyncClient(timeout=30) as client,
+    ):
+        mine = await initialized(client, at)
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        assert (await client.post(f"{at}/mcp", json=cancel, headers=mine)).status_code == 202
 
 
 @pytest.mark.parametrize("mode", MODES)

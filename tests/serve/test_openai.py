@@ -67,6 +67,19 @@ async def test_the_openai_client_gets_the_very_answer_of_the_chat_door(doors: Do
     assert completion.object == "chat.completion"
 
 
+@pytest.mark.parametrize(
+    ("sent", "searched"),
+    [
+        (f"{ASKED}\n\nReply in English.\n", ASKED),
+        ("Reply in English.", "Reply in English."),
+        (f"{ASKED} Reply in English.", f"{ASKED} Reply in English."),
+    ],
+)
+async def test_the_paragraph_that_aider_adds_is_no_part_of_the_question(doors: Doors, sent: str, searched: str) -> None:
+    response = await post(doors, messages=[{"role": "user", "content": sent}])
+    assert response.json()["quoth"]["metadata"]["searched_query"] == searched
+
+
 LISTED = "\n\n---\n**Sources:**\n- [1] Topics › Durability https://book.example.com/topics#durability"
 
 

@@ -226,3 +226,21 @@ async def test_what_cannot_be_embedded_is_refused(doors: Doors, fields: dict[str
     response = await doors.client.post("/v1/embeddings", json=body)
     assert response.status_code == status
     assert response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([1, 2], "in LangChain: check_embedding_ctx_length=False"),
+        ([[1]], "tokens"),
+        (["x"] * 257, "257"),
+        ([], "1 to 256"),
+    ],
+)
+async def test_a_list_that_cannot_be_embedded_is_told_in_plain_words(
+    doors: Doors, given: list[object], told: str
+) -> None:
+    response = await doors.client.post("/v1/embeddings", json={"model": "quoth", "input": given})
+    problem = response.json()
+    assert (problem["details"]["field"], problem["error_code"]) == ("input", "INVALID_REQUEST")
+    assert told in problem["message"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pytest
 
 from doors import ASKED, Doors, check_problem, opened
+from quoth.bootstrap import Quoth
+from quoth.domain import Book
+from quoth.errors import IndexUnavailable
 from quoth.serve import reading
 from quoth.sources import open_source
 
@@ -59,8 +63,44 @@ async def test_the_contents_of_a_book_are_a_tree_with_questions_that_it_answers(
     await doors.quoth.ingest.run(open_source(tmp_path / "docs", book_id="book"))
     body = await get(doors, "/books/book/contents")
     assert [page["title"] for page in body["contents"]["pages"]] == [ASKED, "Topics"]
-    assert (await get(doors, "/books/book/questions"))["questions"] == [ASKED]
+    while not (found := await get(doors, "/books/book/questions"))["complete"]:
+        pass
+    assert found["questions"] == [ASKED]
     assert (await doors.ask(ASKED))["should_answer"]
+
+
+async def test_questions_that_take_long_are_told_as_they_are_found(
+    doors: Doors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    free = asyncio.Event()
+
+    async def slow(quoth: Quoth, book: Book, question: str) -> bool:
+        tried.append(question)
+        if len(tried) > 1:
+            await free.wait()
+        return True
+
+    monkeypatch.setattr(reading, "_is_answered", slow)
+    monkeypatch.setattr(reading, "_PATIENCE", 0.1)
+    while not (first := await get(doors, "/books/book/questions"))["questions"]:
+        pass
+    assert first == {"book_id": "book", "questions": tried[:1], "complete": False}
+    free.set()
+    while not (last := await get(doors, "/books/book/questions"))["complete"]:
+        pass
+    assert last["questions"] == tried
+    assert len(tried) > 1
+
+
+async def test_questions_are_looked_for_again_after_an_outage(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def down(quoth: Quoth, book: Book, question: str) -> bool:
+        raise IndexUnavailable("The index cannot be read.")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(reading, "_is_answered", down)
+        assert (await doors.client.get("/books/book/questions")).status_code == 503
+    assert "questions" in await get(doors, "/books/book/questions")
 
 
 async def test_contents_are_made_again_when_the_book_has_changed(doors: Doors, tmp_path: Path) -> None:

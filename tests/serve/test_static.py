@@ -6,9 +6,11 @@ import gzip
 import re
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from doors import opened
+from quoth.serve import static
 from quoth.serve.bundle import bundle
 
 # What a browser loads for a conversation in the widget, in the language with the largest file.
@@ -100,3 +102,36 @@ def test_scripts_become_one_and_their_own_names_stay_apart() -> None:
 def test_a_form_that_would_be_bundled_wrongly_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="does not know"):
         bundle({**SCRIPTS, "entry.js": f"{line}\n"}, "entry.js")
+
+
+async def test_fonts_are_served_where_their_wheel_is_installed_and_an_empty_sheet_where_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "somewhere" / "quoth_fonts"
+    package.mkdir(parents=True)
+    for name, content in {
+        "__init__.py": "",
+        "fonts.css": "@font-face { src: url(a.woff2) }",
+        "a.woff2": "wOF2",
+    }.items():
+        (package / name).write_text(content, encoding="utf-8")
+
+    async def served(name: str) -> httpx2.Response:
+        static._files.cache_clear()
+        return await doors.client.get(f"/assets/fonts/{name}")
+
+    async with opened(tmp_path) as doors:
+        page = await doors.client.get("/")
+        assert "font-src 'self'" in page.headers["content-security-policy"]
+        assert re.search(r'href="assets/[0-9a-f]{12}/fonts/fonts.css"', page.text)
+        with monkeypatch.context() as missing:
+            missing.setattr(static, "_FONTS", "no_such_fonts")
+            assert (await served("fonts.css")).text == ""
+            assert (await served("a.woff2")).status_code == 404
+        with monkeypatch.context() as installed:
+            installed.syspath_prepend(tmp_path / "somewhere")
+            assert (await served("fonts.css")).text == "@font-face { src: url(a.woff2) }"
+            font = await served("a.woff2")
+            assert (font.headers["content-type"], font.content) == ("font/woff2", b"wOF2")
+            assert (await served("__init__.py")).status_code == 404
+    static._files.cache_clear()

@@ -84,8 +84,10 @@ async def login_of(*keys: SigningKey) -> AsyncIterator[Login]:
 
 
 @asynccontextmanager
-async def checking(login: Login, clock: StillClock | None = None, **more: Any) -> AsyncIterator[JwtTokens]:
-    options = TokenOptions(login.url, ISSUER, AUDIENCE, more.pop("algorithms", ("RS256", "ES256", "EdDSA")), **more)
+async def checking(
+    login: Login, clock: StillClock | None = None, algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
+) -> AsyncIterator[JwtTokens]:
+    options = TokenOptions(login.url, ISSUER, AUDIENCE, algorithms)
     tokens = JwtTokens(options, clock or StillClock())
     yield tokens
     await tokens.close()

@@ -21,6 +21,7 @@ from quoth.errors import BadConfiguration
 from quoth.serve.server import listen
 from quoth.settings import load_settings
 from quoth.sources import open_source
+from quoth.testing.model_server import ModelServer, chunk, never_ends
 from serving import Served, command_of, serving
 
 pytestmark = pytest.mark.slow
@@ -159,3 +160,30 @@ async def test_every_worker_notices_what_was_ingested_over_http_and_tells_of_the
         for answer in answers:
             assert "queues.md" in {source["source_file"] for source in answer.json()["sources"]}
         assert await served.stop() == 0
+
+
+async def test_a_call_of_an_agent_is_cancelled_at_whichever_worker_the_message_arrives(tmp_path: Path) -> None:
+    """Each request is on a connection of its own: half of the messages arrive at the worker that does not know the
+    call."""
+    await ingest(tmp_path, "book")
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+
+    async def post(method: str, params: object, **more: object) -> httpx2.Response:
+        async with httpx2.AsyncClient(base_url=server.address, timeout=30) as client:
+            message = {"jsonrpc": "2.0", "method": method, "params": params, **more}
+            return await client.post("/mcp", json=message, headers=headers)
+
+    async def cancelled(number: int) -> str:
+        call = asyncio.create_task(post("tools/call", {"name": "ask", "arguments": {"query": ASKED}}, id=number))
+        await until(lambda: len(model.bodies) == number)
+        assert (await post("notifications/cancelled", {"requestId": number})).status_code == 202
+        return (await call).text
+
+    async with (
+        ModelServer(never_ends(chunk({"content": "Transient local durability keeps it [1]. "}), pace=0.1)) as model,
+        serving(tmp_path, "--workers", "2", OPENAI_BASE_URL=model.url, OPENAI_MODEL="scripted") as server,
+    ):
+        headers["mcp-session-id"] = (await post("initialize", hello, id=0)).headers["mcp-session-id"]
+        for number in range(1, 9):
+            assert "The call was cancelled." in await cancelled(number)

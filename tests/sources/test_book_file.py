@@ -108,6 +108,7 @@ def test_a_change_of_the_file_makes_pages_new(tmp_path: Path) -> None:
     ("path", "place"),
     [
         ("module-1/chapter-1/01-lesson.md", Place("module-1", 1, 1)),
+        ("docs/module-1/chapter-1/01-lesson.md", Place("module-1", 1, 1)),
         ("Module 2/chapter_03-topics/lesson-4-qos.mdx", Place("Module 2", 3, 4)),
         ("part1/02/index.md", Place("part1", 2, 0)),
         ("module-1-ros/chapter-1/01-lesson.md", Place("ros", 1, 1)),

@@ -1,4 +1,4 @@
-"""Nothing outside of the folder that was given is read, whatever the files of a project say."""
+"""Nothing outside the folder that was given is read, whatever the files of a project say."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_configuration_that_inherits_from_outside_is_told(tmp_path: Path) -> N
     source.files()
     assert source.book.title == "Own"
     [notice] = [notice for notice in source.notices if notice.code == "CONFIG_UNREADABLE"]
-    assert "outside of the folder that was given" in notice.message
+    assert "outside the folder that was given" in notice.message
 
 
 # --- a part of a project, and roots ----------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_the_toolchain_is_named_with_the_file_that_tells(tmp_path: Path) -> None
         "mkdocs",
         "mkdocs.yml",
         (Share("Markdown", 1, 12),),
-        (Share("Markdown", 1, 10, "outside of docs/"),),
+        (Share("Markdown", 1, 10, "outside docs/"),),
     )
     assert covered(book / "docs").recognised_by == "../mkdocs.yml"
 
@@ -77,6 +77,8 @@ def test_a_folder_without_any_page_says_what_it_has(tmp_path: Path) -> None:
     ("files", "name", "advice"),
     [
         ({"theme.config.tsx": ""}, "a Nextra project (theme.config.tsx)", "quoth ingest out --base-url"),
+        ({"package.json": '{"dependencies": {"nextra": "4"}}'}, "a Nextra project (package.json)", "quoth ingest out"),
+        ({"_Sidebar.md": "* [Home](Home)"}, "a GitHub wiki project (_Sidebar.md)", "links may not open"),
         ({"index.html": "<script>window.$docsify = {}</script>"}, "a Docsify project", "links may not open"),
         ({"docs/.vitepress/config.ts": ""}, "a VitePress project in this folder", "Run quoth ingest on docs"),
         ({".eleventy.js": ""}, "an Eleventy project (.eleventy.js)", "npx @11ty/eleventy"),
@@ -114,6 +116,7 @@ def test_what_is_there_for_machines_is_no_page(tmp_path: Path) -> None:
         "base.html": template,
         "layouts/list.html": "<p>{{ .Title }}</p>",
         "_sources/a.rst.txt": "A\n=\n",
+        "_sidebar.md": "* [A](a.md)",
         "robots.txt": "User-agent: *",
         "requirements-dev.txt": "pytest",
         "404.html": "<p>Not found</p>",

@@ -203,12 +203,12 @@ export default {
     write(tmp_path, {"docusaurus.config.ts": config, "docs/a.md": "# A\n", "docs/x.md": "# X\n"})
     source = open_source(tmp_path, book_id="b")
     assert notices_of(source, "CONFIG_NOT_UNDERSTOOD") == [
-        "docusaurus.config.ts:3 `...base` may say more on the site, which cannot be told without running it",
-        "docusaurus.config.ts:6 routeBasePath is computed (`base.route`) and cannot be told without running it;"
+        "docusaurus.config.ts:3 `...base` may say more on the site, which cannot be known without running it",
+        "docusaurus.config.ts:6 routeBasePath is computed (`base.route`) and cannot be known without running it;"
         " 'docs' is used. Pass --base-url with the address of the docs if that is wrong",
-        "docusaurus.config.ts:6 a part of exclude is computed (`base.more`) and cannot be told without running it;"
+        "docusaurus.config.ts:6 a part of exclude is computed (`base.more`) and cannot be known without running it;"
         " it is left out. What it leaves out may be read",
-        "docusaurus.config.ts:5 baseUrl is computed (`rootOf()`) and cannot be told without running it; '/' is used."
+        "docusaurus.config.ts:5 baseUrl is computed (`rootOf()`) and cannot be known without running it; '/' is used."
         " Pass --base-url if that is wrong",
     ]
     (page,) = pages_of(source).values()

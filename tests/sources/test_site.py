@@ -638,7 +638,7 @@ def test_a_page_that_was_not_listed_is_no_page(reader: Reader) -> None:
 
     source = reader.source()
     source.files()
-    with pytest.raises(Unreadable, match="no page of this book"):
+    with pytest.raises(Unreadable, match="not a page of this book"):
         source.read(SourceFile("/elsewhere", "x"))
 
 

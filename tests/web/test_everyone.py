@@ -12,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, Route, expect
 
 from axe import complaints, needs_axe, small_targets
-from browsing import LOOP, MARKS, new_page
+from browsing import LOOP, MARKS, new_page, tab_to
 from doors import ASKED, UNKNOWN, opened, served
 from hosting import Host, hosted, launch
 
@@ -103,25 +103,7 @@ async def test_axe_finds_nothing_in_any_state(
         assert len(found) == 6
 
 
-FOCUSED = """() => {
-    let node = document.activeElement;
-    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
-    return node?.closest("a, button, textarea, section, summary, label, input")?.outerHTML.slice(0, 80) ?? "";
-}"""
-
-
-async def tab_to(page: Page, wanted: str, *, key: str = "Tab") -> None:
-    """Presses a key until what has the focus looks like this, as somebody without a pointer does."""
-    seen = []
-    for _ in range(30):
-        await page.keyboard.press(key)
-        seen.append(await page.evaluate(FOCUSED))
-        if wanted in seen[-1]:
-            return
-    pytest.fail(f"{wanted} is not reached: {seen}")
-
-
-async def test_the_whole_journey_needs_no_pointer(host: Host, chromium: Browser) -> None:
+async def test_the_journey_in_the_widget_needs_no_pointer(host: Host, chromium: Browser) -> None:
     async with new_page(chromium) as page:
         await page.goto(host.publish("/journey"))
         await expect(launch(page)).to_have_attribute("title", "Ask the book (Ctrl K)")
@@ -139,9 +121,49 @@ async def test_the_whole_journey_needs_no_pointer(host: Host, chromium: Browser)
         await expect(page.locator("quoth-widget dialog").get_by_text("deadline policy")).to_be_visible()
         await page.keyboard.press("Escape")  # the passage
         await expect(page.locator("quoth-widget .corner")).to_be_visible()
+        await tab_to(page, "only-page")
+        await page.keyboard.press("Space")
+        await expect(page.get_by_label("Only this page")).to_be_checked()
+        await tab_to(page, "New conversation", key="Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("quoth-widget textarea")).to_be_focused()
+        await tab_to(page, "starter", key="Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".turn.settled")).to_be_visible()
+        await expect(page.locator(".turn")).to_be_focused()  # the button is gone
         await page.keyboard.press("Escape")  # the panel
         await expect(page.locator("quoth-widget .corner")).to_be_hidden()
         await expect(launch(page)).to_be_focused()
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "ur-PK"])
+@pytest.mark.parametrize("width", [375, 1280])
+async def test_nothing_is_beside_the_page_and_the_answer_is_seen(
+    library: str, chromium: Browser, locale: str, width: int
+) -> None:
+    """A page from right to left that has anything to its left could be scrolled there, and would be empty."""
+    async with new_page(chromium, locale=locale, viewport={"width": width, "height": 700}) as page:
+        await page.goto(library)
+        await ask(page, ASKED, ".settled")
+        await expect(page.locator(".asked")).to_be_in_viewport(ratio=1)
+        root = await page.evaluate(
+            "(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(document.documentElement)"
+        )
+        assert root == [width, width]
+        await page.evaluate("scrollBy(-500, 0)")
+        assert await page.evaluate("scrollX") == 0
+
+
+async def test_the_conversations_open_without_leading_away_from_the_answer(library: str, chromium: Browser) -> None:
+    async with new_page(chromium, viewport={"width": 1280, "height": 700}, reduced_motion="reduce") as page:
+        await page.goto(library)
+        await ask(page, UNKNOWN, ".refused")
+        await ask(page, ASKED, ".settled")
+        before = await page.evaluate("scrollY")
+        assert before > 0
+        await page.locator("#side-button").click()
+        await expect(page.locator("#side")).to_be_visible()
+        assert await page.evaluate("scrollY") == before
 
 
 async def test_an_answer_is_read_out_in_sentences_and_without_its_markers(host: Host, chromium: Browser) -> None:

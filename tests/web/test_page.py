@@ -351,6 +351,24 @@ async def test_markdown_becomes_nodes(page: Page) -> None:
     assert dict(zip(MARKDOWN, made, strict=True)) == MARKDOWN
 
 
+async def test_columns_and_bullets_go_the_way_of_their_text(page: Page) -> None:
+    """An English book is read by readers whose interface goes from right to left, and the other way round."""
+    texts = ["- one\n- two", "| a | b |\n|---|---|\n| 1 | 2 |", "1. کتاب", "| کتاب | سوال |\n|---|---|\n| a | b |"]
+    made = await page.evaluate(
+        """async (texts) => {
+            document.documentElement.dir = "rtl";
+            const { render } = await import("/assets/markdown.js");
+            const box = document.body.appendChild(document.createElement("div"));
+            return texts.map((text) => {
+                box.replaceChildren(render(text));
+                return getComputedStyle(box.querySelector("ul, ol, table")).direction;
+            });
+        }""",
+        texts,
+    )
+    assert made == ["ltr", "ltr", "rtl", "rtl"]
+
+
 TRAPS = ["*", "_a_ ", "[", "`", "[a](", "| ", "> ", "- a ", "1. - ", ":::a\n"]
 
 

@@ -11,7 +11,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from browsing import LOOP, MARKS, new_page
+from axe import complaints, needs_axe, small_targets
+from browsing import LOOP, MARKS, new_page, tab_to
 from doors import ASKED, Doors, opened, served
 from quoth.sources import open_source
 
@@ -163,3 +164,112 @@ async def test_an_answer_is_judged_and_shared_and_everyone_with_the_link_reads_i
     await expect(other.locator("textarea")).to_have_count(0)
     await other.goto(link[:-1] + ("x" if link[-1] != "x" else "y"))
     await expect(other.locator("main")).to_have_text("This link does not lead to an answer any more.")
+
+
+async def around_the_answer(page: Page) -> AsyncIterator[str]:
+    """What there is beside the conversation itself, one thing after the other."""
+    await page.locator(".starter").first.wait_for()
+    yield "the start"
+    await page.get_by_text("Narrow down").click()
+    await page.get_by_label("Module").select_option("ros2")
+    yield "narrowed down"
+    await page.get_by_role("button", name="Energy").click()
+    await page.locator(".book math").first.wait_for()
+    yield "leafing"
+    await page.keyboard.press("Escape")
+    await page.get_by_label("Your question").fill(ASKED)
+    await page.keyboard.press("Enter")
+    await settled(page, ASKED)
+    await page.get_by_role("button", name="Not helpful").click()
+    await page.get_by_role("button", name="Not complete").wait_for()
+    await page.get_by_role("button", name="Share").click()
+    shared = page.get_by_role("textbox", name="Share")
+    await shared.wait_for()
+    yield "judging and sharing"
+    await page.locator("#side-button").click()
+    yield "the conversations"
+    await page.get_by_role("button", name=f"Rename “{ASKED}”").click()
+    yield "renaming"
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name=f"Delete “{ASKED}”").click()
+    yield "deleting"
+    await page.goto(await shared.input_value())
+    await settled(page, ASKED)
+    yield "a shared answer"
+
+
+@needs_axe
+@pytest.mark.parametrize("reader", ["light", "dark on a phone"])
+async def test_axe_finds_nothing_around_the_answer(page: Page, reader: str) -> None:
+    scheme, width = {"light": ("light", 1280), "dark on a phone": ("dark", 375)}[reader]
+    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    await page.set_viewport_size({"width": width, "height": 800})
+    await page.reload()
+    pressed = "button, summary, select, .marker a"
+    found = {
+        state: [*await complaints(page), *await small_targets(page, pressed)] async for state in around_the_answer(page)
+    }
+    assert {state: told for state, told in found.items() if told} == {}
+    assert len(found) == 8
+
+
+async def test_the_journey_on_the_page_needs_no_pointer(page: Page) -> None:
+    """Ask, open the source, leaf, come back, judge, share, narrow down, rename, delete, begin anew."""
+    press = page.keyboard.press
+    box = page.get_by_label("Your question")
+    await expect(box).to_be_focused()
+    await page.keyboard.type(ASKED)
+    await press("Enter")
+    await settled(page, ASKED)
+
+    await tab_to(page, "Source 1", key="Shift+Tab")  # the marker in the answer, or its card
+    await press("Enter")
+    book = page.locator(".book")
+    await expect(book.get_by_role("region")).to_be_focused()
+    await expect(book.locator("mark").first).to_be_visible()
+    await tab_to(page, "Energy")  # the page before or after
+    await press("Enter")
+    await expect(book.locator("math").first).to_be_visible()
+    await expect(book.get_by_role("region")).to_be_focused()
+    await press("Escape")
+    await expect(book).to_be_hidden()
+    assert await page.evaluate("document.activeElement.closest('.turn') !== null")  # back at the answer
+
+    await tab_to(page, "Not helpful")
+    await press("Enter")
+    await tab_to(page, "Not complete")
+    await press("Enter")
+    await expect(page.get_by_text("Thank you.")).to_be_visible()
+    assert await page.evaluate("document.activeElement.closest('.turn') !== null")
+    await tab_to(page, ">Share<")
+    await press("Enter")
+    await expect(page.get_by_role("textbox", name="Share")).to_be_visible()
+
+    await tab_to(page, "Narrow down")
+    await press("Enter")
+    await tab_to(page, "Module")
+    await page.keyboard.type("physics")
+    await expect(page.locator(".narrow summary")).to_have_text("Only Module: physics")
+    await tab_to(page, "The whole book")
+    await press("Enter")
+    await expect(page.locator(".narrow summary")).to_have_text("Narrow down")
+    await expect(page.locator(".narrow summary")).to_be_focused()
+
+    await tab_to(page, "side-button", key="Shift+Tab")
+    await press("Enter")
+    await tab_to(page, "Rename “Which")
+    await press("Enter")
+    await page.keyboard.type("Renamed")
+    await press("Enter")
+    item = page.get_by_role("navigation").get_by_role("button", name="Renamed", exact=True)
+    await expect(item).to_be_focused()
+    await tab_to(page, "Delete “Renamed”")
+    await press("Enter")
+    await press("Enter")
+    await expect(page.locator(".turn")).to_have_count(0)
+    await expect(box).to_be_focused()
+
+    await tab_to(page, "starter")
+    await press("Enter")
+    await expect(page.locator(".turn.settled")).to_be_visible()
+    await expect(page.locator(".turn")).to_be_focused()  # the button is gone

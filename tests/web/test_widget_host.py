@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Request, Route, expect
+from playwright.async_api import Browser, Request, Route, expect
 
-from browsing import LOOP, MARKS, new_page
+from browsing import LOOP, MARKS, new_page, until
 from doors import ASKED
-from hosting import Host, ask, box, hosted, launch, visited
+from hosting import Host, ask, box, hosted, launch, looks, visited
 
 pytestmark = [pytest.mark.slow, *MARKS]
 
@@ -29,14 +29,6 @@ body > * { display: none !important; }
 button, textarea { width: 7px !important; padding: 50px !important; border: 9px solid red !important; }
 quoth-widget { font-size: 60px !important; transform: scale(.2) !important; filter: blur(3px) !important; }
 </style>"""
-# What a reader sees of an element, as far as a site could change it.
-LOOK = """(nodes) => nodes.map((node) => {
-    const style = getComputedStyle(node);
-    const names = ["letterSpacing", "wordSpacing", "textTransform", "lineHeight", "fontFamily", "fontSize", "color",
-        "textIndent", "visibility", "opacity", "direction", "backgroundColor", "padding", "borderWidth"];
-    const { width, height } = node.getBoundingClientRect();
-    return [node.className, Math.round(width), Math.round(height), ...names.map((name) => style[name])];
-})"""
 
 
 @pytest_asyncio.fixture(loop_scope=LOOP, scope="module")
@@ -45,21 +37,11 @@ async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Host]:
         yield joined
 
 
-async def looks(page: Page) -> Any:
-    await launch(page).click()
-    await ask(page, ASKED)
-    return (
-        await page.locator("quoth-widget")
-        .locator(".launch, .corner, .answer, .asked, textarea, .only")
-        .evaluate_all(LOOK)
-    )
-
-
 async def test_no_style_of_a_site_reaches_the_widget(host: Host, chromium: Browser) -> None:
     seen = []
     for name, head in {"/plain": "", "/small": "<style>html { font-size: 10px; }</style>", "/hostile": HOSTILE}.items():
         async with visited(chromium, host.publish(name, head=head)) as page:
-            seen.append(await looks(page))
+            seen.append(await looks(page, ASKED))
     plain, small, hostile = seen
     assert len(plain) == 6
     assert small == plain
@@ -123,7 +105,7 @@ async def test_a_citation_of_this_page_scrolls_to_its_words_and_lights_them(host
         await launch(page).click()
         await ask(page, ASKED)
         await page.locator("quoth-widget .marker a").first.click()
-        await page.wait_for_function("CSS.highlights.get('quoth-cited')?.size === 1")
+        await until(page, "CSS.highlights.get('quoth-cited')?.size === 1")
         lit = await page.evaluate("[...CSS.highlights.get('quoth-cited')][0].toString().replace(/\\s+/g, ' ')")
         assert lit == "Transient local durability keeps the last message for late subscribers."
         await expect(page.locator("#durability + p")).to_be_in_viewport()
@@ -149,7 +131,7 @@ async def test_on_a_phone_a_citation_uncovers_its_place_and_the_button_leads_bac
         await page.locator("quoth-widget .marker a").first.tap()  # its card
         await page.locator("quoth-widget .card a").first.tap()
         await page.wait_for_url("**/topics**")
-        await page.wait_for_function("CSS.highlights.get('quoth-cited')?.size === 1")
+        await until(page, "CSS.highlights.get('quoth-cited')?.size === 1")
         await expect(page.locator("quoth-widget .corner")).to_have_count(0)
         await page.get_by_role("button", name="Back to the answer").tap()
         await expect(page.locator("quoth-widget .answer")).to_contain_text("Transient local durability")
@@ -167,7 +149,7 @@ async def test_a_key_opens_and_closes_the_widget_unless_the_site_uses_it(host: H
             "addEventListener('keydown', (e) => { if (e.key === 'k') { e.preventDefault(); window.searched = 1; } })"
         )
         await page.keyboard.press("Control+k")
-        await page.wait_for_function("window.searched === 1")
+        await until(page, "window.searched === 1")
         await expect(page.locator("quoth-widget .corner")).to_be_hidden()
 
 

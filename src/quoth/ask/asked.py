@@ -17,7 +17,7 @@ from typing import Literal
 from quoth.ask.instructions import InstructionKind, instruction_in
 from quoth.ask.kinds import kind_asked
 from quoth.domain import Evidence
-from quoth.text.terms import query_terms, term_ids
+from quoth.text.terms import names_something, query_terms, term_ids
 
 InstructionWanted = Literal["summary", "simpler", "example", "quiz", "translation"]
 Wanted = Literal["definition", "how_to", "comparison", "value", "list", "why", "fact"] | InstructionWanted
@@ -64,8 +64,6 @@ _WANTED: Mapping[InstructionKind, InstructionWanted] = {
     "quiz": "quiz",
     "translate": "translation",
 }
-# "What is an overlay, in Urdu?" wants it explained like "Explain an overlay in Urdu".
-_WHAT_IS = _pattern(r"\A\s*what(?:\s+(?:is|are)|['’]s)\s+")
 _DEFINITION_OF = _pattern(r"\A(?:definition|meaning|explanation)s?\s+of\s+(?:an?\s+|the\s+)?")
 
 _SIDE = r"(?:the\s+|an?\s+)?(.+?)"
@@ -131,6 +129,11 @@ _DEFINITIONS = (
     _pattern(r"\A\s*who\s+(?:is|was|are)\s+(.+?)[\s.?!]*\Z"),
     _pattern(r"\A\s*tell\s+me\s+(?:more\s+)?about\s+(?:the\s+|an?\s+)?(.+?)[\s.?!]*\Z"),
 )
+# "What is the downside of it?", "What is a bag used for?": something of a thing is asked for, not what the thing is.
+_NO_TERM = _pattern(
+    r"\b(?:it|its|them|their|this|that|these|those|he|she|used|made|called|needed|responsible|good|meant|supposed|built"
+    r"|based|composed|written|like|possible|allowed|required|recommended)\b"
+)
 _LONGEST_TERM = 6  # words; "what is the best way to mount a lidar on a moving base" asks for no definition
 
 
@@ -152,18 +155,32 @@ def asked(question: str) -> Asked:
         return Asked("value", example=example)
     for pattern in _DEFINITIONS:
         found = pattern.search(said)
-        if found and len(found[1].split()) <= _LONGEST_TERM:
+        if found and len(found[1].split()) <= _LONGEST_TERM and not _NO_TERM.search(found[1]):
             return Asked("definition", found[1].strip(" '\"“”‘’`*"), example=example)
     return Asked("fact", example=example)
 
 
+# Said to be polite, or to find out whom one is talking to.
+_ASKS_NOTHING = _pattern(
+    r"\W*(?:(?:hi|hello|hey|yo|greetings|good\s+(?:morning|afternoon|evening|day|night)|thanks?(?:\s+you)?|thx|ok|okay|cool"
+    r"|great|nice|bye|goodbye|see\s+you|cheers|welcome|test(?:ing)?|help|please|hallo|hola|bonjour|salut|salam|merci|danke"
+    r"|how\s+are\s+you(?:\s+(?:doing|today))*|how\s+do\s+you\s+do|what['’]?s\s+up|who\s+are\s+you|what\s+are\s+you"
+    r"|what\s+can\s+you\s+do(?:\s+for\s+me)?|are\s+you\s+(?:there|a\s+bot|human|real)"
+    r"|(?:very|so)\s+much|a\s+lot|there|all|everyone|friend|again)\b\W*)+"
+)
+
+
+def asks_nothing(question: str) -> bool:
+    """A greeting or thanks: whatever the book says, nothing of it was asked for."""
+    return _ASKS_NOTHING.fullmatch(question) is not None
+
+
 def _instruction(said: str) -> Asked | None:
-    for words in (said, _WHAT_IS.sub("explain ", said)):
-        order = instruction_in(words)
-        if order and order.kind in _WANTED:
-            wanted = _WANTED[order.kind]
-            return Asked(wanted, _DEFINITION_OF.sub("", order.object), example=wanted == "example")
-    return None
+    order = instruction_in(said)
+    if order is None or order.kind not in _WANTED:
+        return None
+    wanted = _WANTED[order.kind]
+    return Asked(wanted, _DEFINITION_OF.sub("", order.object), example=wanted == "example")
 
 
 # --- identifiers -----------------------------------------------------------------------------------------------------
@@ -173,8 +190,9 @@ _IDENTIFIER = re.compile(
     r"|(?<![\w-])(?P<flag>--[A-Za-z][\w-]*)"
     r"|(?<![\w./-])(?P<name>"
     r"[A-Za-z]\w*(?:::\w+)+"  # std::vector
+    r"|[A-Za-z]\w*_\w*(?:/\w+)+"  # sensor_msgs/msg/Imu
+    r"|[A-Za-z]\w+(?:\.[A-Za-z]\w+)+"  # rclpy.qos, local_setup.bash
     r"|_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_*"  # max_upload_size_mb, ROS_DOMAIN_ID
-    r"|[A-Za-z]\w+(?:\.[A-Za-z]\w+)+"  # rclpy.qos, package.xml
     r"|[a-z]-[a-z]{2,}(?:-[a-z]+)*"  # v-memoize
     r"|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}"  # useMemo, TransformListener
     r"|[A-Z]{1,4}-?\d{4,}"  # E0382, ORA-00942
@@ -196,14 +214,25 @@ def identifiers(question: str) -> tuple[str, ...]:
 
 
 def absent_identifiers(question: str, evidence: Evidence) -> tuple[str, ...]:
-    """Those that the book does not have. An identifier is searched for as a whole, so where even the nearest passages
-    do not hold it, the book does not, although it may use every piece of it."""
+    """Those that the book does not have, and sides of a comparison that it knows nothing of. An identifier is searched
+    for as a whole, so where even the nearest passages do not hold it, the book does not, although it may use every
+    piece of it."""
     held = frozenset[int]().union(
         *(term_ids("\n".join((*one.chunk.breadcrumb, one.chunk.shown))) for one in evidence.passages)
     )
     in_book = {term.id: term.in_book for term in evidence.terms}
-    return tuple(
+    shown = "\n".join(one.chunk.shown for one in evidence.passages)
+    names = (
         name
         for name in identifiers(question)
-        if any(term.id not in held or not in_book.get(term.id, True) for term in query_terms(name)[:1])
+        if name not in shown
+        and any(term.id not in held or not in_book.get(term.id, True) for term in query_terms(name)[:1])
     )
+    return (*names, *(side for side in asked(question).sides if _is_unknown(side, in_book)))
+
+
+def _is_unknown(side: str, in_book: Mapping[int, bool]) -> bool:
+    """None of its words is in the book, or a name in it is not."""
+    terms = [term for term in query_terms(side) if term.id in in_book]
+    unknown = [term for term in terms if not in_book[term.id]]
+    return bool(unknown) and (len(unknown) == len(terms) or any(names_something(term.text) for term in unknown))

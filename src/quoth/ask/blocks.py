@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -24,6 +24,7 @@ _ANNOUNCES = re.compile(
     r"[:：][*_ ]*\Z|\b(?:these|those|following|below|two|three|four|five|six|seven|eight|nine|ten)\b(?=[^.]*\.?\Z)",
     re.I,
 )
+_ENTRY = re.compile(r"[^\n]{1,80}\n(?:[ \t]*\n)?[ \t]{0,3}:[ \t]+\S")
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
     r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
@@ -36,6 +37,8 @@ _TAB = re.compile(
 _TAB_END = re.compile(r"</Tab(?:Item|)>|\{\{[<%][ \t]*/[ \t]*tab\b|^[ \t]*:{3,}[ \t]*$", re.MULTILINE)
 _MARKUP = re.compile(r"<[^<>]*>|\{\{[^{}]*\}\}|^[ \t>]*:{3,}[^\n]*$|^[ \t]*\.\.[^\n]*$", re.MULTILINE)
 _FENCE_LANGUAGE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*\{?([\w+#-]+)")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_FENCE_FILE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[^\n]*[\w/]\.(\w{1,12})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Block:
     tab: str = ""  # the label of the tab that it is in
     group: int = -1  # tabs beside one another have the same number
     language: str = ""  # of code, as its fence names it
+    ending: str = ""  # of the file that code is said to be: `sdf` of title="world.sdf"
+    cut: bool = False  # code that a chunk has only a part of
     ordered: bool = False  # of a list
 
     @property
@@ -67,6 +72,11 @@ class Layout:
 
     def words(self, positions: Sequence[int] | range) -> int:
         return sum(len(self.text(position).split()) for position in positions)
+
+    @property
+    def heading(self) -> Block | None:
+        """The heading that the chunk begins with."""
+        return self.blocks[0] if self.blocks and self.blocks[0].kind == "heading" else None
 
     def block(self, position: int) -> Block:
         return self.blocks[self.at[position]]
@@ -94,6 +104,14 @@ class Layout:
         """The paragraph that announces a list, a table or code."""
         before = self.before(block)
         return before if before and self.introduces(before, loosely=loosely) == block else None
+
+    def beside_code(self, position: int) -> bool:
+        """Code comes right below the sentence."""
+        block, following = self.block(position), self.after(self.block(position))
+        if block.kind == "list":
+            return position + 1 < len(self.units) and self.units[position + 1].kind == "code"
+        below = following is not None and following.kind == "code"
+        return block.kind == "paragraph" and position == block.last and below
 
     def header(self, position: int) -> str:
         """The header of the table that a row is in; a cut table repeats it before the text."""
@@ -127,7 +145,11 @@ class Layout:
 def layout(chunk: Chunk) -> Layout:
     text = chunk.text
     units = sentences(text, lead=chunk.lead, markup=chunk.markup)
-    opens = frozenset(at for at, unit in enumerate(units) if unit.kind == "item" and _opens_item(text, unit))
+    opens = frozenset(
+        at
+        for at, unit in enumerate(units)
+        if (unit.kind == "item" and _opens_item(text, unit)) or _is_entry(text, unit)
+    )
     tabs = list(_tabs(text))
     blocks: list[Block] = []
     at: list[int] = []
@@ -146,17 +168,22 @@ def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | Non
     """The kind of the block that the sentence begins; none where it goes on with the one before."""
     kinds: dict[str, BlockKind] = {"item": "list", "row": "table", "header": "table", "prose": "paragraph"}
     kind: BlockKind = kinds.get(unit.kind) or ("code" if unit.kind == "code" else "heading")
+    kind = "list" if _is_entry(text, unit) else kind
     if block is None or before is None:
         return kind
-    gap = text[before.end : unit.start]
-    apart = bool(_MARKUP.search(gap))
-    if block.kind == "list" and not apart and (kind == "list" or _indented(text, unit)):
-        return None
-    if block.kind == "table" and unit.kind == "row" and not _BLANK_LINE.search(gap):
-        return None
-    if block.kind == kind == "paragraph" and not apart and not _BLANK_LINE.search(gap):
-        return None
-    return kind
+    return None if _goes_on(text, unit, kind, block, text[before.end : unit.start]) else kind
+
+
+def _goes_on(text: str, unit: Sentence, kind: BlockKind, block: Block, gap: str) -> bool:
+    """Whether the sentence belongs to the block before it, from which `gap` parts it."""
+    if block.kind == "table":
+        return unit.kind == "row" and not _BLANK_LINE.search(gap)
+    if _MARKUP.search(gap):
+        return False
+    if block.kind == "list" and (kind == "list" or _indented(text, unit)):
+        return True
+    # the next sentence of an item, or of a paragraph
+    return block.kind in ("list", "paragraph") and kind == "paragraph" and not _BLANK_LINE.search(gap)
 
 
 def _block(
@@ -170,16 +197,32 @@ def _block(
 ) -> Block:
     start = units[first].start
     tab, group = next(((label, group) for a, b, label, group in tabs if a <= start < b), ("", -1))
-    language = ""
-    if kind == "code":
-        fence = _FENCE_LANGUAGE.match(text, start) or (_FENCE_LANGUAGE.match(lead) if start == 0 else None)
-        language = fence[1].lower() if fence else ""
     before = text[text.rfind("\n", 0, start) + 1 : start].lstrip(" \t>")
-    return Block(kind, first, last, tab, group, language, kind == "list" and bool(_ORDERED.match(before)))
+    block = Block(kind, first, last, tab, group, ordered=kind == "list" and bool(_ORDERED.match(before)))
+    return _as_code(block, text[start : units[last].end], lead if start == 0 else "") if kind == "code" else block
+
+
+def _as_code(block: Block, code: str, lead: str) -> Block:
+    """What the fence says of it. A cut one has its opening line in the lead of the chunk, or no closing line."""
+    opening = code if _FENCE.match(code) else lead
+    language, file = _FENCE_LANGUAGE.match(opening), _FENCE_FILE.match(opening)
+    fence = _FENCE.match(opening)
+    closed = fence is None or (len(code.splitlines()) > 1 and code.splitlines()[-1].lstrip(" \t>").startswith(fence[1]))
+    return replace(
+        block,
+        language=language[1].lower() if language else "",
+        ending=file[1].lower() if file else "",
+        cut=bool(lead) or not closed,
+    )
 
 
 def _opens_item(text: str, unit: Sentence) -> bool:
     return bool(_MARK.fullmatch(text[text.rfind("\n", 0, unit.start) + 1 : unit.start].lstrip(" \t>")))
+
+
+def _is_entry(text: str, unit: Sentence) -> bool:
+    """The entry of a list of definitions: a term, and below it a colon and what it means."""
+    return unit.kind == "prose" and _ENTRY.match(text, unit.start, unit.end) is not None
 
 
 def _indented(text: str, unit: Sentence) -> bool:

@@ -108,17 +108,21 @@ def _attribute(claim: Claim, sources: Mapping[int, Source]) -> tuple[int, ...]:
 
 
 def _check_code(claim: Claim, cited: Mapping[int, Source]) -> CheckedSentence:
+    named = tuple(number for number in claim.sources if number in cited)
     for number, source in cited.items():
         place = locate_code(claim.words, source.chunk.text)
         if place:
             return _at(CheckedSentence(claim.text, True, (number,)), source, place)
+    whole = "\n".join(source.chunk.text for source in cited.values())
+    if claim.numbers and len(cited) > 1 and locate_code(claim.words, whole):  # a block that was cut into several chunks
+        return CheckedSentence(claim.text, True, tuple(cited))
     if not code_lines(claim.words):  # an empty block claims nothing
-        return CheckedSentence(claim.text, True, tuple(n for n in claim.sources if n in cited))
+        return CheckedSentence(claim.text, True, named)
     words = content_terms(claim.words)
     known = sum(any(term.found_in(source.ids) for source in cited.values()) for term in words)
     share = known / len(words) if words else 0.0
     reason = _ADAPTED if share >= 0.5 else _FOREIGN
-    return CheckedSentence(claim.text, False, tuple(n for n in claim.sources if n in cited), share / 2, reason)
+    return CheckedSentence(claim.text, False, named, share / 2, reason)
 
 
 def _with_place(sentence: CheckedSentence, claim: Claim, cited: Mapping[int, Source]) -> CheckedSentence:

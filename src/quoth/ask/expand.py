@@ -20,6 +20,15 @@ from quoth.text.terms import term_ids
 LEANING = re.compile(
     r"(?:this|that|these|those|it|they|he|she|but|however|also|instead|then|here|such|both|otherwise)\b", re.IGNORECASE
 )
+_PLACE = r"(?:lesson|chapter|section|tutorial|guide|page|part|article|module|document)"
+# A sentence about the text, not about its subject.
+_ABOUT_THE_TEXT = re.compile(
+    rf"\A\W*(?:(?:in|throughout)\s+)?(?:this|the\s+(?:next|previous|following|last))\s+{_PLACE}\b"
+    r"|\b(?:we|you|i)(?:['’]ll|\s+will|\s+are\s+going\s+to)\s+(?:also\s+|now\s+|first\s+)?"
+    r"(?:look|see|cover|discuss|learn|explore|explain|talk|dive|walk|go\s+over|describe|show|introduce)\b"
+    r"|\A\W*(?:now|next|first|so|then|here)?,?\s*(?:let['’]s|let\s+us)\b",
+    re.IGNORECASE,
+)
 _PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence
 LONG = 250  # words of a list; a longer one is quoted around its decisive item
 _SHORT_LIST = 45  # words: shorter than this, a list is clearer whole
@@ -69,6 +78,11 @@ class Expansion:
         """A block with what introduces it, and what it goes on with in the next passage."""
         return frozenset(self._with_introduction(rank, block, self._continued(rank, block)))
 
+    def below(self, rank: int, position: int) -> frozenset[Place]:
+        """The block that follows, with all that belongs to it."""
+        following = self._layouts[rank].after(self._layouts[rank].block(position))
+        return self.around(rank, following.first) if following and following.kind != "heading" else frozenset()
+
     def _had(self, place: Place) -> bool:
         text = self._layouts[place[0]].text(place[1])
         return any(text in quote for quote in self._excluded)
@@ -95,7 +109,9 @@ class Expansion:
         here = self._layouts[rank]
         places = self._continued(rank, block)
         before = here.before(block)
-        if before and before.kind == "paragraph" and before.tab == block.tab:
+        while before and before.kind == "code":  # the same in another language, or the step before
+            before = here.before(before)
+        if before and before.kind == "paragraph" and before.tab in ("", block.tab):
             places |= _places(rank, self._window(here, before, before.last))
         return places
 
@@ -117,7 +133,7 @@ class Expansion:
         """What is below the colon: of several tabs the right one, of a long list as much as is read at once."""
         here = self._layouts[rank]
         if following.kind == "code":
-            return self._continued(rank, self._of_tabs(here, following))
+            return self._continued(*self._variant(rank, following))
         places = self._continued(rank, following)
         if self.words(places) <= LONG or following.kind == "table":
             return places
@@ -140,7 +156,7 @@ class Expansion:
                 break
             if following.kind == "code":
                 chosen = self._of_tabs(here, following)
-                found |= self._continued(rank, chosen)
+                found |= self._continued(*self._variant(rank, following))
                 at = here.after(self._last_of_tabs(here, chosen))
             elif following.kind == "list" and following.ordered:
                 found |= self._continued(rank, following)
@@ -166,7 +182,12 @@ class Expansion:
     def _window(self, here: Layout, block: Block, position: int) -> range:
         """The paragraph; of a long one the sentence, what it leans on, and what follows as far as there is room."""
         if here.words(block.positions) <= _PARAGRAPH:
-            return block.positions
+            first, last = block.first, block.last
+            while first < position and about_the_text(here.text(first)):
+                first += 1
+            while last > position and about_the_text(here.text(last)) and not here.text(last).endswith(":"):
+                last -= 1
+            return range(first, last + 1)
         first = last = position
         while first > block.first and LEANING.match(here.text(first)):
             first -= 1
@@ -228,20 +249,36 @@ class Expansion:
         same = [one for one in beside if one.kind == block.kind] or beside
         return max(same, key=lambda one: (self._fits(one), -one.first))
 
+    def _variant(self, rank: int, block: Block) -> tuple[int, Block]:
+        """The same, also where a chunk ended between two tabs and the one that the question names is in another."""
+        here = self._layouts[rank]
+        chosen = self._of_tabs(here, block)
+        if chosen.group < 0 or self._fits(chosen):
+            return rank, chosen
+        section = (here.chunk.source_file, here.chunk.heading_path)
+        beside = (
+            (other, one)
+            for other, there in enumerate(self._layouts)
+            if (there.chunk.source_file, there.chunk.heading_path) == section
+            for one in there.blocks
+            if one.kind == chosen.kind and one.tab and self._fits(one)
+        )
+        return next(beside, (rank, chosen))
+
     def _last_of_tabs(self, here: Layout, block: Block) -> Block:
         if block.group < 0:
             return block
         return [one for one in here.blocks if one.group == block.group][-1]
 
     def _fits(self, block: Block) -> int:
-        return len(_names(f"{block.tab} {block.language}") & self._named)
+        return len(_names(f"{block.tab} {block.language} {block.ending}") & self._named)
 
     def fits(self, rank: int, position: int) -> int:
         """1 for a sentence in the variant that the question names (a tab, a language), -1 for one in another variant
         of the same page, else 0."""
         here = self._layouts[rank]
         block = here.block(position)
-        if not block.tab and not block.language:
+        if not (block.tab or block.language or block.ending):
             return 0
         if self._fits(block):
             return 1
@@ -250,6 +287,10 @@ class Expansion:
 
     def words(self, places: Iterable[Place]) -> int:
         return sum(len(self._layouts[rank].text(position).split()) for rank, position in places)
+
+
+def about_the_text(text: str) -> bool:
+    return _ABOUT_THE_TEXT.search(text) is not None
 
 
 def _places(rank: int, positions: Iterable[int]) -> set[Place]:

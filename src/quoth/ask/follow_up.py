@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from quoth.ask.instructions import instruction_in
+from quoth.ask.asked import asks_nothing
+from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
@@ -65,36 +66,59 @@ def rewrite(
     options: FollowUpOptions = FollowUpOptions(),
 ) -> SearchQuery:
     """`rarity` is the IDF of the book's terms; without it all words count alike."""
+    history = [turn for turn in history if not asks_nothing(turn.question)]
+    if asks_nothing(question):
+        return SearchQuery(question)
     turns = _with_searches(informing(history, rarity or {}), rarity or {}, options)
     instruction = instruction_in(question)
     alone = (instruction.searched if instruction else "") or question
     rules = _rules(question, turns)
     pinned = pointed_at(question, history)
     if pinned is None and not rules:
-        return SearchQuery(alone)
+        return SearchQuery(alone, phrase=_meant(question, instruction) if instruction else "")
     own = instruction.searched if instruction and pinned is None else without_pointing(question)
     meant = turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
     carried = _carried_terms(own, meant, rarity or {}, options)
+    joined = " ".join((own, *(word.text for word in carried))).strip()
+    searched = joined if carried and len(joined) <= options.longest else alone
+    query = _back_to(searched, turns, history, pinned, rules, own)
+    if searched != joined:
+        return query
+    subject = pinned.section if pinned else _subject(meant, [word for word in carried if word.asked])
+    return replace(query, carried=tuple(word.text for word in carried), phrase=_joined(subject, own or question))
+
+
+def _back_to(
+    text: str,
+    turns: Sequence[PastTurn],
+    history: Sequence[PastTurn],
+    pinned: CitedSource | None,
+    rules: tuple[str, ...],
+    own: str,
+) -> SearchQuery:
+    """A query with what the follow-up goes back to."""
     exclude = () if own else tuple(source.quote for turn in turns for source in turn.sources)
     previous = tuple(source.decisive for source in history[-1].sources)
-    text = " ".join((own, *(word.text for word in carried))).strip()
-    query = SearchQuery(
-        alone if not carried or len(text) > options.longest else text,
+    return SearchQuery(
+        text,
         rules if pinned is None else ("source", *rules),
         pages=tuple(dict.fromkeys(source.source_file for source in turns[-1].sources)) if turns else (),
         pinned=pinned,
         exclude_quotes=exclude,
         previous_quotes=previous,
     )
-    if query.text != text:
-        return query
-    subject = pinned.section if pinned else _subject(meant, [word for word in carried if word.asked])
-    return replace(query, carried=tuple(word.text for word in carried), phrase=_joined(subject, own or question))
+
+
+def _meant(question: str, instruction: Instruction) -> str:
+    """What is asked for where it is searched for by other words: two sides by their names, a quiz by *exercise*."""
+    if instruction.kind == "compare":
+        return question
+    return instruction.object if instruction.searched != instruction.object else ""
 
 
 def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     """The terms whose rarity `rewrite` will want; none for a question that makes sense alone."""
-    if pointed_at(question, history) is None and not _rules(question, history):
+    if asks_nothing(question) or (pointed_at(question, history) is None and not _rules(question, history)):
         return []
     return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
 
@@ -135,9 +159,12 @@ def as_asked(evidence: Evidence) -> Evidence:
 def readings(question: str, evidence: Evidence) -> list[Evidence]:
     """The evidence as the judge may read it: with all words, with those that were asked about, and with those of the
     question alone. One of them is enough: the words that were taken over say where the answer is, so one that is not
-    there says little, and where they all are, the passage says *it* where the question says *it*."""
+    there says little, and where they all are, the passage says *it* where the question says *it*. A greeting asks for
+    nothing, so nothing that was found answers it."""
+    if asks_nothing(question):
+        return [replace(evidence, passages=())]
     if not evidence.carried:
-        return [evidence]
+        return [evidence, as_asked(evidence)] if evidence.phrase else [evidence]
     own = " ".join(word.text for word in query_terms(question) if word.id not in LIGHT)
     subject = evidence.asked.removesuffix(question).rstrip(": ")
     return [evidence, as_asked(evidence), _about(evidence, own if own else subject)]
@@ -155,7 +182,7 @@ def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowU
     turns: list[PastTurn] = []
     for turn in history:
         carried = _carried_terms(turn.question, turns, rarity, options) if _rules(turn.question, turns) else ()
-        searched = " ".join((turn.searched or turn.question, *(word.text for word in carried)))
+        searched = "; ".join((turn.searched or turn.question, *(word.text for word in carried if word.asked)))
         turns.append(replace(turn, searched=searched))
     return turns
 
@@ -256,11 +283,11 @@ def _runs(text: str, wanted: frozenset[int]) -> list[str]:
     begin = end = -1
     for found in _TOKEN.finditer(text):
         ids = term_ids(found[0])
-        if ids & wanted:
-            begin, end = (found.start() if begin < 0 else begin), found.end()
-        elif begin >= 0 and (ids or _STOPS.search(text[end : found.start()])):
+        if begin >= 0 and (_STOPS.search(text[end : found.start()]) or (ids and not ids & wanted)):
             runs.append(text[begin:end])
             begin = -1
+        if ids & wanted:
+            begin, end = (found.start() if begin < 0 else begin), found.end()
     if begin >= 0:
         runs.append(text[begin:end])
     return runs

@@ -1,4 +1,4 @@
-"""What an author may learn of a question that the book does not answer. Pure.
+"""What an author may learn of a question that the book does not answer, and of any text of a reader. Pure.
 
 In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None where there is
 nothing to learn: the book answered, or the question was about a selection and not the book. Also groups similar
@@ -23,25 +23,26 @@ def gap_of(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
     verdict, asked = answer.verdict, answer.question
     if asked.selected_text is not None or (verdict.should_answer and verdict.level != "low"):
         return None
-    searched = _shown(evidence.query)
-    shown = {term.text for term in content_terms(searched)}
+    searched = shown(evidence.query)
+    said = {term.text for term in content_terms(searched)}
     nearest = evidence.passages[0].chunk if evidence.passages else None
     return RecordedQuestion(
         book_id=asked.book_id,
         asked_at=answer.created_at,
-        question=_shown(asked.query),
+        question=shown(asked.query),
         searched=searched,
         level=verdict.level,
         confidence=verdict.confidence,
         # A key or an address is a missing term too: only what redaction left may be named.
-        missing_terms=tuple(term for term in evidence.missing_terms if term in shown),
+        missing_terms=tuple(term for term in evidence.missing_terms if term in said),
         nearest=nearest.breadcrumb if nearest else (),
         nearest_url=nearest.url if nearest else "",
     )
 
 
-def _shown(text: str) -> str:
-    """Redacted before it is cut, and read up to the end of a word: half a key does not look like one."""
+def shown(text: str) -> str:
+    """What a reader wrote, as an author may see it. Redacted before it is cut, and read up to the end of a word: half a
+    key does not look like one."""
     head = text if len(text) <= _LONGEST_READ else text[:_LONGEST_READ].rsplit(maxsplit=1)[0]
     return redacted(head)[:LONGEST]
 

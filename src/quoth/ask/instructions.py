@@ -22,7 +22,7 @@ LONGEST = 300  # characters: a longer request brings along what it is about
 class Instruction:
     kind: InstructionKind
     object: str  # what it is about, as a phrase to search for; empty where it only points
-    searched: str  # what to look for: the object, and for an example the word itself
+    searched: str  # what to look for: the object, and for an example or a quiz a word for that
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -71,13 +71,14 @@ _KINDS: tuple[tuple[InstructionKind, re.Pattern[str]], ...] = (
             r"\Atranslate\b(?P<b>.*)\Z",
             rf"\A(?:give|say|write|show|explain)\b(?:\s+me)?(?P<c>.*?)\s+in\s+{_LANGUAGES}\Z",
             rf"\A(?:an?\s+)?{_LANGUAGES}\s+translation{_ABOUT}(?P<d>.*)\Z",
+            rf"\A(?:what(?:['’]s|\s+(?:is|are)))\s+(?P<e>.*?),?\s+in\s+{_LANGUAGES}\Z",
         ),
     ),
     (
         "quiz",
         _any(
             r"\A(?:quiz|test)\s+me\b(?:\s+(?:on|about|with))?(?P<a>.*)\Z",
-            r"\A(?:ask)\s+me\s+(?:some\s+|a\s+few\s+|\d+\s+|three\s+|five\s+)?questions?\b(?:\s+(?:on"
+            r"\Aask\s+me\s+(?:an?\s+|some\s+|a\s+few\s+|\d+\s+|two\s+|three\s+|five\s+)?questions?\b(?:\s+(?:on"
             r"|about))?(?P<b>.*)\Z",
             rf"\A(?:make|create|write|generate|give(?:\s+me)?"
             rf"|prepare)\s+(?:up\s+)?{_AN}(?:\d+\s+)?(?:multiple[\s-]choice\s+|practice\s+|review\s+"
@@ -127,7 +128,7 @@ _KINDS: tuple[tuple[InstructionKind, re.Pattern[str]], ...] = (
         _any(
             r"\A(?:explain|describe|clarify|elaborate(?:\s+on)?|teach(?:\s+me)?(?:\s+about)?"
             r"|introduce(?:\s+me\s+to)?|tell\s+me\s+(?:more\s+)?about|walk\s+me\s+through|go\s+over"
-            r"|what\s+does)\b(?P<a>.*)\Z"
+            r"|what\s+does|what(?:['’]s|\s+is|\s+are))\b(?P<a>.*)\Z"
         ),
     ),
 )
@@ -160,6 +161,8 @@ def instruction_in(request: str) -> Instruction | None:
         if kind == "example":
             example = "code example" if _CODE.search(bare) else "example"
             return Instruction(kind, about, f"{about} {example}".strip())
+        if kind == "quiz":  # the book's own, if it has any
+            return Instruction(kind, about, f"{about}: check yourself, exercise" if about else "")
         if kind == "explain" and about and not simply:
             return None  # "Explain tf2" simply asks what it is
         return Instruction("simplify" if simply and kind == "explain" else kind, about, about)

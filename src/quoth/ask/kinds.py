@@ -26,6 +26,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
+_QUESTION_WORD = _pattern(r"\b(?:who|whose|whom|what|which|when|where|why|how)\b")
+_ASKS_BOUND = _pattern(rf"\b(?:{_BOUNDS})\b")
 # How a question asks, and what an answer must hold; the first match counts. Numbers and names need more than a
 # pattern and come after.
 _KINDS = (
@@ -50,7 +52,7 @@ _KINDS = (
         _pattern(rf"\d|\b(?:centur(?:y|ies)|after|before|during|{_MONTHS})\b"),
     ),
     (
-        _pattern(rf"\b(?:{_BOUNDS})\b"),
+        _ASKS_BOUND,
         _pattern(
             r"[<>≤≥]|\b(?:max|min(?!ut)|limit|exceed)"
             rf"|\b(?:{_BOUNDS}|most|least|range|between|up to|(?:more|less|fewer) than|above|below|over|under)\b"
@@ -78,16 +80,28 @@ _NUMBER_WORDS = frozenset(
 
 def kind_asked(question: str) -> Holds | None:
     """A test whether a sentence holds a thing of the kind that is asked for, other than those the question names."""
-    for asks, answers in _KINDS:
-        if asks.search(question):
-            return lambda sentence: bool(answers.search(sentence))
     asked = question.lower()
-    if _ASKS_WHO.search(question):
+    words = frozenset(_WORDS.findall(asked))
+    how_much = _is_asked(_ASKS_HOW_MUCH, question)
+    for asks, answers in _KINDS:
+        if _is_asked(asks, question):
+            return lambda sentence: (
+                bool(answers.search(sentence))
+                or (how_much and asks is _ASKS_BOUND and not words.issuperset(_numbers(sentence)))
+            )
+    if _is_asked(_ASKS_WHO, question):
         return lambda sentence: any(name.lower() not in asked for name in _NAME.findall(sentence))
-    if _ASKS_HOW_MUCH.search(question):
-        words = frozenset(_WORDS.findall(asked))
+    if how_much:
         return lambda sentence: not words.issuperset(_numbers(sentence))
     return None
+
+
+def _is_asked(asks: re.Pattern[str], question: str) -> bool:
+    """ "Which package tells me how far away something is?" asks for a package."""
+    found, first = asks.search(question), _QUESTION_WORD.search(question)
+    if found is None or first is None or not _QUESTION_WORD.match(found[0]):
+        return found is not None
+    return found.start() <= first.start()
 
 
 def _numbers(sentence: str) -> list[str]:

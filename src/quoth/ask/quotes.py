@@ -32,6 +32,8 @@ _HIDDEN = re.compile(
     r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
     re.DOTALL,
 )
+# [the chapter on types][types]: where it leads is written elsewhere on the page
+_REFERENCE = re.compile(r"(?P<code>`+[^`]*`+)|\[(?P<said>[^\[\]]+)\]\[[^\[\]\s]*\]")
 _SPACES = re.compile(r"[ \t]{2,}")
 _SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
@@ -50,6 +52,7 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
     """A table of at most `longest` rows is quoted whole."""
     blocks: list[str] = []
     citations: list[Citation] = []
+    last: tuple[Layout, int] | None = None  # the sentence that was quoted last
     quoted: set[tuple[int, int]] = set()  # rank, offset: another row of a table that is quoted already
     decisive = [piece.decisive for piece in sorted(pieces, key=lambda piece: -piece.score)]
     for piece in pieces:
@@ -62,8 +65,24 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
                 quoted.update((rank, at) for at in run)
                 best = next((at for of, at in decisive if of == rank and at in run), run[0])
                 citations.append(_citation(len(citations) + 1, passages[rank], here, run, best))
-                blocks.extend(_blocks(here, run, len(citations)))
+                made = list(_blocks(here, run, len(citations)))
+                if last and blocks and made and _is_one_code(*last, here, run[0]):
+                    blocks[-1] = _joined(blocks[-1], made.pop(0))
+                blocks.extend(made)
+                last = here, run[-1]
     return Draft(text="\n\n".join(blocks), citations=tuple(citations))
+
+
+def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
+    """A block of code that was cut into two chunks is one block to its readers."""
+    adjacent = before.chunk.next_chunk_id == here.chunk.id and end == len(before.units) - 1 and start == 0
+    return adjacent and before.block(end).cut and here.units[start].kind == "code" and bool(here.chunk.lead)
+
+
+def _joined(first: str, second: str) -> str:
+    """Without the closing fence of the one and the opening fence of the other."""
+    (head, marker), (tail, next_marker) = first.rsplit("\n\n", 1), second.rsplit("\n\n", 1)
+    return f"{head[: head.rindex(chr(10))]}\n{tail[tail.index(chr(10)) + 1 :]}\n\n{marker}{next_marker}"
 
 
 def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
@@ -85,6 +104,8 @@ def spoken(text: str, chunk: Chunk) -> str:
     folded = fold(text)
     if "}`" in folded:
         folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
+    if "][" in folded:
+        folded = _REFERENCE.sub(lambda match: match["code"] or match["said"], folded)
     if not any(mark in folded for mark in ("<", "{", "[^")):
         return folded
     shown = _HIDDEN.sub(lambda match: match["code"] or "", folded)
@@ -110,7 +131,7 @@ def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _heading_between(here: Layout, one: int, other: int) -> bool:
-    """Words that are nobody's sentence, such as the label of the next tab, may lie between two neighbours."""
+    """Words that belong to no sentence, such as the label of the next tab, may lie between two neighbours."""
     gap = here.chunk.text[here.units[one].end : here.units[other].start]
     return (
         here.block(one).group != here.block(other).group
@@ -169,7 +190,7 @@ def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
         if first:
             yield from _ended(lines, marker)
             lines = []
-        if unit.kind == "item" and position in here.opens:
+        if position in here.opens:
             lines.append(_item_mark(here, position, block.first) + said)
         elif lines:
             lines[-1] += f" {said}"

@@ -64,8 +64,9 @@ def with_signs(scores: Sequence[float], signs: Sequence[float | None], order: Or
 
 
 def sign(reading: Reading) -> float:
-    """One number for "this passage is what was asked for"."""
-    return bounded(reading.relevance)
+    """One number for "this passage answers": what the head for it says and how much better the best place is than
+    "not here", at equal weight."""
+    return (bounded(reading.answerable) + bounded(reading.margin / 2)) / 2
 
 
 def bounded(logit: float) -> float:

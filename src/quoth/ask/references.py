@@ -77,6 +77,8 @@ _DEMONSTRATIVE = _any(
 _PRO_FORM = _any(
     r"\b(?:the|that|this|which|what|other|another|same|\w+er|\w+est)\s+(?:\w+\s+)?ones?\b(?!\s+of\b)",
     r"\bthe\s+(?:former|latter)\b",
+    # How do I record one?
+    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+one\W*\Z",
     r"\b(?:the|those|these)\s+(?:two|three|both)\b(?!\s+\w)",
     r"\bthe\s+others?\b(?!\s+\w)",
 )
@@ -129,6 +131,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "opening": bool(_OPENING.match(question)) and len(words) <= 8,
         "fragment": _is_fragment(question, named=named),
         "empty": all(word.text.isdigit() for word in content),
+        "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
         "continuing": not named and _continues(question, content, said),
         "definite": not named and _is_definite(question, content, said),
@@ -182,6 +185,11 @@ def _is_fragment(question: str, *, named: bool) -> bool:
         return False
     length = len(question.split())
     return bool((length <= 4 and _PHRASE.match(question)) or (length <= 3 and not named and _ASKING.match(question)))
+
+
+def _is_of_something(question: str, content: Sequence[ContentTerm]) -> bool:
+    """Which format is used? — its only noun wants an "of …" that was said before."""
+    return 0 < len(content) <= 2 and all(word.id in _RELATIONAL for word in content) and bool(_ASKING.match(question))
 
 
 def _asks_for_any(question: str, content: Sequence[ContentTerm]) -> bool:

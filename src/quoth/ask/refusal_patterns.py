@@ -18,7 +18,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 # Nouns that mean what is read. The plain ones are things of a program too: "the context does not contain a node".
 _BOOK = (
-    r"(?:books?|passages?|excerpts?|documentation|docs|selected\s+(?:text|passage|paragraph|section)|selection"
+    r"(?:books?|passages?|excerpts?|documentation|docs|search\s+results?|authors?|selected\s+(?:text|passage|paragraph|section)|selection"
     r"|(?:provided|given|retrieved|supplied|available)\s+(?:\w+\s+)?"
     r"(?:texts?|contexts?|sources?|information|contents?|materials?|sections?|documents?|articles?|passages?|excerpts?)"
     r"|(?:texts?|contexts?|sources?|information|contents?|materials?|sections?|documents?)\s+"
@@ -93,7 +93,9 @@ SPEAKER = _any(
     rf"(?=.*\b(?:{_BOOK}|{_PLAIN}|information)\b)",
 )
 NOT_SAID = _any(
-    rf"\b{_THE_BOOK}{_STILL}{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b",
+    rf"\b{_THE_BOOK}{_STILL}{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})s?\b",
+    rf"\b{_THE_BOOK}[\s,]+(?:and|but)\s+(?:it|they)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b",
+    rf"\b(?:missing|absent)\s+(?:from|in)\s+{_THE_BOOK}\b",
     rf"\b{_THE_TEXT}{_STILL}{_NOT}\s+(?:\w+ly\s+)?{_SAY}\b",
     rf"\b{_THE_TEXT}{_STILL}{_NOT}\s+(?:\w+ly\s+)?{_HOLD}{_MUCH}\s+{_INFORMATION}{_ABOUT}",
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:says?|said|mentions?|tells?|contains?|offers?|gives?"
@@ -125,8 +127,8 @@ NOTHING_THERE = _any(
     rf"\b(?:there\s+(?:is|are|was|were)|there's|there\s+(?:is|are)n't|there\s+isn't)\s+(?:no|not\s+any"
     rf"|not\s+enough|any|nothing|insufficient|not\s+sufficient)"
     rf"(?:\s+\w+){{0,2}}?\s*{_INFORMATION}{_ABOUT}",
-    r"\A\W*no\s+(?:\w+\s+)?(?:information|mention|details?|answer|relevant\s+passages?)"
-    r"(?:\s*[.!]?\Z|.*\b(?:found|available|provided|given|present|mentioned|book|passages?|excerpts?)\b)",
+    r"\A\W*(?:sorry\W+)?no\s+(?:\w+\s+)?(?:information|mention|details?|answer|relevant\s+passages?)"
+    r"(?:\s*[.!]?\Z|\s+of\s+(?:that|this|it)\b|.*\b(?:found|available|provided|given|present|mentioned|book|passages?|excerpts?)\b)",
     r"\b(?:not\s+enough|insufficient|too\s+little)\s+(?:information|context|details?|evidence)\s+(?:to"
     r"|in|for|is|was)\b",
 )
@@ -171,6 +173,9 @@ _GERMAN = _any(
     r"|erklärt|angegeben|gesagt)\b",
     rf"\b(?:steht|stehen|wird|ist)\b[^,]*\b(?:nicht|nichts)\b[^,]*\b(?:im|in)\s+(?:dem|den|der"
     rf"|diesem)?\s*(?:\w+\s+)?{_GERMAN_BOOK}\b",
+    r"\b(?:frage|das|dies)\b.*\b(?:lässt|kann|lassen|können)\b[^,]*\bnicht\s+(?:beantwort\w+|sagen|bestimmen|ermitteln)\b",
+    rf"\b(?:nenn(?:t|en)|erwähn(?:t|en)|sag(?:t|en)|beschreib(?:t|en)|gib(?:t)|geben)\s+(?:das|die|der|dieses)\s+"
+    rf"{_GERMAN_BOOK}\s+(?:\w+\s+)?(?:nicht|nichts|nirgends)\b",
     r"\A\W*(?:leider\s+)?keine\s+(?:information|angabe|antwort)\w*\b",
 )
 _FRENCH_BOOK = (
@@ -185,6 +190,8 @@ _FRENCH = _any(
     rf"\s+(?:ne\s+|n')(?:\w+\s+){{1,3}}?{_FRENCH_NOT}\b",
     rf"\b(?:n'est|ne\s+sont|n'a|n'ont|n'y\s+a|ne\s+figure|n'apparaît)\b.*\b{_FRENCH_NOT}\b.*\b(?:dans"
     rf"|par)\s+(?:le|la|les|l'|ce|cet|cette|ces)\s*(?:\w+\s+)?{_FRENCH_BOOK}\b",
+    r"\b(?:n'est|ne\s+sont|n'a|n'ont)\s+(?:pas|jamais)\s+(?:été\s+)?(?:mentionnée?s?|précisée?s?|indiquée?s?|spécifiée?s?"
+    r"|abordée?s?|expliquée?s?)\W*\Z",
     r"\baucune?\s+(?:information|mention|réponse|indication)\b",
     rf"\baucun\s+(?:des\s+)?{_FRENCH_BOOK}\s+n(?:e\s|')",
 )
@@ -262,6 +269,6 @@ POLITE = _any(
 )
 
 NOUNS = _any(
-    rf"\b(?:{_BOOK}|{_PLAIN}|{_GERMAN_BOOK}|{_FRENCH_BOOK}|{_SPANISH_BOOK}|information|question|answer)\b",
+    rf"\b(?:{_BOOK}|{_PLAIN}|{_GERMAN_BOOK}|{_FRENCH_BOOK}|{_SPANISH_BOOK}|information|question|frage|answer|ai)\b",
     r"\b(?:provided|given|retrieved|selected|not|isn't|unclear|outside|beyond)\b",
 )

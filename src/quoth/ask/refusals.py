@@ -125,7 +125,7 @@ _AT_ONCE = frozenset(
 _AFTER_A_FEW = frozenset(
     """
     the this these that those it your any based according from in within while although though given as after my our
-    im laut aus ce cet cette ces dans selon d'après este en según
+    im laut aus diese dieser dieses ce cet cette ces dans selon d'après este en según
     """.split()  # noqa: SIM905
 )
 _WITHOUT_SPACES = re.compile(r"\A\W*[\u3040-\u30ff\u3400-\u9fff]")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from quoth.ask import check, extract
+from quoth.ask.asked import asks_nothing
 from quoth.ask.check import GroundingPolicy
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.refusals import refusal_in
@@ -36,7 +37,8 @@ from quoth.domain import (
 from quoth.errors import ModelUnavailable
 
 NOT_IN_SELECTION = "I could not find that in the selected text"
-MODEL_FAILED = "The language model could not be reached; these are the passages of the book that fit the question best."
+ASKED_NOTHING = "Ask a question about the book: what something is, how to do it, why it is so."
+MODEL_FAILED = "The language model gave no answer; these are the passages of the book that fit the question best."
 MODEL_SPENT = "The language model's answers for today are used up; this is the book in its own words."
 MODEL_STOPPED = "The language model broke off before its answer was complete."
 
@@ -107,7 +109,8 @@ class Replies:
 
     def refuse(self, question: Question) -> Reply:
         """What is said without asking the model, because the verdict says no."""
-        return Reply(Draft(self.refusal(question), ()), Grounding(), _mode(question, "no_results"))
+        note = ASKED_NOTHING if question.selected_text is None and asks_nothing(question.query) else ""
+        return Reply(Draft(self.refusal(question), ()), Grounding(), _mode(question, "no_results"), note)
 
     def broken_off(self, question: Question, by: Answerer, so_far: SoFar) -> Reply:
         """What was said, by a reply that will not be finished."""

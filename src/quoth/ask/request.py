@@ -7,6 +7,7 @@ is wrong. Knows no transport and no store; the caller says which books exist.
 from __future__ import annotations
 
 import difflib
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,10 @@ _QueryText = Annotated[
 SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid", "pattern": _UUID4})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 # A path of the book's site, or the beginning of an address; nothing that no address holds.
-UrlPrefix = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=r"^(/|https?://)[^\s<>{}|\\^`\"]*$")]
+# White space as every engine counts it: U+0085 is none to some.
+_IN_URL = r"[^\s\x85<>{}|\\^`\"]"
+_URL_PREFIX = rf"^(/|/[^/\s\x85<>{{}}|\\^`\"]{_IN_URL}*|https?://{_IN_URL}*)$"
+UrlPrefix = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=_URL_PREFIX)]
 # Three characters (S3), or fewer with something in them that is no small letter: `Go`, `C`, `-v`, `&&`, `主题`.
 _SearchText = Annotated[
     str,
@@ -271,8 +275,12 @@ def parse(model: type[Request], fields: Any) -> Request:
         raise _usage_error(first, model) from None
 
 
+# How pydantic names the alternatives of a field that may be one thing or another; our callers know no such names.
+_CHOICE = re.compile(r"(constrained-)?(str|int|float|bool)$|(list|dict)\[")
+
+
 def _usage_error(detail: ErrorDetails, model: type[BaseModel]) -> QuothError:
-    path = [str(part) for part in detail["loc"]]
+    path = [str(part) for part in detail["loc"] if not _CHOICE.match(str(part))]
     name = ".".join(path) or "body"
     details: Mapping[str, Any] = {"field": name, "reason": detail["msg"]}
     path = path[1:] if path[:1] == [_NESTED] else path

@@ -100,6 +100,7 @@ _NOT_LETTERS = re.compile(r"\W+")
 _MONTHS = frozenset(
     ("January", "February", "March", "April", "June", "July", "August", "September", "October", "November", "December")
 )
+_HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|dev|info|[a-z]{2})")
 _LONGEST_INITIALS = 5
 _CAPITALS = re.compile(r"\b[A-Z]{2,8}\b")
 
@@ -319,7 +320,8 @@ def _looks_like_code(text: str) -> bool:
 
 
 def _occurs_exactly(text: str, raw: str) -> bool:
-    return not text.isascii() or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", raw) is not None
+    flags = re.IGNORECASE if _HOST.fullmatch(text) else 0  # the case of an address says nothing
+    return not text.isascii() or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", raw, flags) is not None
 
 
 def _missing_names(claim: str, new: Sequence[ContentTerm], sources: Sequence[Source]) -> list[str]:
@@ -335,7 +337,7 @@ def _missing_names(claim: str, new: Sequence[ContentTerm], sources: Sequence[Sou
         name
         for name in names
         if name[0] not in spelled_out
-        and not (name.isupper() and (name in long_there or name in long_here[:-1]))
+        and not (name.isupper() and (name in long_there or name in long_here))
         and not _shortened(name, raw)
     ]
 

@@ -6,13 +6,15 @@ chunks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from quoth.domain import Page
 from quoth.text.anchors import Anchors
 from quoth.text.markdown import Block, leaves, parse
 from quoth.text.offsets import insert_at
+
+_COMPILED_APART = ("docusaurus", "astro")
 
 
 class Section(NamedTuple):
@@ -40,10 +42,8 @@ def addresses(page: Page) -> dict[str, int]:
 
 def sections(page: Page, blocks: Sequence[Block]) -> list[Section]:
     headings = [leaf for leaf in leaves(blocks) if leaf.level]
-    anchors = Anchors(page.anchors, (heading.anchor for heading in headings))
     anchor_at = {
-        heading.start: anchors.of(heading.text, heading.anchor, page.text[heading.start : heading.end])
-        for heading in headings
+        heading.start: anchor for heading, anchor in zip(headings, heading_anchors(page, headings), strict=True)
     }
     top = headings[0].start if headings else -1
     outline = _Outline(page)
@@ -63,6 +63,18 @@ def sections(page: Page, blocks: Sequence[Block]) -> list[Section]:
     if any(block.kind != "markup" for block in waiting):
         found.append(outline.section(waiting))
     return found
+
+
+def heading_anchors(page: Page, headings: Sequence[Block]) -> Iterator[str]:
+    """The anchors of all headings of a page, in order. A file of MDX that is imported is compiled by itself, so its
+    headings are numbered apart from those of the page."""
+    own = Anchors(page.anchors, (heading.anchor for heading in headings))
+    imported: dict[int, Anchors] = {}
+    for heading in headings:
+        insert = insert_at(page.inserts, heading.start) if page.anchors in _COMPILED_APART else None
+        apart = insert is not None and heading.start < insert.end
+        anchors = imported.setdefault(insert.start, Anchors(page.anchors)) if insert and apart else own
+        yield anchors.of(heading.text, heading.anchor, page.text[heading.start : heading.end])
 
 
 class _Outline:

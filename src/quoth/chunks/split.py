@@ -17,8 +17,7 @@ from __future__ import annotations
 import re
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha1, sha256
 from typing import NamedTuple
 
@@ -38,13 +37,9 @@ _FAR = 200
 _FEW = 8  # pieces that announce each other and are cut off one by one
 # If the tokenizer does not split at white space first, sums over words are exact enough up to this share of the limit.
 _SURE = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkOptions:
-    target: int = 400  # tokens; the embedder's limit holds where it is lower
-    least_tail: int = 60  # a shorter last chunk of a section is evened out with the one before
-    least_characters: int = 10  # a shorter chunk joins a neighbour where that fits
+_TARGET = 400  # tokens of a chunk; the embedder's limit holds where it is lower
+_LEAST_TAIL = 60  # tokens; a shorter last chunk of a section is evened out with the one before
+_LEAST_CHARACTERS = 10  # a shorter chunk joins a neighbour where that fits
 
 
 class _Draft(NamedTuple):
@@ -64,8 +59,8 @@ class _Draft(NamedTuple):
         return f"{lead}\n{text}" if lead else text
 
 
-def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions()) -> list[Chunk]:
-    """The chunks of a page, in order. A page without anything to read has none."""
+def split(page: Page, tokens: TokenCounter, *, target: int = _TARGET) -> list[Chunk]:
+    """The chunks of a page, in order, of up to `target` tokens. A page without anything to read has none."""
     blocks = parse(page.text, markup=page.markup, start=page.body_start)
     words = words_of(tokens)
     texts = [leaf for leaf in leaves(blocks) if leaf.kind != "markup"]
@@ -74,9 +69,9 @@ def split(page: Page, tokens: TokenCounter, options: ChunkOptions = ChunkOptions
     cutter = Cutter(page.text, page.markup, words, leaf_tokens)
     drafts: list[_Draft] = []
     for section in sections(page, blocks):
-        packed = _pack(section, cutter, tokens.limit, options)
+        packed = _pack(section, cutter, tokens.limit, target)
         drafts += [_draft(page, section, pieces) for pieces in packed]
-    drafts = _join_short(page, drafts, tokens.limit, options)
+    drafts = _join_short(page, drafts, tokens.limit, target)
     return _chunks(page, _fit(page, drafts, cutter, words, tokens.limit))
 
 
@@ -110,9 +105,9 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(piece.tokens for piece in pieces) + (pieces[0].lead_tokens if pieces else 0)
 
 
-def _pack(section: Section, cutter: Cutter, limit: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+def _pack(section: Section, cutter: Cutter, limit: int, target: int) -> list[tuple[Piece, ...]]:
     hard = limit
-    soft = min(options.target, hard)
+    soft = min(target, hard)
     drafts: list[tuple[Piece, ...]] = []
     current: list[Piece] = []
     size = 0  # of `current`
@@ -136,7 +131,7 @@ def _pack(section: Section, cutter: Cutter, limit: int, options: ChunkOptions) -
         current.append(piece)
     if current:
         drafts.append(tuple(current))
-    return _even_out(drafts, soft, options)
+    return _even_out(drafts, soft)
 
 
 def _pieces(section: Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
@@ -168,9 +163,9 @@ def _only_headings(pieces: Sequence[Piece]) -> bool:
     return all(piece.is_heading for piece in pieces)
 
 
-def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions) -> list[tuple[Piece, ...]]:
+def _even_out(drafts: list[tuple[Piece, ...]], soft: int) -> list[tuple[Piece, ...]]:
     """Moves pieces from the last chunk but one of a section into a last one that is hardly worth finding."""
-    if len(drafts) < 2 or _size(drafts[-1]) >= options.least_tail:
+    if len(drafts) < 2 or _size(drafts[-1]) >= _LEAST_TAIL:
         return drafts
     before, tail = drafts[-2], drafts[-1]
     pieces = before + tail
@@ -186,7 +181,7 @@ def _even_out(drafts: list[tuple[Piece, ...]], soft: int, options: ChunkOptions)
     return [*drafts[:-2], pieces[:cut], pieces[cut:]]
 
 
-def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOptions) -> list[_Draft]:
+def _join_short(page: Page, drafts: list[_Draft], limit: int, target: int) -> list[_Draft]:
     """Chunks below the minimum join the chunk before them, or after them, where both fit together. So do headings at
     the end of a page that nothing follows, unless they fill half a chunk: `_fit` cuts the two where it does less
     harm."""
@@ -198,10 +193,10 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
             continue
         if joined:
             before = joined[-1]
-            short = min(before.end - before.start, draft.end - draft.start) < options.least_characters
+            short = min(before.end - before.start, draft.end - draft.start) < _LEAST_CHARACTERS
             near = draft.start - before.end < _FAR
-            if short and near and before.tokens + draft.tokens <= min(options.target, limit) // 2:
-                section = before.section if draft.end - draft.start < options.least_characters else draft.section
+            if short and near and before.tokens + draft.tokens <= min(target, limit) // 2:
+                section = before.section if draft.end - draft.start < _LEAST_CHARACTERS else draft.section
                 joined[-1] = _draft(page, section, before.pieces + draft.pieces)
                 continue
         joined.append(draft)
@@ -214,7 +209,7 @@ def _join_short(page: Page, drafts: list[_Draft], limit: int, options: ChunkOpti
 def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: int) -> list[tuple[_Draft, int]]:
     """Every draft with the tokens of its embedding text. The rare one that is above the limit is cut again."""
     embedded = [_said(draft.shown(page), page.markup) for draft in drafts]
-    sizes = words.counts(embedded)
+    sizes = _counted(drafts, embedded, words)
     if not words.additive:
         near = [index for index, size in enumerate(sizes) if size > limit * _SURE]
         for index, size in zip(near, words.exact([embedded[index] for index in near]), strict=True):
@@ -228,15 +223,29 @@ def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: 
     return fitting
 
 
+def _counted(drafts: Sequence[_Draft], embedded: Sequence[str], words: Words) -> list[int]:
+    """The tokens of each embedding text. Where it is nothing but the words of whole blocks, their sum is known."""
+    sizes = [
+        draft.tokens if words.additive and _whole(draft) == text else -1
+        for draft, text in zip(drafts, embedded, strict=True)
+    ]
+    counts = iter(words.counts([text for text, size in zip(embedded, sizes, strict=True) if size < 0]))
+    return [size if size >= 0 else next(counts) for size in sizes]
+
+
+def _whole(draft: _Draft) -> str | None:
+    """The words of its blocks; None if one of its pieces is only a part of a block."""
+    blocks = [piece.block for piece in draft.pieces if piece.block is not None]
+    if len(blocks) < len(draft.pieces):
+        return None
+    return "\n".join([leaf.plain for leaf in leaves(blocks) if leaf.plain and leaf.kind != "markup"])
+
+
 def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     """The same text in more or smaller pieces: cut between pieces, or inside the last one, or anywhere."""
     pieces = draft.pieces
     readable = [at for at, piece in enumerate(pieces) if not piece.is_heading] or [0, len(pieces) - 1]
-    inner = range(readable[0] + 1, readable[-1] + 1)  # no side of these has nothing but headings
-    joints = [at for at in inner if not pieces[at - 1].sticky] or [at for at in inner if pieces[at - 1].is_label]
-    if not joints and len(pieces) > 1 and all(piece.is_heading for piece in pieces):
-        joints = [len(pieces) // 2]  # perhaps thousands of headings: one at a time would take quadratic time
-    if joints:
+    if joints := _joints(pieces, range(readable[0] + 1, readable[-1] + 1)):
         middle = min(joints, key=lambda at: abs(2 * at - len(pieces)))
         return [_draft(page, draft.section, part) for part in (pieces[:middle], pieces[middle:])]
     last = pieces[readable[-1]]
@@ -248,15 +257,28 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
         return [_draft(page, draft.section, part) for part in (pieces[:cut], pieces[cut:])]
     if last.lead:  # it took the room; the text goes before it
         return [_draft(page, draft.section, (last._replace(lead="", lead_tokens=0),))]
-    middle = (last.start + last.end) // 2
-    if middle == last.start:
+    return [_draft(page, draft.section, (half,)) for half in _cut_anywhere(page, last)]
+
+
+def _joints(pieces: Sequence[Piece], inner: Iterable[int]) -> list[int]:
+    """Where to cut between pieces. At a place of `inner` no side has nothing but headings."""
+    free = [at for at in inner if not pieces[at - 1].sticky]
+    if joints := free or [at for at in inner if pieces[at - 1].is_label]:
+        return joints
+    if len(pieces) > 1 and all(piece.is_heading for piece in pieces):
+        return [len(pieces) // 2]  # perhaps thousands of headings: one at a time would take quadratic time
+    return []
+
+
+def _cut_anywhere(page: Page, piece: Piece) -> tuple[Piece, Piece]:
+    middle = (piece.start + piece.end) // 2
+    if middle == piece.start:
         raise TextTooLong(
-            f"{page.source_file}: the character at offset {last.start} alone is more than the embedder reads.",
+            f"{page.source_file}: the character at offset {piece.start} alone is more than the embedder reads.",
             hint="Use an embedder that reads more tokens.",
         )
-    half = max(1, last.tokens // 2)
-    cuts = ((last.start, middle), (middle, last.end))
-    return [_draft(page, draft.section, (Piece(a, b, half),)) for a, b in cuts]
+    half = max(1, piece.tokens // 2)
+    return Piece(piece.start, middle, half), Piece(middle, piece.end, half)
 
 
 # --- chunks: ids and chain -----------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
         if row["outdated"]:
             typer.echo(f"  built by an earlier Quoth; {again}")
         elif row["fingerprint"] is not None and row["fingerprint"] != view["fingerprint"]:
-            typer.echo(f"  built with other settings than these; {again}")
+            typer.echo(f"  built with different settings; {again}")
         if job:
             typer.echo(f"  last job {job['job_id']}: {job['status']}, {job['mode']}, started {job['started_at']}")
 

@@ -126,7 +126,7 @@ def _question(console: Console, trace: Trace) -> None:
 def _ranks(console: Console, record: Any) -> None:
     for side, what in (("dense", "By meaning (cosine)"), ("sparse", "By words (BM25)")):
         if rows := record[side]:
-            total = record["query"]["chunks"]  # nobody counts those that pass a filter on a server
+            total = record["query"]["chunks"]  # on a server, those that pass a filter are not counted
             _head(console, f"{what}: the first {len(rows)}{'' if total is None else f' of {total}'} chunks")
             table = _table("#", "score", "section", "chunk", right=("#", "score"))
             for row in rows:

@@ -59,13 +59,24 @@ class IngestCommand:
         )
 
     async def remembering(self, quoth: Quoth) -> IngestCommand:
-        """With the style of addresses that was said when the book was ingested before; `auto` forgets it."""
-        if self.url_style:
-            return replace(self, url_style="" if self.url_style == AUTO else self.url_style)
+        """With what was said of its addresses when the book was ingested before. `auto` forgets their style; where the
+        book is published stays known as long as its project does not say so itself."""
+        said = replace(self, url_style="" if self.url_style == AUTO else self.url_style)
         try:
-            return replace(self, url_style=(await quoth.library.book(self.book_id)).url_style)
+            known = await quoth.library.book(self.book_id)
         except UnknownBook:
-            return self
+            return said
+        command = said if self.url_style else replace(said, url_style=known.url_style)
+        if self.base_url or self.is_site or not known.base_url or await asyncio.to_thread(command._says_where, quoth):
+            return command
+        return replace(command, base_url=known.base_url)
+
+    def _says_where(self, quoth: Quoth) -> bool:
+        source = self.open(quoth.settings)
+        try:
+            return bool(source.book.base_url)
+        finally:
+            source.close()
 
 
 async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
@@ -134,6 +145,9 @@ Project = Annotated[
         "--project", help="The folder around the book whose files it may include.", show_default="its checkout"
     ),
 ]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write the author's page: what was read and left, and every note.")
+]
 JobId = Annotated[int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")]
 
 
@@ -149,6 +163,7 @@ def ingest(
     allow_private: AllowPrivate = False,
     url_style: UrlStyle = "",
     project: Project = None,
+    report: Report = None,
     job_id: JobId = None,
     data_dir: DataDir = None,
     json: Json = False,
@@ -162,12 +177,14 @@ def ingest(
     command = IngestCommand(path, book or settings.book or book_id_for(path), base_url, chosen, dry_run, job_id)
     command = replace(command, url_style=style_of(url_style), project=project)
     if watch:
-        _refuse_watch(command, json=json)
+        _refuse_watch(command, json=json, report=report is not None)
         _watch(settings, command)
         return
 
     async def work(quoth: Quoth) -> tuple[IngestJob, FilePlan, int, str]:
         job, plan = await carry_out(quoth, command, quiet=json)
+        if report is not None:
+            await _write_report(quoth, report, job)
         return job, plan, len(await quoth.books()), quoth.embedder.name
 
     job, plan, books, embedder = run(settings, work)
@@ -178,16 +195,19 @@ def ingest(
         if not dry_run and not job.files_failed:
             which = ("--book", job.book_id) if books > 1 else ()
             typer.echo("Ask it: " + command_line("ask", *which, '"…"', data_dir=data_dir))
+    if complaint := _complaint(job):
+        if not json:
+            sys.stderr.write(f"quoth: {complaint}\n")
+        raise typer.Exit(Unreadable.exit_code)
+
+
+def _complaint(job: IngestJob) -> str:
+    """Why a finished job did not read the book; empty if it did."""
     if job.files_failed:
-        if not json:
-            sys.stderr.write(
-                f"quoth: {counted(job.files_failed, 'page')} could not be read; all others were ingested.\n"
-            )
-        raise typer.Exit(Unreadable.exit_code)
+        return f"{counted(job.files_failed, 'page')} could not be read; all others were ingested."
     if job.coverage is not None and job.coverage.mostly_lost:
-        if not json:
-            sys.stderr.write("quoth: most of the text in this folder could not be read; see the notes above.\n")
-        raise typer.Exit(Unreadable.exit_code)
+        return "most of the text in this folder could not be read; see the notes above."
+    return ""
 
 
 def _print(job: IngestJob, plan: FilePlan, embedder: str) -> None:
@@ -199,9 +219,19 @@ def _print(job: IngestJob, plan: FilePlan, embedder: str) -> None:
     print_job(job)
 
 
-def _refuse_watch(command: IngestCommand, *, json: bool) -> None:
-    if json or command.dry_run:
-        other = "--json" if json else "--dry-run"
+async def _write_report(quoth: Quoth, path: Path, job: IngestJob) -> None:
+    from quoth.serve.author_page import author_page
+
+    page = await author_page(quoth.library, job)
+    try:
+        await asyncio.to_thread(path.write_text, page, encoding="utf-8")
+    except OSError as error:
+        raise WrongUsage(f"{path} cannot be written: {error.strerror}.", hint="Give another file name.") from error
+
+
+def _refuse_watch(command: IngestCommand, *, json: bool, report: bool) -> None:
+    if json or command.dry_run or report:
+        other = "--json" if json else "--dry-run" if command.dry_run else "--report"
         raise WrongUsage(f"--watch and {other} cannot be combined.", hint="Leave one of them out.")
     if command.is_site:
         raise WrongUsage(

@@ -176,13 +176,13 @@ def print_notices(notices: Sequence[Notice]) -> None:
     for notice in fatal[:NOTICES_SHOWN]:
         sys.stderr.write(f"error: {harmless(str(notice))}\n")
     if len(fatal) > NOTICES_SHOWN:
-        sys.stderr.write(f"… and {len(fatal) - NOTICES_SHOWN} more errors (--json lists all)\n")
+        sys.stderr.write(f"… and {len(fatal) - NOTICES_SHOWN} more errors (--json and --report list all)\n")
     kinds: dict[str, list[Notice]] = {}
     for notice in notices:
         if not notice.fatal:
             kinds.setdefault(notice.code, []).append(notice)
     for alike in kinds.values():
-        more = f" … and {len(alike) - 1:,} more of this kind (--json lists all)" if len(alike) > 1 else ""
+        more = f" … and {len(alike) - 1:,} more of this kind (--json and --report list all)" if len(alike) > 1 else ""
         sys.stderr.write(f"note: {harmless(str(alike[0]))}{more}\n")
 
 

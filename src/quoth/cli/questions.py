@@ -1,6 +1,6 @@
-"""`quoth questions`: what readers asked and the book could not answer, for its author.
+"""`quoth questions`: what readers asked and the book could not answer, or what they thought of answers, for its author.
 
-In: recorded questions, redacted before they were stored. Out: a list, newest first, similar ones together.
+In: recorded questions, redacted before they were stored, and judged answers, redacted here. Out: a list, newest first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted
-from quoth.serve.library_views import recorded_view
+from quoth.domain import Turn
+from quoth.serve.library_views import rated_view, recorded_view
+from quoth.settings import Settings
 
 OFF = "Recording is off. QUOTH_RECORD_QUESTIONS=true records refused and low-confidence questions, redacted."
 
@@ -23,12 +25,18 @@ OFF = "Recording is off. QUOTH_RECORD_QUESTIONS=true records refused and low-con
 def questions(
     book: BookId = None,
     forget: Annotated[bool, typer.Option("--forget", help="Delete all recorded questions of every book.")] = False,
+    feedback: Annotated[
+        bool, typer.Option("--feedback", help="List the answers that readers judged, with their reasons.")
+    ] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """List the questions that were refused or answered with low confidence, newest first, similar ones together."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
+    if feedback:
+        _list_feedback(settings, book, json=json)
+        return
 
     async def work(quoth: Quoth) -> dict[str, Any]:
         since = quoth.clock.now() - timedelta(days=settings.record_days)
@@ -58,10 +66,36 @@ def questions(
         typer.echo(f"No question was refused or answered with low confidence in the last {settings.record_days} days.")
 
 
+def _list_feedback(settings: Settings, book: str | None, *, json: bool) -> None:
+    async def work(quoth: Quoth) -> list[Turn]:
+        if book is not None:
+            await quoth.book(book)
+        return await quoth.library.rated_turns(book, since=quoth.clock.now() - timedelta(days=settings.record_days))
+
+    rated = [rated_view(turn, turn.feedback) for turn in run(settings, work) if turn.feedback]
+    ups = sum(row["rating"] == "up" for row in rated)
+    if json:
+        print_json({"up": ups, "down": len(rated) - ups, "feedback": rated})
+        return
+    for row in rated:
+        sign = {"up": "↑", "down": "↓"}[row["rating"]]
+        typer.echo(f"{_when(row['asked_at'])}  {row['book_id']}  {sign} {row['reason']}".rstrip())
+        typer.echo(f"  {' '.join(row['question'].split())}")
+        for section in row["sections"]:
+            typer.echo(f"  answered from: {' › '.join(section['breadcrumb'])}  {section['source_url']}")
+    judged = counted(len(rated), "answer")
+    typer.echo(f"{judged} judged in the last {settings.record_days} days: ↑ {ups}, ↓ {len(rated) - ups}.")
+
+
+def _when(moment: str) -> str:
+    return moment[:16].replace("T", " ")
+
+
 def _print(row: dict[str, Any]) -> None:
     times = f" ×{row['times']}" if row["times"] > 1 else ""
-    when = row["asked_at"][:16].replace("T", " ")
-    typer.echo(f"{when}  {row['book_id']}  {row['confidence_level']} ({row['confidence']:.2f}){times}")
+    typer.echo(
+        f"{_when(row['asked_at'])}  {row['book_id']}  {row['confidence_level']} ({row['confidence']:.2f}){times}"
+    )
     typer.echo(f"  {' '.join(row['question'].split())}")
     if row["searched_query"] != row["question"]:
         typer.echo(f"  searched: {' '.join(row['searched_query'].split())}")

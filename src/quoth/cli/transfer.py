@@ -62,28 +62,7 @@ def migrate_index(
         _adopt(settings, from_collection, book, embedded=to == "embedded", dry_run=dry_run, json=json)
         return
 
-    async def work(quoth: Quoth) -> list[Moved]:
-        from quoth.migrate import move_book
-
-        async with AsyncExitStack() as closing:
-            fingerprint = quoth.index.fingerprint
-            embedded, cluster = embedded_index(settings, fingerprint), cluster_index(settings, fingerprint)
-            closing.push_async_callback(embedded.close)
-            closing.push_async_callback(cluster.close)
-            source, target = (embedded, cluster) if to == "cluster" else (cluster, embedded)
-            books = [book] if book else await source.books()
-            if not books:
-                raise UnknownBook("There is no book to move.", hint="`quoth ingest PATH` adds one.")
-            moved = []
-            for book_id in books:
-                with progress_bar(f"Moving {book_id}", quiet=json) as tell:
-                    known = await _known(quoth.library, book_id)
-                    moved.append(
-                        await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell, book=known)
-                    )
-            return moved
-
-    moved = run(settings, work)
+    moved = _move(settings, book, to_cluster=to == "cluster", force=force, dry_run=dry_run, quiet=json)
     if json:
         print_json({"to": to, "books": [asdict(one) for one in moved]})
         return
@@ -94,6 +73,33 @@ def migrate_index(
     if not dry_run:
         wanted = "Keep QDRANT_URL set" if to == "cluster" else "Unset QDRANT_URL"
         typer.echo(f"{wanted}, and every command uses it.")
+
+
+def _move(
+    settings: Settings, book: str | None, *, to_cluster: bool, force: bool, dry_run: bool, quiet: bool
+) -> list[Moved]:
+    async def work(quoth: Quoth) -> list[Moved]:
+        from quoth.migrate import move_book
+
+        async with AsyncExitStack() as closing:
+            fingerprint = quoth.index.fingerprint
+            embedded, cluster = embedded_index(settings, fingerprint), cluster_index(settings, fingerprint)
+            closing.push_async_callback(embedded.close)
+            closing.push_async_callback(cluster.close)
+            source, target = (embedded, cluster) if to_cluster else (cluster, embedded)
+            books = [book] if book else await source.books()
+            if not books:
+                raise UnknownBook("There is no book to move.", hint="`quoth ingest PATH` adds one.")
+            moved = []
+            for book_id in books:
+                with progress_bar(f"Moving {book_id}", quiet=quiet) as tell:
+                    known = await _known(quoth.library, book_id)
+                    moved.append(
+                        await move_book(book_id, source, target, force=force, dry_run=dry_run, tell=tell, book=known)
+                    )
+            return moved
+
+    return run(settings, work)
 
 
 def _adopt(settings: Settings, name: str, book: str | None, *, embedded: bool, dry_run: bool, json: bool) -> None:

@@ -150,7 +150,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
-    """When an index got a chunk, wrote it last and got its vector, and the how manieth writing that was."""
+    """When an index got a chunk, wrote it last and got its vector, and how often it was written."""
 
     created_at: datetime
     updated_at: datetime

@@ -34,7 +34,7 @@ class IndexHits:
     dense: tuple[IndexHit, ...]
     sparse: tuple[IndexHit, ...]
     size: int  # chunks of the book
-    total_found: int | None  # of them, those that pass the filters; None where nobody asked
+    total_found: int | None  # of them, those that pass the filters; None if it was not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Evidence:
 
     query: str  # the query really searched
     passages: tuple[Passage, ...]
-    total_found: int | None  # chunks that pass the filters; None where nobody asked
+    total_found: int | None  # chunks that pass the filters; None if it was not counted
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
     exclude_quotes: tuple[str, ...] = ()  # what the reader was quoted already, where they ask for more

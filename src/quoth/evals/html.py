@@ -6,7 +6,7 @@ labels and answers is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -32,12 +32,15 @@ svg { width: 40rem; max-width: 100%; height: auto; } svg text { fill: currentCol
 
 
 def html_page(document: Document) -> str:
-    title = f"{document['file']}: {document['book_id']}"
-    body = "\n".join(_body(document))
+    return framed(f"{document['file']}: {document['book_id']}", _body(document))
+
+
+def framed(title: str, body: Iterable[str]) -> str:
+    """A whole page around these elements; the author's page is made with it too."""
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
-        f"<style>{STYLE}</style>\n<h1>{escape(title)}</h1>\n{body}\n</html>\n"
+        f"<style>{STYLE}</style>\n<h1>{escape(title)}</h1>\n" + "\n".join(body) + "\n</html>\n"
     )
 
 
@@ -50,17 +53,17 @@ def _body(document: Document) -> Iterator[str]:
         yield f'<p class="missed">{escape(bound)}</p>'
     meanings = {metric.name: metric.meaning for metric in METRICS}
     rows = [(name, shown(value), meanings[name]) for name, value in document["metrics"].items()]
-    yield _table(("metric", "value", ""), rows, last_class="meaning")
+    yield table(("metric", "value", ""), rows, last_class="meaning")
     yield "<h2>By kind of question</h2>"
     kinds: Mapping[str, Mapping[str, Any]] = document["by_kind"]
     per_kind = [
         ("questions", *(str(values["questions"]) for values in kinds.values())),
         *((name, *(shown(values[name]) for values in kinds.values())) for name in SHOWN_PER_KIND),
     ]
-    yield _table(("", *kinds), per_kind)
+    yield table(("", *kinds), per_kind)
     yield "<h2>Milliseconds</h2>"
     times = [(stage, f"{of['p50']:.1f}", f"{of['p95']:.1f}") for stage, of in document["latency_ms"].items()]
-    yield _table(("stage", "p50", "p95"), times)
+    yield table(("stage", "p50", "p95"), times)
     yield "<h2>Risk-coverage</h2>"
     yield "<p>If only the most confident questions were answered: how many those are, and how many of them are wrong. "
     yield "The dot is the threshold in use.</p>"
@@ -68,13 +71,13 @@ def _body(document: Document) -> Iterator[str]:
     if fit := document.get("fit"):
         yield f"<h2>Refitted to this book</h2><p>{escape(fit['verdict'])}</p>"
         figures = [(name, shown(value), shown(fit["refitted"][name])) for name, value in fit["shipped"].items()]
-        yield _table(("", "shipped", "refitted"), figures)
+        yield table(("", "shipped", "refitted"), figures)
         yield svg_curve({"shipped": fit["shipped_curve"], "refitted": fit["refitted_curve"]})
     yield from _stale(document["stale"])
     yield from _failures(document)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: str = "") -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: str = "") -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     lines = []
     for row in rows:

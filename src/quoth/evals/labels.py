@@ -76,25 +76,30 @@ async def place_labels(
     cases: Iterable[Case], index: ChunkIndex, book_id: str
 ) -> tuple[dict[str, Place], tuple[Stale, ...]]:
     """The places by the ids of their cases, and the labels without a place."""
-    labelled = [case for case in cases if case.label is not None]
-    places = {
-        case.id: Place("", spans_of(case.label.quote, case.selected_text))
-        for case in labelled
-        if case.label is not None and case.selected_text is not None
-    }
+    labelled = [(case, case.label) for case in cases if case.label is not None]
+    places: dict[str, Place] = {}
     waiting: dict[str, list[tuple[str, Label]]] = {}
-    for case in labelled:
-        if case.label is not None and case.selected_text is None:
-            waiting.setdefault(case.label.page, []).append((case.id, case.label))
+    for case, label in labelled:
+        if case.selected_text is not None:
+            places[case.id] = Place("", spans_of(label.quote, case.selected_text))
+        else:
+            waiting.setdefault(label.page, []).append((case.id, label))
     names: list[str] = []
     async for page in pages_of(index, book_id):
         names.append(page.source_file)
         for case_id, label in waiting.get(page.source_file, ()):
-            spans = spans_of(label.quote, page.text)
-            if spans and (not label.until or spans_of(label.until, page.text)):
-                places[case_id] = replace(place_in(page, spans), block=block_of(label, page.text))
-    lost = [case for case in labelled if case.id not in places]
+            if place := _place_of(label, page):
+                places[case_id] = place
+    lost = [case for case, _ in labelled if case.id not in places]
     return places, await _stale(lost, names, index, book_id) if lost else ()
+
+
+def _place_of(label: Label, page: PageText) -> Place | None:
+    """None where the page no longer has the words."""
+    spans = spans_of(label.quote, page.text)
+    if not spans or (label.until and not spans_of(label.until, page.text)):
+        return None
+    return replace(place_in(page, spans), block=block_of(label, page.text))
 
 
 def place_in(page: PageText, spans: tuple[Span, ...]) -> Place:

@@ -90,7 +90,7 @@ class CalibrationFiles:
             found = json.loads(path.read_text("utf-8"))
             # An earlier Quoth wrote no checksum.
             if "sha256" in found and found.pop("sha256") != checksum(found):
-                raise ValueError("its checksum does not fit")
+                raise ValueError("its checksum does not match")
             judge, levels = found["judge"], found["levels"]
             weights = {str(name): float(weight) for name, weight in judge["weights"].items()}
             calibration = Calibration(

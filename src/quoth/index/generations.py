@@ -295,7 +295,7 @@ def _name(generation: int) -> str:
 
 def _pointer_of(found: dict[str, Any]) -> Pointer:
     if found["format"] == FORMAT and found.pop("sha256") != checksum(found):
-        raise ValueError("its checksum does not fit")
+        raise ValueError("its checksum does not match")
     files = {name: FileSum(**sum) for name, sum in found.get("files", {}).items()}
     fingerprint = Fingerprint(**found["fingerprint"])
     book = of_book_record(found.get("book"))

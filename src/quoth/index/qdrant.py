@@ -30,9 +30,11 @@ from quoth.domain import (
 )
 from quoth.errors import IndexUnavailable, QuothError, UnknownBook
 from quoth.index.qdrant_collection import Collection
+from quoth.index.qdrant_filters import View
 from quoth.index.qdrant_health import cluster_fault
 from quoth.index.qdrant_lease import Lease
 from quoth.index.qdrant_ledger import Entry, Ledger, check_format
+from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_points import Held, Hit, Points, chunk_of
 from quoth.index.qdrant_records import TermCounts
 from quoth.index.qdrant_server import REBUILD, CollectionMissing, QdrantOptions, Server
@@ -62,12 +64,12 @@ class QdrantIndex:
         return QdrantView(self, book_id)
 
     async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
-        view = view_of(await self.current(book_id))
+        view = view_of(*await self.current(book_id))
         async for record in self.stored_points.in_order(view, vectors=False):
             yield chunk_of(record)
 
     async def points(self, book_id: str) -> AsyncIterator[IndexedChunk]:
-        view = view_of(await self.current(book_id))
+        view = view_of(*await self.current(book_id))
         async for record in self.stored_points.in_order(view, vectors=True):
             yield self.stored_points.indexed(record)
 
@@ -75,7 +77,7 @@ class QdrantIndex:
         return await self.ledger.books()
 
     async def status(self, book_id: str) -> IndexStatus:
-        entry = await self._published(book_id)
+        entry, _ = await self._published(book_id)
         return IndexStatus(
             book_id=book_id,
             chunks=entry.chunks,
@@ -99,7 +101,8 @@ class QdrantIndex:
                 check_fingerprint(book_id, entry.fingerprint, self._fingerprint)
                 recreate = not entry.readable  # of an earlier Quoth: every ingest builds it again
             await self._collection.prepare()
-            draft = Draft(book_id, self._fingerprint, entry, recreate)
+            _, at = await self.ledger.entry(book_id)
+            draft = Draft(book_id, self._fingerprint, entry, recreate, at)
             writer = QdrantWriter(self.stored_points, self.ledger, lease, draft, batch=self._options.batch)
             await writer.prepare()
             yield writer
@@ -114,12 +117,15 @@ class QdrantIndex:
     async def close(self) -> None:
         await self._server.close()
 
-    async def current(self, book_id: str) -> Entry:
-        """The publication that is live, if this process can read it."""
-        entry = await self._published(book_id)
+    async def current(self, book_id: str, at: Node | None = None) -> tuple[Entry, Node | None]:
+        """The publication that is live, if this process can read it, and a node that has it."""
+        entry, node = await self._published(book_id, at)
         check_fingerprint(book_id, entry.fingerprint, self._fingerprint)
         check_format(entry)
-        return entry
+        return entry, node
+
+    def next_node(self) -> Node:
+        return self._server.nodes.next()
 
     @asynccontextmanager
     async def _lease(self, book_id: str) -> AsyncIterator[Lease]:
@@ -127,11 +133,11 @@ class QdrantIndex:
         async with Lease(self.ledger, book_id, self._wall) as lease:
             yield lease
 
-    async def _published(self, book_id: str) -> Entry:
-        entry = await self.ledger.entry(book_id) if is_book_id(book_id) else None
+    async def _published(self, book_id: str, at: Node | None = None) -> tuple[Entry, Node | None]:
+        entry, node = await self.ledger.entry(book_id, at) if is_book_id(book_id) else (None, None)
         if entry is None:
             raise UnknownBook(f"There is no book {book_id!r} in the index.")
-        return entry
+        return entry, node
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +151,14 @@ class Found:
 
 
 class QdrantView:
-    """One publication of a book; which one, the first call finds out."""
+    """One publication of a book; which one, the first call finds out. What follows is asked of the node that showed it
+    first: another may be behind."""
 
     def __init__(self, index: QdrantIndex, book_id: str) -> None:
         self._index = index
         self._book_id = book_id
         self._entry: Entry | None = None
+        self._at: Node | None = None
         self._binding = asyncio.Lock()
         self._points: dict[str, str] = {}  # of the chunks that were found here
 
@@ -158,16 +166,18 @@ class QdrantView:
         check_dimensions(self._index.fingerprint, [query.dense])
         guess = self._entry or self._index.ledger.seen(self._book_id)
         if self._entry is not None or guess is None or not self._index.counts.has(guess):
-            return self._kept(await self._search(await self.entry(), query))
-        searching = asyncio.ensure_future(self._search(guess, query))
-        try:
             entry = await self.entry()
-            if entry == guess:
+            return self._kept(await self._search(entry, query, self._at))
+        node = self._index.next_node()
+        searching = asyncio.ensure_future(self._search(guess, query, node))
+        try:
+            entry = await self.entry(node)
+            if entry == guess and (self._at is None or not node.is_behind):
                 return self._kept(await searching)
         finally:
             searching.cancel()
-            await asyncio.wait([searching])
-        return self._kept(await self._search(entry, query))
+            await asyncio.gather(searching, return_exceptions=True)
+        return self._kept(await self._search(entry, query, self._at))
 
     async def idf(self, term_ids: Sequence[int]) -> dict[int, float]:
         entry = await self.entry()
@@ -176,7 +186,7 @@ class QdrantView:
     async def count(self, filters: Filters = Filters()) -> int:
         """Really counted: chunks that are lost are noticed here."""
         entry = await self.entry()
-        found = await self._index.stored_points.count(view_of(entry), filters)
+        found = await self._index.stored_points.count(view_of(entry, self._at), filters)
         if filters == Filters() and found != entry.chunks:
             raise IndexUnavailable(
                 f"The index of {self._book_id!r} is damaged: it holds {found} chunks instead of {entry.chunks}.",
@@ -187,7 +197,7 @@ class QdrantView:
     async def chunks(self, ids: Sequence[str]) -> list[Chunk]:
         found = {chunk_id: held.chunk for chunk_id, held in (await self._found_here(ids)).items()}
         if unknown := [chunk_id for chunk_id in ids if chunk_id not in self._points]:
-            found |= await self._index.stored_points.chunks(view_of(await self.entry()), unknown)
+            found |= await self._index.stored_points.chunks(await self._view(), unknown)
         return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
     async def dense_vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
@@ -195,24 +205,28 @@ class QdrantView:
             chunk_id: held.dense for chunk_id, held in (await self._found_here(ids)).items()
         }
         if unknown := [chunk_id for chunk_id in ids if chunk_id not in self._points]:
-            found |= await self._index.stored_points.dense_vectors(view_of(await self.entry()), unknown)
+            found |= await self._index.stored_points.dense_vectors(await self._view(), unknown)
         return found
 
     async def page(self, parent_doc_id: str) -> list[Chunk]:
-        return await self._index.stored_points.page(view_of(await self.entry()), parent_doc_id)
+        return await self._index.stored_points.page(await self._view(), parent_doc_id)
 
-    async def entry(self) -> Entry:
+    async def entry(self, at: Node | None = None) -> Entry:
+        """`at`: the node to ask first, where none was asked before."""
         async with self._binding:
             if self._entry is None:
-                self._entry = await self._index.current(self._book_id)
+                self._entry, self._at = await self._index.current(self._book_id, at)
             return self._entry
 
-    async def _search(self, entry: Entry, query: IndexQuery) -> Found:
+    async def _view(self) -> View:
+        return view_of(await self.entry(), self._at)
+
+    async def _search(self, entry: Entry, query: IndexQuery, at: Node | None) -> Found:
         counts = await self._index.counts.of(entry)
         rarity = counts.idf(query.sparse.ids, entry.chunks)
         pairs = [(id, weight * rarity[id]) for id, weight in _pairs(query.sparse) if id in rarity]
         terms = TermWeights(tuple(id for id, _ in pairs), tuple(weight for _, weight in pairs))
-        points, view = self._index.stored_points, view_of(entry)
+        points, view = self._index.stored_points, view_of(entry, at)
         searching = points.search(view, query.dense, terms, query.filters, query.limit, size=entry.chunks)
         total: int | None = None
         if query.filters == Filters():
@@ -235,7 +249,7 @@ class QdrantView:
         known = {self._points[chunk_id]: chunk_id for chunk_id in ids if chunk_id in self._points}
         if not known:
             return {}
-        held = await self._index.stored_points.held(list(known))
+        held = await self._index.stored_points.held(list(known), self._at)
         return {known[point]: one for point, one in held.items()}
 
 

@@ -1,12 +1,13 @@
 """The collection that holds the chunks of all books on a Qdrant server: made by the first writer, mended by any.
 
-Under `qdrant`. In: how it is to be kept. Out: a collection with a vector for every size of embedding, one for terms,
+Under `qdrant`. In: how to keep it. Out: a collection with a vector for every size of embedding, one for terms,
 and the payload indexes that queries need. It must not know a chunk.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 
 from quoth.errors import BadConfiguration, IndexUnavailable
@@ -52,10 +53,7 @@ class Collection:
             await self._add_vector(TERMS, {"sparse": {}})
         if self._dense not in (params.get("vectors") or {}):
             await self._add_vector(self._dense, {"dense": {"size": self._dimensions, "distance": "Cosine"}})
-        for index in INDEXES:
-            if index.field not in found["payload_schema"]:
-                wanted = {"field_name": index.field, "field_schema": index_params(index)}
-                await self._server.write(f"{self._path}/index", wanted, method="PUT", patience=_PATIENCE)
+        await add_indexes(self._server, self._path, {index.field: index_params(index) for index in INDEXES}, found)
         self._ready = True
 
     async def _add_vector(self, name: str, config: Json) -> None:
@@ -85,6 +83,15 @@ async def make_collection(server: Server, path: str, wanted: Json) -> None:
         delay = {"params": {"read_fan_out_delay_ms": _FAN_OUT_DELAY}}
         await server.make(path, delay, method="PATCH", patience=_PATIENCE)
     await asyncio.gather(*(_appears(server, node, path) for node in server.nodes.all))
+
+
+async def add_indexes(server: Server, path: str, wanted: Mapping[str, Json], found: Json) -> None:
+    """Those that the collection, as it was `found`, does not have. Every field that a filter names needs one: Qdrant's
+    cloud refuses other filters."""
+    for field, schema in wanted.items():
+        if field not in found["payload_schema"]:
+            body = {"field_name": field, "field_schema": schema}
+            await server.write(f"{path}/index", body, method="PUT", patience=_PATIENCE)
 
 
 async def _appears(server: Server, node: Node, path: str) -> None:

@@ -7,10 +7,11 @@ once, in `domain/filters.py` and `chunks/payload.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quoth.chunks.payload import PAYLOAD_INDEXES, PayloadIndex
 from quoth.domain import Condition
+from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_server import Json
 
 CHUNK_ID, BORN, GONE = "chunk_id", "born", "gone"
@@ -31,6 +32,7 @@ class View:
     book_id: str
     first: int
     last: int
+    at: Node | None = field(default=None, compare=False)  # whose copy is known to hold it, to be asked first
 
     def filter(self, *more: Json) -> Json:
         return {

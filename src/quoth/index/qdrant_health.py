@@ -13,20 +13,18 @@ from quoth.errors import IndexUnavailable, Outage
 from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_server import CollectionMissing, Json, Server
 
-_SECONDS = 1.0  # for one node to answer
+_SECONDS = 0.6  # for one node to answer: less than a health check may take
 _IN_USE = ("Active", "ActiveRead")
 
 
 async def cluster_fault(server: Server) -> IndexUnavailable | None:
     """Raises what makes the index unusable, and returns what only makes it poorer."""
     name = server.options.collection
-    lost = [fault for fault in await asyncio.gather(*(_fault_of(server, node) for node in server.nodes.all)) if fault]
-    for path in ("/cluster", f"/collections/{name}/cluster", f"/collections/{name}-books/cluster"):
-        try:
-            lost += _told(await server.read(path))
-        except CollectionMissing:
-            if await _has_books(server):
-                raise
+    told = await asyncio.gather(
+        *(_told_by(server, node) for node in server.nodes.all),
+        *(_told_of(server, collection) for collection in (name, f"{name}-books")),
+    )
+    lost = [fault for faults in told for fault in faults]
     if not lost:
         return None
     return IndexUnavailable(
@@ -36,23 +34,32 @@ async def cluster_fault(server: Server) -> IndexUnavailable | None:
     )
 
 
-async def _fault_of(server: Server, node: Node) -> str | None:
+async def _told_by(server: Server, node: Node) -> list[str]:
+    """Each node is asked, because only the one that leads knows which others it cannot reach."""
     if len(server.nodes.all) == 1:
-        return None  # asked below, and then it is an outage
+        return list(_told(await server.state("/cluster")))
     try:
         async with asyncio.timeout(_SECONDS):
-            await server.of_one(node, "/collections")
+            return list(_told(await server.of_one(node, "/cluster")))
     except TimeoutError:
-        return f"{node.name} does not answer"
+        return [f"{node.name} does not answer"]
     except Outage as outage:
-        return outage.inside
-    return None
+        return [outage.inside]
+
+
+async def _told_of(server: Server, collection: str) -> list[str]:
+    try:
+        return list(_told(await server.state(f"/collections/{collection}/cluster")))
+    except CollectionMissing:
+        if await _has_books(server):
+            raise
+        return []
 
 
 async def _has_books(server: Server) -> bool:
     """Before the first book, no collection is missing."""
     try:
-        return bool((await server.read(f"/collections/{server.options.collection}-books"))["points_count"])
+        return bool((await server.state(f"/collections/{server.options.collection}-books"))["points_count"])
     except CollectionMissing:
         return False
 

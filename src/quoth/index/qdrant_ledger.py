@@ -18,14 +18,21 @@ from typing import Any, Literal
 from quoth.chunks.payload import of_book_record, to_book_record
 from quoth.domain import Book, Fingerprint
 from quoth.errors import Conflict, IndexMismatch, IndexUnavailable, Outage
-from quoth.index.qdrant_collection import make_collection
+from quoth.index.qdrant_collection import add_indexes, make_collection
 from quoth.index.qdrant_filters import between, is_
+from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_server import REBUILD, CollectionMissing, Json, Server
 
 FORMAT = 2
 _NAMESPACE = uuid.UUID("5f6f7d0e-6a0c-5c53-9f0e-2f1d3f9a7b11")
 _MANY = 1000
 _PIECE = 4_000_000  # characters of a record in one point: a server takes 32 MB in one request
+# Of what filters name.
+_INDEXES: dict[str, Json] = {
+    **{field: {"type": "keyword"} for field in ("kind", "book_id", "holder")},
+    "generation": {"type": "integer"},
+    "expires": {"type": "float"},
+}
 # Seconds between two looks at copies that disagree: a write is on its way.
 _PAUSES = (0.05, 0.2, 0.8)
 
@@ -65,10 +72,12 @@ class Ledger:
         if self._ready:
             return
         try:
-            await self.server.read(self._path)
+            found = await self.server.read(self._path)
         except CollectionMissing:
             wanted = {"vectors": {}, "shard_number": 1, **self.server.options.copies}
             await make_collection(self.server, self._path, wanted)
+            found = await self.server.read(self._path)
+        await add_indexes(self.server, self._path, _INDEXES, found)
         self._ready = True
 
     # --- entries --------------------------------------------------------------------------------------------------
@@ -77,36 +86,57 @@ class Ledger:
         """The newest publication that this process knows of."""
         return self._seen.get(book_id)
 
-    async def entry(self, book_id: str) -> Entry | None:
-        """What the nearest copy says. Where it is behind, what was seen before holds. A book that was seen has gone
-        when no node shows it, and is another one when a majority says so."""
-        point = _point("book", book_id)
-        found, seen = _entry_of(book_id, await self.read(point)), self._seen.get(book_id)
-        if seen is None or (found is not None and found.lineage == seen.lineage):
-            return seen if seen and found and found.generation < seen.generation else self._remember(book_id, found)
-        if found is None:
-            shown = [_entry_of(book_id, payload) for payload in await self._at_each_node(point)]
-            return seen if any(one and one.lineage == seen.lineage for one in shown) else self._remember(book_id, None)
+    async def entry(self, book_id: str, at: Node | None = None) -> tuple[Entry | None, Node | None]:
+        """What is live, and a node whose copy shows it, so that what was published is there too. `at`: the node to ask
+        first. One that is behind what was seen before is left alone, and the next one asked; where all are, what was
+        seen holds. A book that was seen has gone when no node shows it, and is another one when a majority says so."""
+        point, seen = _point("book", book_id), self._seen.get(book_id)
+        for _ in self.server.nodes.all:
+            payload, node = await self._shown(point, at)
+            found = _entry_of(book_id, payload)
+            if seen is None or found == seen:
+                return self._remember(book_id, found), node
+            if found is not None and found.lineage != seen.lineage:
+                return await self._another(book_id, seen), None
+            if found is not None and found.generation >= seen.generation:
+                return self._remember(book_id, found), node
+            if found is None and not await self._is_shown(point, seen):
+                return self._remember(book_id, None), None
+            self.server.nodes.behind(node)
+            at = None
+        return seen, None
+
+    async def _another(self, book_id: str, seen: Entry) -> Entry:
         try:
             return await self.sure_entry(book_id) or seen
         except Outage:
             return seen
+
+    async def _is_shown(self, point: str, seen: Entry) -> bool:
+        shown = [_entry_of(seen.book_id, payload) for payload in await self._at_each_node(point)]
+        return any(one and one.lineage == seen.lineage for one in shown)
 
     async def sure_entry(self, book_id: str) -> Entry | None:
         """What a majority of the copies says."""
         return self._remember(book_id, _entry_of(book_id, await self.sure(_point("book", book_id))))
 
     async def books(self) -> list[str]:
-        found: list[str] = []
+        """By id. One that was seen is there until no node shows it: a copy that is behind may leave it out."""
+        listed = await self._listed()
+        missing = [book_id for book_id in self._seen if book_id not in listed]
+        return sorted({*listed, *[book_id for book_id in missing if (await self.entry(book_id))[0] is not None]})
+
+    async def _listed(self) -> set[str]:
+        found: set[str] = set()
         body: Json = {"filter": {"must": [is_("kind", "book")]}, "limit": _MANY, "with_payload": ["book_id"]}
         while True:
             try:
-                page = await self.server.read(f"{self._path}/points/scroll", body)
+                page = await self.server.question(f"{self._path}/points/scroll", body)
             except CollectionMissing:
-                return []
-            found.extend(record["payload"]["book_id"] for record in page["points"])
+                return set()
+            found.update(record["payload"]["book_id"] for record in page["points"])
             if (offset := page.get("next_page_offset")) is None:
-                return sorted(found)
+                return found
             body = {**body, "offset": offset}
 
     async def publish(self, entry: Entry, *, instead_of: int) -> None:
@@ -152,7 +182,7 @@ class Ledger:
             return []
         body = {"ids": ids, "with_payload": [part]}
         for query in (None, {"consistency": "quorum"}):
-            found = await self.server.read(f"{self._path}/points", body, query=query)
+            found = await self.server.question(f"{self._path}/points", body, query=query)
             texts = {record["id"]: record["payload"][part] for record in found}
             if len(texts) == len(ids):
                 return ["".join(texts[point] for point in record) for record in records]
@@ -164,6 +194,17 @@ class Ledger:
         await self.remove({"filter": {"must": [is_("kind", "record"), is_("book_id", book_id), limits]}})
 
     # --- points of the collection ---------------------------------------------------------------------------------
+
+    async def _shown(self, point: str, at: Node | None) -> tuple[Json | None, Node]:
+        """What the nearest copy of a node holds."""
+        at = at or self.server.nodes.next()
+        try:
+            found, node = await self.server.question_and_node(
+                f"{self._path}/points", {"ids": [point], "with_payload": True}, at=at
+            )
+        except CollectionMissing:
+            return None, at
+        return (found[0]["payload"] if found else None), node
 
     async def read(self, point: str, *, quorum: bool = False) -> Json | None:
         query = {"consistency": "quorum"} if quorum else None

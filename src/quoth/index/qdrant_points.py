@@ -2,7 +2,7 @@
 
 Under `qdrant` and `qdrant_writer`. A point belongs to a book and knows the generation it was born in and, once it is
 replaced or dropped, the one it is gone from. Every caller names the View: a book between two generations. So two
-versions of a chunk can be there side by side, and what is not yet published is in nobody's view. It must not know which
+versions of a chunk can be there side by side, and what is not yet published is in no view. It must not know which
 generation is live, nor how rare a term is.
 
 Every request is limited to one book: the collection keeps a graph for each book and none over all of them. What a point
@@ -22,6 +22,7 @@ from quoth.chunks.payload import ORDER_FIELDS, STORED_FIELDS, to_chunk, to_index
 from quoth.domain import Chunk, Filters, IndexedChunk, StoredChunk, TermWeights, Vector, conditions
 from quoth.errors import IndexUnavailable
 from quoth.index.qdrant_filters import BORN, CHUNK_ID, GONE, PAGE, View, between, condition, each, is_
+from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_server import Json, Server
 
 TERMS = "terms"
@@ -85,22 +86,25 @@ class Points:
         searches = [{"query": {"nearest": list(dense)}, "using": self._dense, "params": _width(size, limit)}]
         if terms.ids:
             searches.append({"query": {"nearest": _sparse(terms)}, "using": TERMS})
-        first = await self._ranked(searches, among, limit + 1)
-        lists = [await self._settle(hits, limit, one, among) for hits, one in zip(first, searches, strict=True)]
+        first = await self._ranked(searches, among, limit + 1, view.at)
+        lists = [
+            await self._settle(hits, limit, one, among, view.at) for hits, one in zip(first, searches, strict=True)
+        ]
         return lists if terms.ids else [*lists, []]
 
     async def count(self, view: View, filters: Filters = Filters()) -> int:
         among = view.filter(*map(condition, conditions(filters)))
-        return int((await self._server.read(f"{self._path}/count", {"filter": among, "exact": True}))["count"])
+        body = {"filter": among, "exact": True}
+        return int((await self._server.question(f"{self._path}/count", body, at=view.at))["count"])
 
-    async def held(self, point_ids: Sequence[str]) -> dict[str, Held]:
+    async def held(self, point_ids: Sequence[str], at: Node | None = None) -> dict[str, Held]:
         """By point id; those that are gone for good are left out."""
         missing = [point_id for point_id in point_ids if point_id not in self._kept]
         if missing:
             asked = {"ids": missing, "with_payload": True, "with_vector": [self._dense]}
             read = {
                 record["id"]: Held(chunk_of(record), array("f", record["vector"][self._dense]))
-                for record in await self._server.question(self._path, asked)
+                for record in await self._server.question(self._path, asked, at=at)
             }
             known = {point_id: self._kept[point_id] for point_id in point_ids if point_id in self._kept}
             # A new one when it is full: by then other passages may be asked for.
@@ -119,20 +123,22 @@ class Points:
 
     async def page(self, view: View, parent_doc_id: str) -> list[Chunk]:
         among = view.filter(*map(condition, conditions(Filters(parent_doc_id=parent_doc_id))))
-        chunks = [chunk_of(record) async for record in self._scroll(among, with_payload=True, limit=_READ)]
+        records = self._scroll(among, view.at, with_payload=True, limit=_READ, soon=True)
+        chunks = [chunk_of(record) async for record in records]
         return sorted(chunks, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
 
     async def in_order(self, view: View, *, vectors: bool) -> AsyncIterator[Record]:
         """Every point by source file and position. One that has gone while we read is an error, never left out."""
         keys = []
-        async for record in self._scroll(view.filter(), with_payload=[*ORDER_FIELDS, CHUNK_ID]):
+        async for record in self._scroll(view.filter(), view.at, with_payload=[*ORDER_FIELDS, CHUNK_ID]):
             payload = record["payload"]
             keys.append((*(payload[name] for name in ORDER_FIELDS), payload[CHUNK_ID], record["id"]))
         point_ids = [key[-1] for key in sorted(keys)]
         wanted = [self._dense, TERMS] if vectors else False
         for start in range(0, len(point_ids), _READ):
             bite = point_ids[start : start + _READ]
-            records = await self._server.read(self._path, {"ids": bite, "with_payload": True, "with_vector": wanted})
+            body = {"ids": bite, "with_payload": True, "with_vector": wanted}
+            records = await self._server.read(self._path, body, at=view.at)
             found = {record["id"]: record for record in records}
             for point_id in bite:
                 if point_id not in found:
@@ -141,32 +147,33 @@ class Points:
                     )
                 yield found[point_id]
 
-    async def stored(self, among: Iterable[Json]) -> dict[str, StoredChunk]:
-        """What an ingest needs to know of the chunks that pass one of the filters."""
+    async def stored(self, view: View, among: Iterable[Json]) -> dict[str, StoredChunk]:
+        """What an ingest needs to know of the chunks that pass one of the view's filters."""
         return {
             id_of(record): to_stored(id_of(record), record["payload"])
             for one in among
-            async for record in self._scroll(one, with_payload=[*STORED_FIELDS, CHUNK_ID])
+            async for record in self._scroll(one, view.at, with_payload=[*STORED_FIELDS, CHUNK_ID])
         }
 
     async def vectors(self, view: View, embed_hashes: Iterable[str]) -> dict[str, Vector]:
         found = {}
         for among in each(view, "embed_hash", dict.fromkeys(embed_hashes)):
             async for record in self._scroll(
-                among, with_payload=["embed_hash"], with_vector=[self._dense], limit=_READ
+                among, view.at, with_payload=["embed_hash"], with_vector=[self._dense], limit=_READ
             ):
                 found[record["payload"]["embed_hash"]] = self._dense_of(record)
         return found
 
     async def versions(self, view: View, ids: Collection[str]) -> list[Version]:
         """Those of these chunks that are in view, with all that the sums count."""
-        return [held for among in each(view, CHUNK_ID, ids) async for held in self._versions(among)]
+        return [held for among in each(view, CHUNK_ID, ids) async for held in self._versions(view, among)]
 
     def all_versions(self, view: View) -> AsyncIterator[Version]:
-        return self._versions(view.filter())
+        return self._versions(view, view.filter())
 
-    async def _versions(self, among: Json) -> AsyncIterator[Version]:
-        async for record in self._scroll(among, with_payload=[CHUNK_ID, "source_file"], with_vector=[TERMS]):
+    async def _versions(self, view: View, among: Json) -> AsyncIterator[Version]:
+        fields = [CHUNK_ID, "source_file"]
+        async for record in self._scroll(among, view.at, with_payload=fields, with_vector=[TERMS]):
             yield Version(id_of(record), record["payload"]["source_file"], _terms_of(record).ids)
 
     def indexed(self, record: Record) -> IndexedChunk:
@@ -210,18 +217,18 @@ class Points:
 
     # --- the server's words ---------------------------------------------------------------------------------------
 
-    async def _settle(self, hits: list[Hit], limit: int, search: Json, among: Json) -> list[Hit]:
+    async def _settle(self, hits: list[Hit], limit: int, search: Json, among: Json, at: Node | None) -> list[Hit]:
         """The best `limit`, ties by id. The server cuts among equals at random, so a tie at the cut is asked whole."""
         asked = limit + 1
         while len(hits) == asked and hits[-1].score == hits[limit - 1].score and asked < _MOST_TIES:
             asked *= 4
-            [hits] = await self._ranked([search], among, asked)
+            [hits] = await self._ranked([search], among, asked, at)
         return hits[:limit]
 
-    async def _ranked(self, searches: Sequence[Json], among: Json, limit: int) -> list[list[Hit]]:
+    async def _ranked(self, searches: Sequence[Json], among: Json, limit: int, at: Node | None) -> list[list[Hit]]:
         both = {"filter": among, "limit": limit, "with_payload": [CHUNK_ID]}
         body = {"searches": [{**search, **both} for search in searches]}
-        answers = await self._server.question(f"{self._path}/query/batch", body)
+        answers = await self._server.question(f"{self._path}/query/batch", body, at=at)
         return [
             sorted(
                 (Hit(id_of(point), point["score"], point["id"]) for point in answer["points"]),
@@ -239,20 +246,26 @@ class Points:
         with_vector: bool | list[str] = False,
     ) -> AsyncIterator[Record]:
         for among in each(view, CHUNK_ID, ids):
-            async for record in self._scroll(among, with_payload=with_payload, with_vector=with_vector, limit=_READ):
+            async for record in self._scroll(
+                among, view.at, with_payload=with_payload, with_vector=with_vector, limit=_READ, soon=True
+            ):
                 yield record
 
     async def _scroll(
         self,
         among: Json,
+        at: Node | None,
         *,
         with_payload: bool | list[str],
         with_vector: bool | list[str] = False,
         limit: int = PAGE,
+        soon: bool = False,
     ) -> AsyncIterator[Record]:
+        """`soon`: somebody waits for it."""
+        ask = self._server.question if soon else self._server.read
         body: Json = {"filter": among, "limit": limit, "with_payload": with_payload, "with_vector": with_vector}
         while True:
-            found = await self._server.read(f"{self._path}/scroll", body)
+            found = await ask(f"{self._path}/scroll", body, at=at)
             for record in found["points"]:
                 yield record
             if (offset := found.get("next_page_offset")) is None:

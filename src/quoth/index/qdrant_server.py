@@ -83,13 +83,25 @@ class Server:
         self._greeted = False
         self._greeting = asyncio.Lock()
 
-    async def question(self, path: str, body: Json, *, query: Mapping[str, str] | None = None) -> Any:
-        """A short read that somebody waits for."""
-        return await self._ask(_request("POST", path, body, query))
+    async def question(
+        self, path: str, body: Json, *, query: Mapping[str, str] | None = None, at: Node | None = None
+    ) -> Any:
+        """A short read that somebody waits for, so that no node is waited for long. `at`: the node to ask first."""
+        return self._result(await self._ask(_request("POST", path, body, query), at=at))
 
-    async def read(self, path: str, body: Json | None = None, *, query: Mapping[str, str] | None = None) -> Any:
+    async def question_and_node(self, path: str, body: Json, *, at: Node | None = None) -> tuple[Any, Node]:
+        """The same, with the node that answered."""
+        reply = await self._ask(_request("POST", path, body), at=at)
+        return self._result(reply), reply.node
+
+    async def read(self, path: str, body: Json | None = None, *, at: Node | None = None) -> Any:
         """A read that may take longer."""
-        return await self._ask(_request("GET" if body is None else "POST", path, body, query), wait=_LONG_READ_WAIT)
+        request = _request("GET" if body is None else "POST", path, body)
+        return self._result(await self._ask(request, wait=_LONG_READ_WAIT, at=at))
+
+    async def state(self, path: str) -> Any:
+        """What the nearest node says of the cluster or of a collection, for somebody who waits."""
+        return self._result(await self._ask(_request("GET", path)))
 
     async def write(
         self, path: str, body: Json, *, method: str = "POST", ordering: str = "weak", patience: float = 1.0
@@ -97,13 +109,14 @@ class Server:
         """Returns when the change is in, not when it was merely heard of. `patience`: how many times the usual timeout
         one attempt may take."""
         query = {"wait": "true", **({"ordering": ordering} if ordering != "weak" else {})}
-        done = await self._ask(_request(method, path, body, query), wait=_WRITE_WAIT, patience=patience, writes=True)
+        request = _request(method, path, body, query)
+        done = self._result(await self._ask(request, wait=_WRITE_WAIT, patience=patience, writes=True))
         if done["status"] != "completed":
             raise self._unavailable(f"a write is {done['status']} instead of completed")
 
     async def make(self, path: str, body: Json, *, method: str = "PUT", patience: float = 1.0) -> None:
         """Create or change a collection."""
-        await self._ask(_request(method, path, body), wait=_WRITE_WAIT, patience=patience, writes=True)
+        self._result(await self._ask(_request(method, path, body), wait=_WRITE_WAIT, patience=patience, writes=True))
 
     async def of_each(self, path: str, body: Json) -> list[Any]:
         """What each node says, of what it has at hand: those that answer within a second, `IndexUnavailable` when
@@ -133,21 +146,29 @@ class Server:
         await self.nodes.close()
 
     async def _ask(
-        self, request: Request, *, wait: float | None = None, patience: float = 1.0, writes: bool = False
-    ) -> Any:
+        self,
+        request: Request,
+        *,
+        wait: float | None = None,
+        patience: float = 1.0,
+        writes: bool = False,
+        at: Node | None = None,
+    ) -> Reply:
         if not self._greeted:
             async with self._greeting:
                 if not self._greeted:
                     self._check_version(await self._attempts(Request("GET", "/"), None, 1.0, writes=False))
                     self._greeted = True
-        return self._result(await self._attempts(request, wait, patience, writes=writes))
+        return await self._attempts(request, wait, patience, writes=writes, at=at)
 
-    async def _attempts(self, request: Request, wait: float | None, patience: float, *, writes: bool) -> Reply:
+    async def _attempts(
+        self, request: Request, wait: float | None, patience: float, *, writes: bool, at: Node | None = None
+    ) -> Reply:
         limit = self.options.timeout * patience
 
         async def attempt(_: int) -> Reply:
             try:
-                reply = await self.nodes.ask(request, limit=limit, wait=wait)
+                reply = await self.nodes.ask(request, limit=limit, wait=wait, first=at)
             except NoAnswer as none:
                 raise Passing(self._unavailable(str(none))) from none
             if reply.status in PASSING_STATUSES:
@@ -213,7 +234,7 @@ class Server:
 
     def _stranger(self) -> IndexUnavailable:
         return IndexUnavailable(
-            "What answers in place of Qdrant does not answer like Qdrant.",
+            "The server at QDRANT_URL does not answer like Qdrant.",
             hint="QDRANT_URL must name a Qdrant server.",
             inside=self._inside("not an answer of Qdrant"),
         )

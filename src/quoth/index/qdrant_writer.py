@@ -1,6 +1,6 @@
 """The next generation of a book on a Qdrant server while it is written: the IndexWriter of `qdrant`.
 
-In: chunks to put and to drop. Out: points that are in nobody's view yet, and at the end one entry of the ledger that
+In: chunks to put and to drop. Out: points that are in no view yet, and at the end one entry of the ledger that
 brings them into view. The writer keeps the sums of what it has changed, so a publication reads nothing of the rest of
 the book. It writes under a lease, which it makes sure of before every write.
 """
@@ -21,6 +21,7 @@ from quoth.index.qdrant_filters import CHUNK_ID, View, each
 from quoth.index.qdrant_lease import Lease
 from quoth.index.qdrant_ledger import Entry, Ledger
 from quoth.index.qdrant_ledger import Points as RecordPoints
+from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_points import Points
 from quoth.index.qdrant_records import Tally, TermCounts, decode_files, encode_files, sum_of_files
 
@@ -41,6 +42,7 @@ class Draft:
     fingerprint: Fingerprint
     live: Entry | None
     recreate: bool
+    at: Node | None = None  # whose copy shows what is live
     chunks: int = 0  # of the publication that this one goes on from
     records: tuple[RecordPoints, ...] = ()  # of the same
     changed: bool = False
@@ -65,11 +67,11 @@ class Draft:
     def view(self) -> View:
         """What the writer sees: the live generation with its own changes, or its own points alone."""
         last = self.generation + 1
-        return View(self.book_id, self.kept.first if self.kept else last, last)
+        return View(self.book_id, self.kept.first if self.kept else last, last, self.at)
 
 
-def view_of(entry: Entry) -> View:
-    return View(entry.book_id, entry.first, entry.generation)
+def view_of(entry: Entry, at: Node | None = None) -> View:
+    return View(entry.book_id, entry.first, entry.generation, at)
 
 
 class QdrantWriter:
@@ -103,8 +105,8 @@ class QdrantWriter:
     ) -> dict[str, StoredChunk]:
         view = self._draft.view
         if files is None:
-            return await self._points.stored([view.filter()])
-        return await self._points.stored([*each(view, "source_file", files), *each(view, CHUNK_ID, ids)])
+            return await self._points.stored(view, [view.filter()])
+        return await self._points.stored(view, [*each(view, "source_file", files), *each(view, CHUNK_ID, ids)])
 
     async def vectors(self, embed_hashes: Iterable[str]) -> dict[str, Vector]:
         return await self._points.vectors(self._draft.view, embed_hashes)
@@ -169,7 +171,7 @@ class QdrantWriter:
         )
         await self._lease.secure()
         await self._ledger.publish(entry, instead_of=draft.generation)
-        self._draft = Draft(draft.book_id, draft.fingerprint, entry, recreate=False)
+        self._draft = Draft(draft.book_id, draft.fingerprint, entry, recreate=False, at=draft.at)
         if before is not None:
             await self._forget(before)
 

@@ -14,7 +14,20 @@ from typing import Any
 
 from quoth.ask.calibration import sigmoid
 from quoth.ask.prompts import PROMPT_VERSION
-from quoth.domain import Answer, Basis, Candidate, Chunk, Evidence, Filters, Passage, Reading, Trace, Verdict
+from quoth.domain import (
+    Answer,
+    Basis,
+    Candidate,
+    Chunk,
+    Evidence,
+    Filters,
+    Grounding,
+    Passage,
+    Question,
+    Reading,
+    Trace,
+    Verdict,
+)
 
 VERSION = 1  # of the record
 LARGEST_TRACE = 20_000  # bytes
@@ -26,41 +39,14 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
     asked = answer.question
     record: dict[str, Any] = {
         "version": VERSION,
-        "question": {
-            "text": asked.query,
-            "selected_text": None if asked.selected_text is None else len(asked.selected_text),
-            "filters": _filters(asked.filters),
-            "top_k": asked.top_k,
-        },
-        "query": {
-            "searched": evidence.query,
-            "rules": list(evidence.rules),
-            "carried": list(evidence.carried),
-            "terms": [
-                {"text": term.text, "idf": _rounded(term.idf), "in_book": term.in_book} for term in evidence.terms
-            ],
-            "chunks": evidence.total_found,
-        },
+        "question": _question(asked),
+        "query": _query(evidence),
         "dense": _head(evidence.candidates, "dense"),
         "sparse": _head(evidence.candidates, "sparse"),
         "fused": [_passage(rank, passage, answer) for rank, passage in enumerate(evidence.passages, start=1)],
         "verdict": _verdict(answer.verdict),
         "answer": _answer(answer),
-        "grounding": {
-            "supported": answer.grounding.supported,
-            "total": answer.grounding.total,
-            "removed": answer.grounding.removed,
-            "sentences": [
-                {
-                    "text": sentence.text,
-                    "supported": sentence.supported,
-                    "score": _rounded(sentence.score),
-                    "sources": list(sentence.sources),
-                    "reason": sentence.reason,
-                }
-                for sentence in answer.grounding.sentences
-            ],
-        },
+        "grounding": _grounding(answer.grounding),
         "times": {
             "stages": {stage: _rounded(spent) for stage, spent in answer.stage_ms.items()},
             "first_word": None if first_word_ms is None else _rounded(first_word_ms),
@@ -74,6 +60,44 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
         created_at=answer.created_at,
         record=shorten(record),
     )
+
+
+def _question(asked: Question) -> dict[str, Any]:
+    return {
+        "text": asked.query,
+        "selected_text": None if asked.selected_text is None else len(asked.selected_text),
+        "filters": _filters(asked.filters),
+        "top_k": asked.top_k,
+    }
+
+
+def _query(evidence: Evidence) -> dict[str, Any]:
+    """What was searched for, and why it is not the question itself."""
+    return {
+        "searched": evidence.query,
+        "rules": list(evidence.rules),
+        "carried": list(evidence.carried),
+        "terms": [{"text": term.text, "idf": _rounded(term.idf), "in_book": term.in_book} for term in evidence.terms],
+        "chunks": evidence.total_found,
+    }
+
+
+def _grounding(grounding: Grounding) -> dict[str, Any]:
+    return {
+        "supported": grounding.supported,
+        "total": grounding.total,
+        "removed": grounding.removed,
+        "sentences": [
+            {
+                "text": sentence.text,
+                "supported": sentence.supported,
+                "score": _rounded(sentence.score),
+                "sources": list(sentence.sources),
+                "reason": sentence.reason,
+            }
+            for sentence in grounding.sentences
+        ],
+    }
 
 
 def shorten(record: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """EPUB and DOCX → Markdown and a title: part of the process that converts documents.
 
-The chapters of an EPUB are read in the order of its spine. A heading carries the file inside of the EPUB and its own
+The chapters of an EPUB are read in the order of its spine. A heading carries the file inside the EPUB and its own
 id, as `{#ch01.xhtml:setup}`; a chapter without a heading is called as in the table of contents. The title of a DOCX is
 the paragraph in the style Title. What both say in the archive's own XML is read with defusedxml.
 """

@@ -1,7 +1,7 @@
 """A PDF → Markdown, page by page: part of the process that converts documents.
 
 Each page begins with a heading without words, `###### {#page-7}`, so that a citation can open the page. Where the file
-has an outline, its entries are headings with the page they lead to, in the place of the line that says the same. Pages
+has an outline, its entries are headings with the page they lead to, instead of the line that says the same. Pages
 that look like forms or tables are read by markitdown's rules, all others by pdfminer's.
 """
 

@@ -266,7 +266,7 @@ class RemoteEmbedder:
 
     def _unit(self, row: object, dimensions: int | None) -> Vector:
         if not isinstance(row, list) or not all(type(number) in (float, int) for number in row):
-            raise _failed(f"{self._endpoint.place} gave something else than a vector")
+            raise _failed(f"{self._endpoint.place} returned something other than a vector")
         length = math.hypot(*row)
         if not math.isfinite(length) or length == 0.0:
             raise _failed(f"{self._endpoint.place} gave a vector without a direction")

@@ -101,7 +101,7 @@ class OpenAIChat:
                 else:
                     answered = True
         if not answered:
-            raise ModelUnavailable(f"{self._place} answered without a word.", hint="Look at the server's own log.")
+            raise ModelUnavailable(f"{self._place} gave an empty answer.", hint="Look at the server's own log.")
         said = f"{model or self._options.model} at {self._place} answers."
         if self._refused:
             said += f" It refuses {', '.join(sorted(self._refused))}: questions are asked without."

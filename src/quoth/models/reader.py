@@ -2,8 +2,8 @@
 
 In: questions (or claims) and passages. Out: for each passage how likely it answers, where, how relevant it is, and
 whether it supports the claim. The weights are in the data wheel quoth-reader, used only when their SHA-256 is the known
-one; word embeddings are the embedder's. Long passages are read in overlapping windows, and the best window counts. A
-window runs alone on one core, so nothing else can change what it says; several at a time fill the cores.
+one; word embeddings are the embedder's. Of a long passage one window is read, the one with most of the question's
+words. A window runs alone on one core, so nothing else can change what it says; several at a time fill the cores.
 
     [CLS] question [SEP] heading [SEP] passage [SEP]
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models.minilm import WEIGHTS as EMBEDDER_WEIGHTS
 from quoth.models.minilm import WordPieces, find_model_dir, map_weights
 from quoth.models.reader_graph import Heads, ReaderModel, ReaderWeights, Window
+from quoth.models.reader_window import window_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,16 +40,11 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "aaaa05d724d4703ca06808a0af153f7cb5bd1d9ed71a0f684202fae778851086"
+WEIGHTS_SHA256 = "17d23c8ccef07ee046ea00dc64b26cf85768de044b1425fd19a288f28e69cb49"
 RANGES = "ranges."  # tensors of the file that say how large activations become
 
 CLS, SEP = 101, 102
 MOST_QUESTION, MOST_HEADING = 64, 20  # tokens; of a heading the end counts, which is nearest to the text
-WINDOW = 104  # tokens of a passage that are read: of a longer one those where most of the question's words are
-STRIDE = 8  # tokens from one window that is looked at to the next
-AGAIN = 0.1  # what a word of the question counts when it comes again
-FIRST_LETTER, FIRST_WORD = 1037, 1996  # of the vocabulary
-COMMON = 60  # words that say nothing of where the answer is
 LONGEST_ANSWER = 60  # tokens
 
 
@@ -129,35 +124,6 @@ class PassageReader:
             window = Window([*before, *ids[start:end], SEP], 1 + len(question), len(before))
             parts.append(_Part(window, places[start:end]))
         return parts
-
-
-def window_of(question: Sequence[int], passage: Sequence[int], size: int | None = None) -> tuple[int, int]:
-    """The part of a passage that can most likely answer: the one with the most, and the rarest, of the question's
-    words. Of several such parts the one that has them in its middle."""
-    size = size or WINDOW
-    if len(passage) <= size:
-        return 0, len(passage)
-    worth = {token: rarity(token) for token in question}
-    met = [(at, token) for at, token in enumerate(passage) if worth.get(token)]
-    starts = (*range(0, len(passage) - size, STRIDE), len(passage) - size)
-
-    def found(start: int) -> tuple[float, float]:
-        inside = [(at, token) for at, token in met if start <= at < start + size]
-        again = sum(worth[token] for _, token in inside)
-        once = sum(worth[token] for token in {token for _, token in inside})
-        middle = sum(at for at, _ in inside) / len(inside) if inside else 0.0
-        return once + AGAIN * again, -abs(start + size / 2 - middle)
-
-    start = max(starts, key=found)
-    return start, start + size
-
-
-def rarity(token: int) -> float:
-    """The vocabulary has single characters first, punctuation before the letters, and then words from the most frequent
-    on: a token's number says how rare it is."""
-    if token < FIRST_WORD:
-        return 1.0 if token >= FIRST_LETTER else 0.0
-    return max(0.0, math.log((token - FIRST_WORD + 1) / COMMON))
 
 
 def _weights(folder: Path, model_dir: Path) -> ReaderWeights:

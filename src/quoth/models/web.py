@@ -205,9 +205,9 @@ class WebFetcher:
         try:
             target = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError) as error:
-            raise Unreadable(f"{url!r} is no URL: {error}.", hint="Give an http:// or https:// address.") from error
+            raise Unreadable(f"{url!r} is not a URL: {error}.", hint="Give an http:// or https:// address.") from error
         if target.scheme not in ("http", "https") or not target.host:
-            raise Unreadable(f"{url!r} is no address of the web.", hint="Give an http:// or https:// address.")
+            raise Unreadable(f"{url!r} is not a web address.", hint="Give an http:// or https:// address.")
         if target.userinfo:
             raise Unreadable("A URL with a user name or password is not read.", hint="Give it without them.")
         port = target.port or (443 if target.scheme == "https" else 80)
@@ -247,7 +247,7 @@ class WebFetcher:
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpx2.TransportError) as error:
             if _is_about_tls(error):
                 raise Unreadable(
-                    f"{url} cannot be had: {error}.",
+                    f"{url} cannot be fetched: {error}.",
                     hint="Its certificate or its TLS is not right.",
                     details={"url": url},
                 ) from error
@@ -297,5 +297,5 @@ def _charset(parameters: str) -> str:
 
 
 def _passing(url: str, reason: str, wait: float | None = None) -> Passing:
-    error = Unreadable(f"{url} cannot be had: {reason}.", hint="Try again later.", details={"url": url})
+    error = Unreadable(f"{url} cannot be fetched: {reason}.", hint="Try again later.", details={"url": url})
     return Passing(error, wait)

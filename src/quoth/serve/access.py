@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import AsyncIterator, Collection
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from ipaddress import ip_network
 
 from starlette.datastructures import MutableHeaders
@@ -250,6 +250,7 @@ class _Admission:
         await self._guard.check_sender(request)
         if needed is None:
             await self._count(None)
+            await self._recognise()
             return None
         if (preflight := await self._check_origin()) is not None:
             return preflight
@@ -265,6 +266,12 @@ class _Admission:
         self._check_scope(key, needed)
         self._note(key)
         return None
+
+    async def _recognise(self) -> None:
+        """Anyone may ask how the server is; operators are told more."""
+        if path_of(self._request) in _HEALTH and "authorization" in self._request.headers:
+            with suppress(Unauthorized):
+                self._note(await self._guard.key_of(self._request))
 
     def _note(self, key: Key | None) -> None:
         state = self._request.state

@@ -1,4 +1,4 @@
-"""Reads a JSON body, so that each way it can be wrong has its own code, and describes it in OpenAPI all the same.
+"""Reads a JSON body, so that each way it can be wrong has its own code, and still describes it in OpenAPI.
 
 In: a request. Out: a validated model of `quoth.ask.request`. The framework's own body parsing is not used: it answers
 422 for everything and limits neither size nor time. The limits are a layer of their own around all doors, since some of

@@ -5,7 +5,8 @@ embedder embeds. All at once, and a part that does not answer in time counts as 
 starting as degraded. An outcome is given again for a moment, so asking costs nothing; that moment and the timeout
 together are less than two seconds, the longest for which a part can have failed, or be well again, unnoticed. Models of
 other providers are not asked, because words and vectors cost money there: it is known whether their addresses answer
-and how the last calls went. Anyone may ask, so the reason of a failure is in the log alone.
+and how the last calls went. Anyone may ask, so only operators (keys of scope `admin`) and the log are told where and
+why a part fails.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from quoth.domain.versions import __version__
 from quoth.errors import DiskFull, Outage, QuothError
 from quoth.ports import RateLimiter
 from quoth.serve.deps import quoth_of
-from quoth.serve.disclosure import public
+from quoth.serve.disclosure import is_admin, public
 from quoth.serve.limits import FallbackLimiter
 from quoth.serve.shapes import Moment, Shape, answers, timestamp
 from quoth.settings import Settings
@@ -90,11 +91,16 @@ States = Mapping[str, ServiceStatus]
 
 
 async def _check_index(quoth: Quoth) -> QuothError | None:
+    of_books, of_all = await asyncio.gather(_check_books(quoth), quoth.index.fault())
+    return of_books or of_all
+
+
+async def _check_books(quoth: Quoth) -> QuothError | None:
     books = (await quoth.index.books())[:_MOST_BOOKS]
     faults = [fault for fault in await asyncio.gather(*(_fault_of(quoth, book_id) for book_id in books)) if fault]
     if faults and len(faults) == len(books):
         raise faults[0]
-    return faults[0] if faults else await quoth.index.fault()
+    return faults[0] if faults else None
 
 
 async def _fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
@@ -164,6 +170,7 @@ class Checks:
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
+        self._whole: dict[str, str] = {}  # what operators are told of the parts that are not well
         self._found_at = float("-inf")
         self.starting = True  # until model and index were loaded, or failed to
 
@@ -173,6 +180,9 @@ class Checks:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="health")
         return await asyncio.shield(self._looking)  # a caller who leaves does not stop it for the others
+
+    def in_full(self, states: States) -> States:
+        return {name: {**state, "error": self._whole.get(name) or state["error"]} for name, state in states.items()}
 
     async def _look(self) -> States:
         began = self._now()  # an outcome is as old as the moment at which it was asked for
@@ -195,6 +205,7 @@ class Checks:
         except QuothError as raised:
             fault = raised
         self._log_change(name, status, fault)
+        self._whole[name] = fault.in_full() if fault else ""
         spent = round((time.perf_counter() - started) * 1000, 2)
         return {"name": name, "status": status, "latency_ms": spent, "error": str(public(fault)) if fault else None}
 
@@ -229,7 +240,10 @@ def _answering(quoth: Quoth) -> Answering:
 async def health(request: Request) -> JSONResponse:
     """How every part is; always 200, because the server itself answers."""
     quoth = quoth_of(request)
-    states = await checks_of(request).states()
+    checks = checks_of(request)
+    states = await checks.states()
+    if is_admin(request):
+        states = checks.in_full(states)
     body: HealthResponse = {
         "status": _overall(states),
         "timestamp": timestamp(quoth.clock.now()),

@@ -220,7 +220,7 @@ async def order_again(quoth: Quoth, book: Book) -> IngestOrder:
 
 
 def _allowed_folder(path: str, roots: Sequence[FilePath]) -> FilePath:
-    """The folder that `path` names, absolute or below a root. `Forbidden` if it is outside of all roots."""
+    """The folder that `path` names, absolute or below a root. `Forbidden` if it is outside all roots."""
     inside = []
     for root in (root.resolve() for root in roots):
         folder = (root / path).resolve()

@@ -168,7 +168,7 @@ class Jobs:
         # A process that could has recorded itself how its job ended.
         job = await self._quoth.library.job(job_id)
         if job.status in ACTIVE:
-            reason = STOPPED if self._closing else words or "its process ended without a word"
+            reason = STOPPED if self._closing else words or "its process ended without saying why"
             failed = replace(job, status="failed", error_message=reason, completed_at=self._quoth.clock.now())
             await self._quoth.library.save_job(failed)
 

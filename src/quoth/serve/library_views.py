@@ -1,4 +1,4 @@
-"""What the library keeps, as JSON: books, ingestion jobs, recorded questions, keys. Shapes and views, pure.
+"""What the library keeps, as JSON: books, ingestion jobs, recorded questions, feedback, keys. Shapes and views, pure.
 
 In: domain values. Out: dicts whose keys and types are declared here, once; the doors and `--json` of the terminal
 share them. Knows no transport.
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from quoth.ask.gaps import shown
 from quoth.domain import (
     Book,
     ConfidenceLevel,
     Coverage,
+    Feedback,
     IndexStatus,
     IngestJob,
     IngestMode,
@@ -24,6 +26,7 @@ from quoth.domain import (
     Notice,
     RecordedQuestion,
     Scope,
+    Turn,
 )
 from quoth.serve.shapes import Moment, Shape, timestamp
 
@@ -223,6 +226,32 @@ def recorded_view(question: RecordedQuestion, times: int) -> RecordedFields:
         "missing_terms": list(question.missing_terms),
         "nearest": nearest if question.nearest else None,
         "times": times,
+    }
+
+
+class RatedFields(Shape):
+    """An answer that a reader has judged, for the author: neither the reader nor the session is named."""
+
+    book_id: str
+    asked_at: Moment
+    rating: Literal["up", "down"]
+    reason: str
+    question: str
+    answer: str
+    sections: list[NearestSection]
+
+
+def rated_view(turn: Turn, feedback: Feedback) -> RatedFields:
+    """What a reader wrote is redacted, and so is the answer: a model may repeat it."""
+    cited = {source.breadcrumb: source.url for source in turn.sources if source.breadcrumb}
+    return {
+        "book_id": turn.book_id,
+        "asked_at": timestamp(turn.timestamp),
+        "rating": feedback.rating,
+        "reason": shown(feedback.reason),
+        "question": shown(turn.query),
+        "answer": shown(turn.response),
+        "sections": [{"breadcrumb": list(trail), "source_url": url} for trail, url in cited.items()],
     }
 
 

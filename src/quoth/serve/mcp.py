@@ -2,7 +2,7 @@
 
 The server is the one of `quoth.serve.mcp_tools`, which `quoth mcp` runs too. Requests are independent (stateless), so
 any worker can answer any of them; there is no stream to listen to, so GET is not allowed. A call is cancelled by
-closing its connection, or by the protocol's message where that reaches the worker that works on it. The SDK is loaded
+closing its connection, or by the protocol's message, at whichever worker of this server it arrives. The SDK is loaded
 with the first request.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import APIRouter, Request, Response
@@ -28,9 +29,10 @@ from quoth.errors import (
 )
 from quoth.serve.bodies import check_media_type, decode
 from quoth.serve.deps import owner_of, quoth_of
-from quoth.serve.mcp_calls import SESSION_HEADER, Calls, connection_key, session_keys
+from quoth.serve.mcp_calls import SESSION_HEADER, CallKey, Calls, connection_key, session_keys
 from quoth.serve.problems import problem_response
 from quoth.serve.shapes import Responses, event_content, problems
+from quoth.serve.siblings import Siblings
 from quoth.serve.sse import cancel, wait_for_disconnect
 
 if TYPE_CHECKING:
@@ -69,11 +71,21 @@ def _responses() -> Responses:
 class AgentSessions:
     """The SDK's session manager, started with the first request and kept in a task of its own until the server ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: Path | None) -> None:
+        """`workers`: the folder in which several workers of one server hear each other."""
         self._starting = asyncio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None
         self._running: asyncio.Task[None] | None = None
         self.calls = Calls()
+        self._siblings = Siblings(workers, self._heard) if workers else None
+
+    def cancel(self, key: CallKey) -> None:
+        """Here, or where the call is worked on."""
+        if not self.calls.cancel(key) and self._siblings is not None:
+            self._siblings.tell(json.dumps(key).encode())
+
+    def _heard(self, word: bytes) -> None:
+        self.calls.cancel(tuple(json.loads(word)))
 
     async def manager(self) -> StreamableHTTPSessionManager:
         async with self._starting:
@@ -92,6 +104,8 @@ class AgentSessions:
         return StreamableHTTPSessionManager(Agents(quoth_of, owner_of, self.calls).server(), stateless=True)
 
     async def close(self) -> None:
+        if self._siblings is not None:
+            self._siblings.close()
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running])
@@ -214,6 +228,6 @@ async def mcp(request: Request) -> Response:
     if message["method"] == "notifications/cancelled":
         cancelled = message.get("params", {}).get("requestId")
         for key in session_keys(request, owner_of(request), cancelled):
-            sessions.calls.cancel(key)
+            sessions.cancel(key)
     manager = await sessions.manager()
     return _McpResponse(manager, sessions.calls, body, opens=message["method"] == "initialize")

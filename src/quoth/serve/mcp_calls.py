@@ -67,10 +67,10 @@ class Calls:
             raise Cancelled
         return task.result()
 
-    def cancel(self, key: CallKey) -> None:
-        """Nothing happens where there is no such call: it may just have ended."""
-        if task := self._running.get(key):
-            task.cancel()
+    def cancel(self, key: CallKey) -> bool:
+        """Whether there is such a call here; it may just have ended."""
+        task = self._running.get(key)
+        return task is not None and task.cancel()
 
 
 async def reported(events: AsyncGenerator[AnswerEvent], report: Report) -> Answer:

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic_core import PydanticCustomError
 
 from quoth.ask.request import Name
 from quoth.bootstrap import Quoth
@@ -53,6 +54,18 @@ class EmbeddingRequest(BaseModel):
     dimensions: Annotated[int, Field(ge=1)] | None = Field(None, description="Only the model's own number")
     user: str | None = Field(None, description="Accepted; has no effect")
     quoth: EmbeddingOptions | None = Field(None, description="Whether the texts are passages or questions")
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _not_tokens(cls, value: object) -> object:
+        """Say what is wrong with a list in plain words: LangChain sends OpenAI's tokens unless it is told not to."""
+        if isinstance(value, list) and not 1 <= len(value) <= _MOST_TEXTS:
+            raise PydanticCustomError("texts", f"send a text, or a list of 1 to {_MOST_TEXTS}; here are {len(value)}")
+        if isinstance(value, list) and any(isinstance(part, int | list) for part in value):
+            raise PydanticCustomError(
+                "tokens", "numbers of tokens cannot be read. Send text (in LangChain: check_embedding_ctx_length=False)"
+            )
+        return value
 
 
 class Embedding(Shape):

@@ -7,6 +7,7 @@ something that a book cannot give is refused by name. How answers look is in `op
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Protocol
@@ -241,7 +242,15 @@ def split_messages(messages: Sequence[Said], *, field: str) -> tuple[str, Sequen
             hint="End with the user's question: a book does not continue an answer.",
             details={"field": field},
         )
-    return spoken[-1].words(), spoken[:-1]
+    return _question_in(spoken[-1]), spoken[:-1]
+
+
+# aider ends every question with this paragraph; the book would be searched for these words too.
+_REMINDER = re.compile(r"(?<=\S)\s*\n\s*\n\s*Reply in [^\n.]{1,40}\.\s*\Z")
+
+
+def _question_in(message: Said) -> str:
+    return _REMINDER.sub("", message.words())
 
 
 def turns_of(said: Sequence[Said], refusal: str) -> Iterator[PastTurn]:
@@ -253,7 +262,7 @@ def turns_of(said: Sequence[Said], refusal: str) -> Iterator[PastTurn]:
         if message is None or message.role == "user":
             if asked is not None:
                 yield PastTurn(asked, answered, refused=_refused(answered, refusal))
-            asked, answered = (message.words() if message else None), ""
+            asked, answered = (_question_in(message) if message else None), ""
         elif message.role == "assistant":
             answered = "\n".join(filter(None, (answered, without_footer(message.words()))))
 

@@ -43,7 +43,8 @@ router = APIRouter(tags=["books"])
 _LONGEST_PAGE = 200_000  # characters that are sent at once
 _MOST_QUESTIONS = 6
 _BATCH = 256  # chunks to fetch at once
-# A picture is shown and nothing else: not even a script inside of an SVG that is opened on its own.
+_PATIENCE = 1.0  # seconds that a request waits for further questions
+# A picture is shown and nothing else: not even a script inside an SVG that is opened on its own.
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 _ChunkId = Annotated[str, Query(description="Any chunk of the page; ids come from `/contents`, `/search` and sources")]
@@ -85,6 +86,7 @@ class ContentsResponse(Shape):
 class QuestionsResponse(Shape):
     book_id: str
     questions: Annotated[list[str], Field(description="To begin with: from headings and glossary, and answered here")]
+    complete: Annotated[bool, Field(description="False while more are looked for: ask again in a second")]
 
 
 class PageNeighbour(Shape):
@@ -125,14 +127,27 @@ class Outlines:
 
     def __init__(self) -> None:
         self._outlines: _Made[Outline] = {}
-        self._questions: _Made[tuple[str, ...]] = {}
+        self._proposals: _Made[Proposals] = {}
 
     async def of(self, quoth: Quoth, book: Book) -> Outline:
         return await _once(self._outlines, quoth, book, _outline)
 
-    async def questions(self, quoth: Quoth, book: Book) -> tuple[str, ...]:
-        """To start with. They cost a few searches."""
-        return await _once(self._questions, quoth, book, _questions)
+    async def questions(self, quoth: Quoth, book: Book) -> tuple[list[str], bool]:
+        """To start with, as many as are known after a short wait, and whether these are all: each costs a search, and
+        on a busy machine that takes seconds."""
+        proposals = await _once(self._proposals, quoth, book, _propose)
+        await asyncio.wait({proposals.search}, timeout=_PATIENCE)
+        complete = proposals.search.done()
+        if complete and _failed(proposals.search):
+            del self._proposals[book.book_id]
+            proposals.search.result()  # raises what went wrong
+        return list(proposals.answered), complete
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    answered: list[str]  # grows
+    search: asyncio.Task[None]
 
 
 _Value = TypeVar("_Value")
@@ -161,16 +176,19 @@ async def _outline(quoth: Quoth, book: Book) -> Outline:
     return Outline(tuple(entries), tree(entries), choices(entries))
 
 
-async def _questions(quoth: Quoth, book: Book) -> tuple[str, ...]:
+async def _propose(quoth: Quoth, book: Book) -> Proposals:
+    answered: list[str] = []
+    return Proposals(answered, asyncio.create_task(_find_questions(quoth, book, answered)))
+
+
+async def _find_questions(quoth: Quoth, book: Book, answered: list[str]) -> None:
     view = quoth.index.view(book.book_id)
     records = spread(await pages_of(quoth.library, book.book_id), PAGES_LOOKED_AT)
     candidates = questions([await view.chunks(record.chunk_ids) for record in records])
     first = spread(candidates, _MOST_QUESTIONS)
-    answered: list[str] = []
     for question in dict.fromkeys([*first, *candidates]):
         if len(answered) < _MOST_QUESTIONS and await _is_answered(quoth, book, question):
             answered.append(question)
-    return tuple(answered)
 
 
 async def _first_chunks(view: BookView, records: list[PageRecord]) -> list[Chunk]:
@@ -225,11 +243,11 @@ def _section_view(section: Section) -> ContentsSection:
 
 @router.get("/books/{book_id}/questions", responses=answers(QuestionsResponse, 404, 503))
 async def book_questions(request: Request, book_id: str) -> JSONResponse:
-    """What could be asked first. Found once for each state of the book, by a few searches."""
+    """What could be asked first. Found once for each state of the book, by a few searches; never waits long."""
     quoth = quoth_of(request)
     book = await quoth.book(book_id)
-    found = await _outlines_of(request).questions(quoth, book)
-    body: QuestionsResponse = {"book_id": book.book_id, "questions": list(found)}
+    found, complete = await _outlines_of(request).questions(quoth, book)
+    body: QuestionsResponse = {"book_id": book.book_id, "questions": found, "complete": complete}
     return JSONResponse(body)
 
 
@@ -311,7 +329,7 @@ async def figure(
     book = await quoth.book(book_id)
     asked, chunks = await _page_of(quoth, book, chunk_id)
     found = None
-    if any(src in chunk.text for chunk in chunks):  # what the page does not show is nobody's to see
+    if any(src in chunk.text for chunk in chunks):  # only what the page shows may be seen
         found = await asyncio.to_thread(find_figure, book, asked.source_file, src)
     if found is None:
         raise NotFound(

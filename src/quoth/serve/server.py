@@ -13,10 +13,12 @@ import multiprocessing
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -129,14 +131,16 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     return uvloop.new_event_loop
 
 
-def server_for(quoth: Quoth, *, ready: Callable[[], None] = lambda: None) -> Server:
-    return Server(create_app(quoth.settings, quoth=quoth), ready)
+def server_for(quoth: Quoth, *, ready: Callable[[], None] = lambda: None, workers: Path | None = None) -> Server:
+    return Server(create_app(quoth.settings, quoth=quoth, workers=workers), ready)
 
 
-async def _serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+async def _serve(
+    settings: Settings, listener: socket.socket, ready: Callable[[], None], workers: Path | None = None
+) -> None:
     parent = multiprocessing.parent_process()
     async with bootstrap(settings, threads=threads_of_worker(settings) if parent else None) as quoth:
-        server = server_for(quoth, ready=ready)
+        server = server_for(quoth, ready=ready, workers=workers)
         if parent is not None:
             # A killed parent cannot stop its workers, and the port would stay taken.
             asyncio.get_running_loop().add_reader(parent.sentinel, server.stop_soon)
@@ -145,18 +149,20 @@ async def _serve(settings: Settings, listener: socket.socket, ready: Callable[[]
             asyncio.get_running_loop().remove_reader(parent.sentinel)
 
 
-def _serve_here(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+def _serve_here(
+    settings: Settings, listener: socket.socket, ready: Callable[[], None], workers: Path | None = None
+) -> None:
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, listener, ready))
+        runner.run(_serve(settings, listener, ready, workers))
 
 
-def _work(settings: Settings, place: socket.socket, log_level: str, telling: Connection) -> None:
+def _work(settings: Settings, place: socket.socket, workers: Path | None, log_level: str, telling: Connection) -> None:
     """All that a worker does. Linux spreads connections over several sockets on one port more evenly than workers
     take them from one socket; elsewhere they share the parent's."""
     set_up_logging(log_level, format=settings.log_format, log_questions=settings.log_questions)
     host, port = place.getsockname()[:2]
     with place, listen(host, port, beside_others=True) if _LINUX else place as listener:
-        _serve_here(settings, listener, partial(tell, telling, None))
+        _serve_here(settings, listener, partial(tell, telling, None), workers)
 
 
 def serve_forever(settings: Settings) -> None:
@@ -165,7 +171,12 @@ def serve_forever(settings: Settings) -> None:
         with listener:
             _serve_here(settings, listener, partial(_announce, listener))
         return
-    with _reserve(listener) if _LINUX else listener as place, shared_metrics() as forget:
+    with (
+        _reserve(listener) if _LINUX else listener as place,
+        shared_metrics() as forget,
+        tempfile.TemporaryDirectory(prefix="quoth-workers-") as folder,
+    ):
         level = logging.getLevelName(logging.getLogger("quoth").level)
-        doing = partial(_work, settings, place, level)
+        workers = Path(folder) if hasattr(socket, "AF_UNIX") else None
+        doing = partial(_work, settings, place, workers, level)
         Supervisor(doing, settings.workers, ready=partial(_announce, place), gone=forget).run()

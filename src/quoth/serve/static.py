@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -31,6 +32,7 @@ from quoth.serve.deps import quoth_of
 from quoth.serve.opinions import find_shared
 
 _WEB = Path(__file__).parent.parent / "web"
+_FONTS = "quoth_fonts"  # a wheel of data; without it the page uses the letters of the reader's system
 _NAMES_ASSETS = ("index.html", "answer.html", "widget.js")
 _ASSETS = b"assets/"
 # What the widget opens is sent as one script; the button has loaded these two before.
@@ -54,7 +56,7 @@ _WORTH_IT = 0.9  # compressed only if this much is left at most: fonts and pictu
 
 # No inline script, no foreign origin: a book's text can never run.
 _PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
@@ -96,6 +98,11 @@ def _found() -> Iterator[tuple[str, bytes]]:
     for path in sorted(_WEB.rglob("*")):
         if path.is_file():
             yield path.relative_to(_WEB).as_posix(), path.read_bytes()
+    spec = find_spec(_FONTS)
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for path in sorted(Path(folder).iterdir()):
+            if path.suffix in (".css", ".woff2"):
+                yield f"fonts/{path.name}", path.read_bytes()
 
 
 def _file(name: str, content: bytes) -> _File:

@@ -22,6 +22,9 @@ from quoth.ports import Clock
 logger = logging.getLogger(__name__)
 
 _LARGEST = 1_048_576  # bytes of a key set
+_KEEP = 300.0  # seconds until the keys are fetched again
+_PAUSE = 30.0  # least seconds between two fetches
+_TIMEOUT = 5.0  # seconds for one fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +34,6 @@ class TokenOptions:
     audience: str
     algorithms: tuple[str, ...]
     leeway: float = 30.0  # seconds
-    keep: float = 300.0  # seconds until the keys are fetched again
-    pause: float = 30.0  # least seconds between two fetches
-    timeout: float = 5.0
 
 
 class JwtTokens:
@@ -42,7 +42,7 @@ class JwtTokens:
     ) -> None:
         self._options = options
         self._clock = clock
-        self._client = httpx2.AsyncClient(timeout=options.timeout, transport=transport, follow_redirects=False)
+        self._client = httpx2.AsyncClient(timeout=_TIMEOUT, transport=transport, follow_redirects=False)
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._tried: float | None = None
         self._fetching = asyncio.Lock()
@@ -87,7 +87,7 @@ class JwtTokens:
         if self._tried is None:
             return True
         age = self._clock.monotonic() - self._tried
-        return age >= (self._options.keep if key_id in self._keys else self._options.pause)
+        return age >= (_KEEP if key_id in self._keys else _PAUSE)
 
     async def _fetch(self) -> None:
         try:

@@ -182,13 +182,18 @@ async def _pushed_book(quoth: Quoth, event: dict[str, Any], book_id: str | None)
     found = [book for book in books if remotes[book.book_id] in pushed]
     found = found or [book for book in books if not remotes[book.book_id]]
     if not found and book_id:
-        raise Forbidden(f"The book {book_id!r} comes from another repository than this push.", hint=_NAME_BOOK)
+        raise Forbidden(f"The book {book_id!r} does not come from the repository of this push.", hint=_NAME_BOOK)
     if not found:
         raise NotFound("No book comes from the repository of this push.", hint="Ingest its checkout once.")
-    chosen = [book for book in found if book.book_id == quoth.settings.book] if len(found) > 1 else found
+    return _one_of(found, quoth.settings.book)
+
+
+def _one_of(books: list[Book], configured: str | None) -> Book:
+    """The only one, or of several the configured one."""
+    chosen = [book for book in books if book.book_id == configured] if len(books) > 1 else books
     if len(chosen) != 1:
         raise WrongUsage(
-            f"This push may be for several books: {', '.join(book.book_id for book in found)}.", hint=_NAME_BOOK
+            f"This push may be for several books: {', '.join(book.book_id for book in books)}.", hint=_NAME_BOOK
         )
     return chosen[0]
 

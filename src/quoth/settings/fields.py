@@ -284,7 +284,7 @@ class Settings(BaseModel):
             return False
 
     def is_set(self, name: str) -> bool:
-        """Whether somebody chose this value; a default is chosen by nobody."""
+        """Whether this value was chosen, rather than left at its default."""
         return name in self._origins
 
     def describe(self) -> list[SettingRow]:

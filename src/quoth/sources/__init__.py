@@ -7,10 +7,10 @@ its business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from quoth.domain import Book, Coverage, Notice, Page, SourceFile
 from quoth.errors import Unreadable
@@ -23,13 +23,12 @@ from quoth.sources.directives import gitbook_includes, mdbook_includes, mdx_part
 from quoth.sources.docusaurus import DocusaurusRules, find_site, has_categories
 from quoth.sources.docusaurus_config import Site
 from quoth.sources.files import existing_folder, folders
-from quoth.sources.folder import FolderSource
+from quoth.sources.folder import FolderSource, Rules
 from quoth.sources.formats import Documents
 from quoth.sources.gitbook import GitBookRules, find_gitbook
 from quoth.sources.hugo import HugoRules, find_hugo
-from quoth.sources.includes import Includes
+from quoth.sources.includes import Expands, Includes
 from quoth.sources.jekyll import JekyllRules, find_jekyll
-from quoth.sources.liquid import Liquid
 from quoth.sources.loose import loose_file, loose_folder
 from quoth.sources.mdbook import MdBookRules, find_mdbook
 from quoth.sources.mdx_components import mintlify_includes, starlight_includes
@@ -39,7 +38,6 @@ from quoth.sources.plain import label_of
 from quoth.sources.quarto import QuartoRules, find_quarto
 from quoth.sources.quarto_cells import QuartoMarks
 from quoth.sources.rst_includes import sphinx_includes
-from quoth.sources.shortcodes import Shortcodes
 from quoth.sources.sphinx import SphinxRules
 from quoth.sources.sphinx_conf import find_jupyter_book, find_sphinx
 from quoth.sources.starlight import StarlightRules, find_starlight
@@ -99,7 +97,7 @@ def open_source(
 ) -> BookSource:
     """Recognise the toolchain of a folder, take a single file, or crawl a published site if `web` allows it.
     `Unreadable` when it is none of these, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that
-    no toolchain publishes. If the folder is in one of the `roots`, nothing outside of that root is read, and never more
+    no toolchain publishes. If the folder is in one of the `roots`, nothing outside that root is read, and never more
     than `bounds` allows. Pages may include files of their `project`, given or found. `url_style` wins over that of the
     book's own file."""
     if is_url(str(path)):
@@ -138,21 +136,11 @@ def _recognised(folder: Path, named: _Named) -> FolderSource | None:
     site = find_site(folder, bounds)
     if site is not None:
         return _docusaurus(folder, site, named)
+    for toolchain in _TOOLCHAINS:
+        if found := toolchain.open(folder, named):
+            return found
     categories = has_categories(folder, bounds) or has_categories(folder / "docs", bounds)
-    return (
-        _mdbook(folder, named)
-        or _mkdocs(folder, named)
-        or _sphinx(folder, named)
-        or _vitepress(folder, named)
-        or _starlight(folder, named)
-        or _hugo(folder, named)
-        or _gitbook(folder, named)
-        or _quarto(folder, named)
-        or _antora(folder, named)
-        or _jekyll(folder, named)
-        or _mintlify(folder, named)
-        or (_docusaurus(folder, None, named) if categories else None)
-    )
+    return _docusaurus(folder, None, named) if categories else None
 
 
 def _of_languages(root: Path, named: _Named) -> FolderSource | None:
@@ -211,115 +199,133 @@ def _docusaurus(folder: Path, site: Site | None, named: _Named) -> FolderSource:
     return FolderSource(named.root, bounds, book, rules, docs, includes, rules.contents)
 
 
-def _mdbook(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_mdbook(folder, named.bounds)
-    if found is None:
-        return None
-    rules = MdBookRules(found, _part(folder, found.src), named.base_url)
-    book = named.book("mdbook", found.title, found.site_url if "://" in found.site_url else "")
-    includes = Includes(found.bounds, mdbook_includes)
-    return FolderSource(named.root, found.bounds, book, rules, found.src, includes, rules.contents)
+class _Project(Protocol):
+    """What the configuration of a project says, as its module has read it."""
+
+    @property
+    def bounds(self) -> Bounds: ...
+
+    @property
+    def title(self) -> str: ...
 
 
-def _mkdocs(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_mkdocs(folder, named.bounds)
-    if found is None:
-        return None
-    rules = MkDocsRules(found, _part(folder, found.docs), named.base_url)
-    book = named.book("mkdocs", found.title, found.site_url)
-    includes = Includes(found.bounds, rules.includes())
-    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+class _RulesWithNotices(Rules, Protocol):
+    def contents(self) -> Iterable[Notice]:
+        """Notices on the table of contents and the configuration."""
 
 
-def _sphinx(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_sphinx(folder, named.bounds) or find_jupyter_book(folder, named.bounds)
-    if found is None:
-        return None
-    rules = SphinxRules(found, _part(folder, found.source), named.base_url)
-    book = named.book("sphinx", found.title, found.base_url)
-    includes = Includes(found.bounds, sphinx_includes(found.source))
-    return FolderSource(named.root, found.bounds, book, rules, found.source, includes, rules.contents)
+_Found = TypeVar("_Found", bound=_Project)
+_Made = TypeVar("_Made", bound=_RulesWithNotices)
 
 
-def _gitbook(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_gitbook(folder, named.bounds)
-    if found is None:
-        return None
-    rules = GitBookRules(found, _part(folder, found.docs), named.base_url, named.style)
-    book = named.book("gitbook", found.title)
-    includes = Includes(found.bounds, gitbook_includes)
-    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
+@dataclass(frozen=True, slots=True)
+class _Toolchain(Generic[_Found, _Made]):
+    """How the project of one toolchain is found and read."""
+
+    name: str
+    find: Callable[[Path, Bounds], _Found | None]
+    docs: Callable[[_Found], Path]  # the folder that is published
+    rules: Callable[[_Found, Path, _Named], _Made]  # for the folder that is read
+    includes: Callable[[_Found, _Made], Expands]
+    published: Callable[[_Found, _Made], str] = lambda found, rules: ""
+
+    def open(self, folder: Path, named: _Named) -> FolderSource | None:
+        found = self.find(folder, named.bounds)
+        if found is None:
+            return None
+        docs = self.docs(found)
+        rules = self.rules(found, _part(folder, docs), named)
+        book = named.book(self.name, found.title, self.published(found, rules))
+        includes = self.includes(found, rules)
+        return FolderSource(named.root, found.bounds, book, rules, docs, includes, rules.contents)
 
 
-def _vitepress(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_vitepress(folder, named.bounds)
-    if found is None:
-        return None
-    rules = VitePressRules(found, _part(folder, found.docs), named.base_url)
-    book = named.book("vitepress", found.title, rules.published)
-    includes = Includes(found.bounds, vitepress_includes(found.docs))
-    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
-
-
-def _antora(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_antora(folder, named.bounds)
-    if found is None:
-        return None
-    rules = AntoraRules(found, _part(folder, found.root), named.base_url)
-    book = named.book("antora", found.title, found.site_url)
-    includes = AsciidocIncludes(found.bounds, site_of(found))
-    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
-
-
-def _hugo(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_hugo(folder, named.bounds)
-    if found is None:
-        return None
-    contents = {found.root / language.content: language.code for language in reversed(found.languages)}
-    shortcodes = Shortcodes(found.root, contents, found.params, found.bounds)
-    rules = HugoRules(found, _part(folder, found.root), named.base_url, shortcodes.left_out)
-    book = named.book("hugo", found.title, found.base_url)
-    includes = Includes(found.bounds, shortcodes)
-    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
-
-
-def _starlight(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_starlight(folder, named.bounds)
-    if found is None:
-        return None
-    rules = StarlightRules(found, _part(folder, found.docs), named.base_url)
-    book = named.book("starlight", found.title, rules.published)
-    includes = Includes(found.bounds, starlight_includes(found.root))
-    return FolderSource(named.root, found.bounds, book, rules, found.docs, includes, rules.contents)
-
-
-def _jekyll(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_jekyll(folder, named.bounds)
-    if found is None:
-        return None
-    liquid = Liquid(found.root, found.values, found.callouts)
-    rules = JekyllRules(found, _part(folder, found.root), named.base_url, liquid.left_out)
-    book = named.book("jekyll", found.title, found.published)
-    return FolderSource(
-        named.root, found.bounds, book, rules, found.root, Includes(found.bounds, liquid), rules.contents
-    )
-
-
-def _mintlify(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_mintlify(folder, named.bounds)
-    if found is None:
-        return None
-    rules = MintlifyRules(found, _part(folder, found.root), named.base_url)
-    includes = Includes(found.bounds, mintlify_includes(found.root))
-    book = named.book("mintlify", found.title)
-    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
-
-
-def _quarto(folder: Path, named: _Named) -> FolderSource | None:
-    found = find_quarto(folder, named.bounds)
-    if found is None:
-        return None
-    rules = QuartoRules(found, _part(folder, found.root), named.base_url)
-    includes = Includes(found.bounds, QuartoMarks(found.echo, found.variables))
-    book = named.book("quarto", found.title, found.site_url)
-    return FolderSource(named.root, found.bounds, book, rules, found.root, includes, rules.contents)
+# In the order in which they are looked for.
+_TOOLCHAINS: tuple[_Toolchain[Any, Any], ...] = (
+    _Toolchain(
+        "mdbook",
+        find_mdbook,
+        lambda found: found.src,
+        lambda found, read, named: MdBookRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, mdbook_includes),
+        lambda found, rules: found.site_url if "://" in found.site_url else "",
+    ),
+    _Toolchain(
+        "mkdocs",
+        find_mkdocs,
+        lambda found: found.docs,
+        lambda found, read, named: MkDocsRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, rules.includes()),
+        lambda found, rules: found.site_url,
+    ),
+    _Toolchain(
+        "sphinx",
+        lambda folder, bounds: find_sphinx(folder, bounds) or find_jupyter_book(folder, bounds),
+        lambda found: found.source,
+        lambda found, read, named: SphinxRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, sphinx_includes(found.source)),
+        lambda found, rules: found.base_url,
+    ),
+    _Toolchain(
+        "vitepress",
+        find_vitepress,
+        lambda found: found.docs,
+        lambda found, read, named: VitePressRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, vitepress_includes(found.docs)),
+        lambda found, rules: rules.published,
+    ),
+    _Toolchain(
+        "starlight",
+        find_starlight,
+        lambda found: found.docs,
+        lambda found, read, named: StarlightRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, starlight_includes(found.root)),
+        lambda found, rules: rules.published,
+    ),
+    _Toolchain(
+        "hugo",
+        find_hugo,
+        lambda found: found.root,
+        lambda found, read, named: HugoRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, rules.shortcodes),
+        lambda found, rules: found.base_url,
+    ),
+    _Toolchain(
+        "gitbook",
+        find_gitbook,
+        lambda found: found.docs,
+        lambda found, read, named: GitBookRules(found, read, named.base_url, named.style),
+        lambda found, rules: Includes(found.bounds, gitbook_includes),
+    ),
+    _Toolchain(
+        "quarto",
+        find_quarto,
+        lambda found: found.root,
+        lambda found, read, named: QuartoRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, QuartoMarks(found.echo, found.variables)),
+        lambda found, rules: found.site_url,
+    ),
+    _Toolchain(
+        "antora",
+        find_antora,
+        lambda found: found.root,
+        lambda found, read, named: AntoraRules(found, read, named.base_url),
+        lambda found, rules: AsciidocIncludes(found.bounds, site_of(found)),
+        lambda found, rules: found.site_url,
+    ),
+    _Toolchain(
+        "jekyll",
+        find_jekyll,
+        lambda found: found.root,
+        lambda found, read, named: JekyllRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, rules.liquid),
+        lambda found, rules: found.published,
+    ),
+    _Toolchain(
+        "mintlify",
+        find_mintlify,
+        lambda found: found.root,
+        lambda found, read, named: MintlifyRules(found, read, named.base_url),
+        lambda found, rules: Includes(found.bounds, mintlify_includes(found.root)),
+    ),
+)

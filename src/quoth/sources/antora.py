@@ -155,8 +155,8 @@ def resource(project: AntoraProject, said: str, path: Path, family: str) -> Path
     if found is None:
         return None
     version, name, module, kind, relative = found.groups()
-    component = here if not name or (name == here.name and version is None) else project.named(name, version)
-    if component is None or (version and not name and version != here.version):
+    component = _component(project, here, name, version)
+    if component is None:
         return None
     parts = path.relative_to(here.folder).parts if path.is_relative_to(here.folder) else ()
     module = module or ("ROOT" if name or len(parts) < 2 else parts[1])
@@ -164,6 +164,12 @@ def resource(project: AntoraProject, said: str, path: Path, family: str) -> Path
     if relative.startswith("./") and len(parts) > 3:
         relative = join(dirname("/".join(parts[3:])), relative)
     return component.folder / "modules" / module / folder / normpath(relative)
+
+
+def _component(project: AntoraProject, here: Component, name: str | None, version: str | None) -> Component | None:
+    if not name:
+        return None if version and version != here.version else here
+    return here if name == here.name and version is None else project.named(name, version)
 
 
 def site_of(project: AntoraProject) -> Site:

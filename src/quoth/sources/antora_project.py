@@ -119,7 +119,7 @@ def find_antora(path: Path, bounds: Bounds) -> AntoraProject | None:
 
 
 def _held(root: Path, bounds: Bounds) -> Iterator[Path]:
-    """Components inside of the folder: those that its playbook names, or the one in its docs."""
+    """Components inside the folder: those that its playbook names, or the one in its docs."""
     playbook, settings = _read_playbook(root, bounds)
     if playbook is None:
         if bounds.is_file(root / "docs" / _DESCRIPTOR):

@@ -280,13 +280,8 @@ class _Document:
 
     def _is_header(self, line: str, following: str) -> bool:
         """The title of the document and the lines below it."""
-        if self.header == -1 and line and not COMMENT.match(line):
-            title = SECTION.match(line)
-            self.underline = title is None and bool(following) and underlined(line, following) == 0
-            self.header = 0 if self.underline or (title and len(title[1]) == 1) else -2
-            if self.header == 0:
-                self.attributes.read_title(title[2] if title else line)
-                return True
+        if self.header == -1 and line and not COMMENT.match(line) and self._is_title(line, following):
+            return True
         if self.header == 0 and self.underline:
             self.underline = False
             return True
@@ -298,6 +293,16 @@ class _Document:
         if not COMMENT.match(line):
             self.attributes.read_byline(line, self.header)
             self.header += 1
+        return True
+
+    def _is_title(self, line: str, following: str) -> bool:
+        title = SECTION.match(line)
+        self.underline = title is None and bool(following) and underlined(line, following) == 0
+        if not self.underline and not (title and len(title[1]) == 1):
+            self.header = -2
+            return False
+        self.header = 0
+        self.attributes.read_title(title[2] if title else line)
         return True
 
     def _opens(self, line: str, closing: str) -> None:

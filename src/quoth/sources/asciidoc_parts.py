@@ -39,19 +39,8 @@ def _tags(options: Mapping[str, str]) -> dict[str, bool]:
 
 
 def _tagged(text: str, tags: dict[str, bool]) -> str | None:
-    """Asciidoctor's rules for tags, wildcards included."""
-    wildcard: bool | None = None
-    if "**" in tags:
-        base = tags.pop("**")
-        wildcard = tags.pop("*", None)
-        if wildcard is None and not base and tags and not next(iter(tags.values())):
-            wildcard = True
-    elif "*" in tags:
-        first = next(iter(tags)) == "*"
-        wildcard = tags.pop("*")
-        base = not wildcard if first else False
-    else:
-        base = True not in tags.values()
+    """Asciidoctor's rules for tags."""
+    base, wildcard = _defaults(tags)
     kept: list[str] = []
     stack: list[tuple[str, bool]] = []
     found = False
@@ -61,10 +50,7 @@ def _tagged(text: str, tags: dict[str, bool]) -> str | None:
             if stack[-1][1] if stack else base:
                 kept.append(line)
         elif mark[1]:
-            if stack and stack[-1][0] == mark[2]:
-                stack.pop()
-            else:
-                stack = [entry for entry in stack if entry[0] != mark[2]]
+            stack = _without(stack, mark[2])
         elif mark[2] in tags:
             found = True
             stack.append((mark[2], tags[mark[2]]))
@@ -72,3 +58,24 @@ def _tagged(text: str, tags: dict[str, bool]) -> str | None:
             found = True
             stack.append((mark[2], (stack[-1][1] and wildcard) if stack else wildcard))
     return "\n".join(kept) if found or base else None
+
+
+def _without(stack: list[tuple[str, bool]], name: str) -> list[tuple[str, bool]]:
+    """After the end of a tag: the innermost one of this name goes; where others are open inside, all of this name."""
+    if stack and stack[-1][0] == name:
+        return stack[:-1]
+    return [entry for entry in stack if entry[0] != name]
+
+
+def _defaults(tags: dict[str, bool]) -> tuple[bool, bool | None]:
+    """Whether lines outside all tags are taken, and those of tags that are not named (None: as their surroundings).
+    Removes the wildcards that say so."""
+    if "**" in tags:
+        base, wildcard = tags.pop("**"), tags.pop("*", None)
+        only_without = bool(tags) and not next(iter(tags.values()))
+        return base, True if wildcard is None and not base and only_without else wildcard
+    if "*" in tags:
+        first = next(iter(tags)) == "*"
+        wildcard = tags.pop("*")
+        return first and not wildcard, wildcard
+    return True not in tags.values(), None

@@ -28,13 +28,14 @@ class Bounds:
         real = _real(path)
         return real is not None and real.is_relative_to(self.top)
 
-    def may_include(self, path: Path) -> bool:
-        """Whether a page may show a part of this file. Of the project around the book, hidden files (`.env`) and what
-        is in hidden folders (`.git`) are nobody's to read."""
-        real = _real(path)
-        if real is None or self.project is None or not real.is_relative_to(self.project):
-            return self.holds(path)
-        return self.holds(path) or not any(part.startswith(".") for part in real.relative_to(self.project).parts)
+    def may_include(self, real: Path) -> bool:
+        """Whether a page may show a part of this file, given by its real path. Of the project around the book, hidden
+        files (`.env`) and what is in hidden folders (`.git`) are never read."""
+        if real.is_relative_to(self.top):
+            return True
+        if self.project is None or not real.is_relative_to(self.project):
+            return False
+        return not any(part.startswith(".") for part in real.relative_to(self.project).parts)
 
     def upwards(self, folder: Path) -> Iterator[Path]:
         """The folder and those above it, in which the configuration of its project may be."""
@@ -55,7 +56,7 @@ class Bounds:
             if part != project:
                 return None
             raise Unreadable(
-                f"{project.name} has its pages in {said!r}, which is outside of the folder that was given.",
+                f"{project.name} has its pages in {said!r}, which is outside the folder that was given.",
                 hint="Give a folder that holds both the project and its pages.",
             )
         return docs if docs.is_dir() and (part == project or part.is_relative_to(docs)) else None
@@ -97,7 +98,7 @@ class Bounds:
 
 
 def bounds_of(given: Path, roots: Sequence[Path] = (), project: Path | None = None) -> Bounds:
-    """For a folder as it was given. If it is in one of the roots, nothing outside of that root is read; a folder that
+    """For a folder as it was given. If it is in one of the roots, nothing outside that root is read; a folder that
     is in a root only by its name, because it has become a link, is `Unreadable`. The project around it is the folder
     that was given for it, or the checkout that it is part of."""
     top = Path(os.path.realpath(given))
@@ -106,7 +107,7 @@ def bounds_of(given: Path, roots: Sequence[Path] = (), project: Path | None = No
             return _with_project(Bounds(top, Path(root)), project)
     named = Path(os.path.abspath(given))  # noqa: PTH100 - without following links
     if any(named.is_relative_to(name) for root in roots for name in (root.absolute(), os.path.realpath(root))):
-        raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a folder that is inside of them.")
+        raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a folder that is inside them.")
     return _with_project(Bounds(top), project)
 
 
@@ -135,7 +136,7 @@ def bounds_of_file(given: Path, roots: Sequence[Path] = ()) -> Bounds:
     bounds = bounds_of(given.parent, roots)
     real = Path(os.path.realpath(given))
     if not real.is_relative_to(bounds.limit):
-        raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a file that is inside of them.")
+        raise Unreadable(f"{given} leads out of QUOTH_INGEST_ROOTS.", hint="Give a file that is inside them.")
     return replace(bounds, top=real.parent)
 
 

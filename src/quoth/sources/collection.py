@@ -110,7 +110,7 @@ def _labels(fields: Mapping[str, Any]) -> Labels:
 
 def _lesson(labels: Labels) -> tuple[str | None, int | None, int | None] | object:
     known = (labels.module, labels.chapter, labels.lesson)
-    return object() if None in known else known  # what is not known is claimed by nobody
+    return object() if None in known else known  # what is not known counts as different
 
 
 def _text(fields: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -135,11 +135,11 @@ def coverage_of(toolchain: str, root: Path, docs: Path, bounds: Bounds, known: K
         if count >= _MOST_FILES:
             break
         name = path.relative_to(root).as_posix()
-        if name in known.words or _CONTENTS.match(path.name) or Path(os.path.realpath(path)) in known.included:
+        if name in known.words or _CONTENTS.match(path.name):
             continue
         kind = kind_of(name)
         reason, lost = _why(toolchain, kind, path, docs, known.skipped.get(name, ""))
-        if reason:
+        if reason and Path(os.path.realpath(path)) not in known.included:
             _add(left, (kind, reason, lost), _estimated(path))
     return Coverage(
         toolchain,
@@ -153,7 +153,7 @@ def coverage_of(toolchain: str, root: Path, docs: Path, bounds: Bounds, known: K
 
 
 def _why(toolchain: str, kind: str, path: Path, docs: Path, skipped: str) -> tuple[str, bool]:
-    """Why a file is no page, and whether that is a loss; empty where nobody would miss it."""
+    """Why a file is not a page, and whether that is a loss; empty where nobody would miss it."""
     if skipped:
         return "not published", False
     if kind in _SILENT:
@@ -162,7 +162,7 @@ def _why(toolchain: str, kind: str, path: Path, docs: Path, skipped: str) -> tup
         lost = toolchain in ("plain", "asciidoc") or path.is_relative_to(docs)
         return "Quoth does not read this format", lost
     if not path.is_relative_to(docs):
-        return f"outside of {docs.name}/", False
+        return f"outside {docs.name}/", False
     return f"not a page of {toolchain}", False
 
 

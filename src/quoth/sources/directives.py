@@ -129,7 +129,7 @@ def snippets(bases: Sequence[Path]) -> Dialect:
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         if "8<" not in text:
             return
-        block = False  # inside of a block, each line names a file
+        block = False  # inside a block, each line names a file
         for begin, end in _line_spans(text, start):
             line = text[begin:end].rstrip("\r\n")
             mark = _SCISSORS.match(line)
@@ -289,7 +289,7 @@ def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
 
 
 def outside_of_fences(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """The lines outside of code, each with its offset."""
+    """The lines outside code, each with its offset."""
     fence = ""
     for begin, end in _line_spans(text, start):
         line = text[begin:end].rstrip("\r\n")

@@ -159,7 +159,7 @@ class _Values:
 
     def computed(self, key: str, value: object, used: str, instead: str = "") -> None:
         what = f" (`{_said(value)}`)" if _said(value) else ""
-        message = f"{key} is computed{what} and cannot be told without running it; {used}. {instead}".rstrip(" .")
+        message = f"{key} is computed{what} and cannot be known without running it; {used}. {instead}".rstrip(" .")
         self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, self._file, self._line(rf"\b{key.split()[-1]}\b")))
 
     def text(self, record: Mapping[str, object], key: str, default: str = "", instead: str = "") -> str:
@@ -184,7 +184,7 @@ class _Values:
     def name_spreads(self, record: Mapping[str, object], what: str) -> None:
         spreads = record.get(SPREADS, ())
         for spread in spreads if isinstance(spreads, tuple) else ():
-            message = f"`...{_said(spread)}` may say more on {what}, which cannot be told without running it"
+            message = f"`...{_said(spread)}` may say more on {what}, which cannot be known without running it"
             line = self._line(rf"\.\.\.\s*{re.escape(_said(spread).removesuffix('()'))}")
             self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, self._file, line))
 
@@ -256,12 +256,7 @@ def _versions(
     root: Path, id: str, docs: Mapping[str, object], bounds: Bounds, values: _Values
 ) -> tuple[str, dict[str, str]]:
     """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
-    file = "versions.json" if id == "default" else f"{id}_versions.json"
-    try:
-        listed = load_json(bounds.config_text(root / file))
-    except (OSError, Damaged):
-        listed = []
-    names = [name for name in listed if isinstance(name, str)][:_MOST_VERSIONS] if isinstance(listed, list) else []
+    names = _listed_versions(root, id, bounds)
     if not names or docs.get("disableVersioning") is True:
         return "current", {"current": ""}
     if docs.get("includeCurrentVersion") is not False:
@@ -270,11 +265,20 @@ def _versions(
     if isinstance(only, list) and any(name in names for name in only):
         names = [name for name in names if name in only]
     last = values.text(docs, "lastVersion", names[0], f"Give the folder of {id}'s last version")
-    paths = {name: "" if name == last else "next" if name == "current" else name for name in names}
-    said = docs.get("versions")
-    for name in names:
-        own = said.get(name) if isinstance(said, dict) else None
-        path = own.get("path") if isinstance(own, dict) else None
-        if isinstance(path, str):
-            paths[name] = path
-    return last, paths
+    usual = {name: "" if name == last else "next" if name == "current" else name for name in names}
+    return last, {name: _own_path(docs.get("versions"), name, path) for name, path in usual.items()}
+
+
+def _own_path(versions: object, name: str, usual: str) -> str:
+    own = versions.get(name) if isinstance(versions, dict) else None
+    path = own.get("path") if isinstance(own, dict) else None
+    return path if isinstance(path, str) else usual
+
+
+def _listed_versions(root: Path, id: str, bounds: Bounds) -> list[str]:
+    file = "versions.json" if id == "default" else f"{id}_versions.json"
+    try:
+        listed = load_json(bounds.config_text(root / file))
+    except (OSError, Damaged):
+        return []
+    return [name for name in listed if isinstance(name, str)][:_MOST_VERSIONS] if isinstance(listed, list) else []

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from quoth.domain import Notice
 from quoth.errors import Unreadable
-from quoth.sources.loading import BeyondLimits, Damaged, load_toml, load_yaml
+from quoth.sources.bounds import Bounds
+from quoth.sources.loading import BeyondLimits, Damaged, defaults_used, load_toml, load_yaml
 
 # --- walking a folder ------------------------------------------------------------------------------------------------
 
@@ -47,19 +48,19 @@ def folders(root: Path) -> list[Path]:
 
 def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
     """Every file below `root` with one of the suffixes, folder by folder in the order of names."""
-    # The folders on the way to the present place, each with its entries and the real paths of those above it.
-    top = Path(os.path.realpath(root))
-    way = [(iter(_entries(root, top)), frozenset((str(top),)))]
+    # The folders on the way to the present place: each with its entries, its real path and those of it and all above.
+    top = os.path.realpath(root)
+    way = [(iter(_entries(root, Path(top))), top, frozenset((top,)))]
     while way:
-        entries, above = way[-1]
+        entries, here, above = way[-1]
         entry = next(entries, None)
         if entry is None:
             way.pop()
         elif entry.is_dir():
-            real = os.path.realpath(entry.path)
+            real = os.path.realpath(entry.path) if entry.is_symlink() else f"{here}/{entry.name}"
             if entry.name not in IGNORED and real not in above:
-                way.append((iter(_entries(Path(entry.path), top)), above | {real}))
-        elif Path(entry.name).suffix.lower() in suffixes and entry.is_file():
+                way.append((iter(_entries(Path(entry.path), Path(top))), real, above | {real}))
+        elif os.path.splitext(entry.name)[1].lower() in suffixes and entry.is_file():  # noqa: PTH122 - for speed
             yield Path(entry.path)
 
 
@@ -134,6 +135,14 @@ def decode(data: bytes, source_file: str) -> str:
         ) from error
 
 
+def front_matter_of(path: Path, bounds: Bounds) -> FrontMatter:
+    """That of another page; empty if it cannot be read, which that page itself reports."""
+    try:
+        return front_matter(decode(bounds.page_bytes(path, path.name), path.name))
+    except Unreadable:
+        return FrontMatter()
+
+
 def front_matter(text: str) -> FrontMatter:
     """The values between the two `---` lines at the head of a file, or the two `+++` lines if they are TOML; none if
     there are no such lines. `Unreadable` if they go beyond the limits."""
@@ -153,7 +162,7 @@ def front_matter(text: str) -> FrontMatter:
             details={"line": error.line + 1 if error.line else 1},
         ) from None
     except Damaged as error:
-        damage = f"the front matter cannot be read: {error}. Defaults are used until it is fixed"
+        damage = defaults_used("the front matter", error)
         line = error.line + 1 if error.line else 1
         return FrontMatter(lines=lines, body_start=closing.end(), damage=damage, damage_line=line)
     if loaded is None:

@@ -100,7 +100,7 @@ class _Survey:
 
 class FolderSource:
     """A `BookSource` over a folder. Source files are named by their path from `root`, the folder that the user gave;
-    pages are published from `docs`, which is the same folder, one inside of it or one around it."""
+    pages are published from `docs`, which is the same folder, one inside it or one around it."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Files that are not Markdown, reStructuredText or text: they are converted when a page is read.
 
-HTML and notebooks are converted here; PDF, EPUB and DOCX by whoever is handed in (`Documents`), or not at all. Of a
-converted page the text is the converted text, and offsets are offsets into it.
+HTML and notebooks are converted here; PDF, EPUB and DOCX by the converter that is passed in (`Documents`), or not at
+all. The text of such a page is the converted text, and offsets are offsets into it.
 """
 
 from __future__ import annotations

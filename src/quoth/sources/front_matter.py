@@ -81,26 +81,31 @@ def place(
 def place_by_path(name: str) -> Place:
     """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter. A
     module without a name is called by its folder: `module-1`. Only if the path has that shape: three levels, each with
-    a number."""
-    *folders, file = name.split("/")
+    a number. Where the folder above `docs` was given, that name is no level."""
+    *folders, file = name.removeprefix("docs/").split("/")
     stem = file.rsplit(".", 1)[0]
     if not 1 <= len(folders) <= 2:
         return Place()
-    parts = [_NUMBERED.match(part) for part in folders]
-    module = parts[0]
-    if any(part is None for part in parts) or module is None:
-        return Place()
-    called = module[2] or (folders[0] if _MODULE.match(folders[0]) else "")
+    called = _module_name(folders[0])
     if not called:
         return Place()
     index = stem.lower() in ("index", "readme", folders[-1].lower())
-    chapter = parts[1] if len(parts) == 2 else None
-    if chapter is None:
+    if len(folders) == 1:
         return Place(called, 0, 0) if index else Place()
+    chapter = _NUMBERED.match(folders[1])
+    if chapter is None:
+        return Place()
     lesson = _NUMBERED.match(stem)
     if lesson is None and not index:
         return Place()
     return Place(called, int(chapter[1]), 0 if lesson is None or index else int(lesson[1]))
+
+
+def _module_name(folder: str) -> str:
+    numbered = _NUMBERED.match(folder)
+    if numbered is None:
+        return ""
+    return numbered[2] or (folder if _MODULE.match(folder) else "")
 
 
 def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field], *, default_tier: int = 0) -> _Grading:

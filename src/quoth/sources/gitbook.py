@@ -19,7 +19,7 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.sources.loading import Damaged, load_json, load_yaml
+from quoth.sources.loading import Damaged, defaults_used, load_json, load_yaml
 from quoth.sources.mdbook import SummaryItem, by_target, read_summary, unwritten
 from quoth.sources.plain import label_of
 
@@ -75,7 +75,7 @@ def _read_gitbook(root: Path, config: str, bounds: Bounds) -> _GitBook:
             text = bounds.config_text(root / config)
             loaded = load_json(text) if config.endswith("json") else load_yaml(text)
         except (OSError, Damaged) as error:
-            damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
+            damage = defaults_used(config, error)
     values: Mapping[str, object] = loaded if isinstance(loaded, dict) else {}
     structure = values.get("structure")
     named: Mapping[str, object] = structure if isinstance(structure, dict) else {}
@@ -178,22 +178,26 @@ def _hierarchy(summary: Sequence[SummaryItem], readme: str) -> dict[str, str]:
         if item.outside or item.target == readme:
             paths.setdefault(item.target, "")
             continue
-        above = by_title.get(item.trail)
-        group = _slug(item.trail[0]) if above is None and item.trail else ""
-        *folders, file = item.target.split("/") if item.target else [item.title]
-        stem = file.rsplit(".", 1)[0] if item.target else file
-        own = _slug(folders[-1] if stem.lower() == "readme" and folders else stem)
-        if above is None and group and folders and _slug(folders[0]) == group:
-            parts = [_slug(folder) for folder in folders] + ([] if stem.lower() == "readme" else [own])
-            path = "/".join(parts)
-        else:
-            path = "/".join(filter(None, (above if above is not None else group, own)))
-        path = _free(path, taken) if item.target not in paths else paths[item.target]
+        path = paths.get(item.target)
+        if path is None:
+            path = _free(_path_of(item, by_title.get(item.trail)), taken)
         taken.add(path)
         by_title[(*item.trail, item.title)] = path
         if item.target:
             paths[item.target] = path
     return paths
+
+
+def _path_of(item: SummaryItem, above: str | None) -> str:
+    """`above` is the path of the page above it, if there is one."""
+    group = _slug(item.trail[0]) if above is None and item.trail else ""
+    *folders, file = item.target.split("/") if item.target else [item.title]
+    stem = file.rsplit(".", 1)[0] if item.target else file
+    is_readme = stem.lower() == "readme"
+    own = _slug(folders[-1] if is_readme and folders else stem)
+    if group and folders and _slug(folders[0]) == group:
+        return "/".join([*map(_slug, folders), *([] if is_readme else [own])])
+    return "/".join(filter(None, (above or group, own)))
 
 
 def _free(path: str, taken: set[str]) -> str:

@@ -40,19 +40,25 @@ def _from_each_letter(piece: str, name: str, rest: Sequence[bool]) -> list[bool]
     """Whether the piece and those behind it match the name from each letter on."""
     if piece in (BELOW, OR_BELOW):
         return [*(letter == "/" for letter in name), piece == OR_BELOW]
-    found = [False] * len(name) + [piece in (ANYTHING, _IN_FOLDER, FOLDERS) and rest[-1]]
+    found = [False] * len(name) + [piece in (ANYTHING, _IN_FOLDER) and rest[-1]]
     if piece == FOLDERS:
-        below = False  # a slash further on, behind which the rest matches
-        for at in range(len(name) - 1, -1, -1):
-            below = below or (name[at] == "/" and rest[at + 1])
-            found[at] = rest[at] or below
-    elif piece in (ANYTHING, _IN_FOLDER):
+        return _through_folders(name, rest)
+    if piece in (ANYTHING, _IN_FOLDER):
         for at in range(len(name) - 1, -1, -1):
             found[at] = rest[at] or (found[at + 1] and (piece == ANYTHING or name[at] != "/"))
     else:
         accepts = re.compile(piece, re.S).fullmatch
         for at, letter in enumerate(name):
             found[at] = rest[at + 1] and accepts(letter) is not None
+    return found
+
+
+def _through_folders(name: str, rest: Sequence[bool]) -> list[bool]:
+    found = list(rest)
+    below = False  # a slash further on, behind which the rest matches
+    for at in range(len(name) - 1, -1, -1):
+        below = below or (name[at] == "/" and rest[at + 1])
+        found[at] = rest[at] or below
     return found
 
 

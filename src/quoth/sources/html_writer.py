@@ -47,6 +47,19 @@ _BLOCK_START = re.compile(r"(#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:::|~~~|={2,}\s*$
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 
+def _bold(words: str) -> list[str]:
+    return [f"**{words}**"] if words else []
+
+
+def _grid(rows: list[list[str]], *, header: bool) -> str:
+    """Rows as a table. Markdown has none without a header, so one without words is added."""
+    width = max(len(row) for row in rows)
+    shown = rows if header else [[""] * width, *rows]
+    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in shown]
+    lines.insert(1, "|" + "---|" * width)
+    return "\n".join(lines)
+
+
 def _is_dropped(element: Element) -> bool:
     attributes = element.attributes
     if element.tag in _DROPPED or attributes.get("role", "") in _DROPPED_ROLES:
@@ -75,7 +88,6 @@ class HtmlWriter:
         self._url = url
         self._host = urlsplit(url)[:2]
         self._level = 1  # of the last heading
-        self._depth = 0  # of definition lists with anchors
         self.title = ""
         self.anchors: list[str] = []
 
@@ -131,8 +143,7 @@ class HtmlWriter:
         if tag == "blockquote":
             return [_indented("\n\n".join(self._blocks(element)), "> ", "> ")] if element.text().strip() else []
         if tag == "summary":
-            words = self._words(element)
-            return [f"**{words}**"] if words else []
+            return _bold(self._words(element))
         if tag == "hr":
             return []
         owner = element.attributes.get("id", "") if tag in ("section", "div", "article") else ""
@@ -165,7 +176,7 @@ class HtmlWriter:
             title.children.clear()
         inside = self._blocks(element)
         if not inside:
-            return [f"**{words}**"] if words else []
+            return _bold(words)
         # The outer of two needs more colons than the inner.
         colons = max((len(match) for match in re.findall(r"^:{3,}", "\n".join(inside), re.M)), default=2) + 1
         opening = f"{':' * colons}{kinds[0] if kinds else 'note'}" + (f"[{words}]" if words else "")
@@ -217,23 +228,20 @@ class HtmlWriter:
         rows: list[list[str]] = []
         header = False
         for row in (row for row in element.walk() if row.tag == "tr" and not _is_dropped(row)):
-            cells: list[str] = []
-            for cell in row.elements:
-                if cell.tag in ("td", "th") and not _is_dropped(cell):
-                    span = cell.attributes.get("colspan", "1")
-                    cells += [self._words(cell).replace("|", "\\|")]
-                    cells += [""] * (min(int(span), 100) - 1 if span.isdigit() else 0)
+            cells = self._cells(row)
             header = header or (not rows and all(cell.tag == "th" for cell in row.elements))
             if any(cells):
                 rows.append(cells)
-        if not rows:
-            return blocks
-        width = max(len(row) for row in rows)
-        if not header:
-            rows.insert(0, [""] * width)
-        lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows]
-        lines.insert(1, "|" + "---|" * width)
-        return [*blocks, "\n".join(lines)]
+        return [*blocks, _grid(rows, header=header)] if rows else blocks
+
+    def _cells(self, row: Element) -> list[str]:
+        cells: list[str] = []
+        for cell in row.elements:
+            if cell.tag in ("td", "th") and not _is_dropped(cell):
+                span = cell.attributes.get("colspan", "1")
+                cells += [self._words(cell).replace("|", "\\|")]
+                cells += [""] * (min(int(span), 100) - 1 if span.isdigit() else 0)
+        return cells
 
     def _words(self, element: Element) -> str:
         return self._inline(element.children).strip()

@@ -16,13 +16,12 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds, is_file
-from quoth.sources.files import FrontMatter, decode, front_matter, walk
+from quoth.sources.files import FrontMatter, front_matter_of, walk
 from quoth.sources.folder import Route
 from quoth.sources.hugo_config import HugoConfig, Language, config_file, read_config
-from quoth.sources.left_out import LeftOut
 from quoth.sources.plain import label_of
+from quoth.sources.shortcodes import Shortcodes
 
 _MARKDOWN = frozenset((".md", ".markdown", ".mdown"))
 _OTHER = frozenset((".html", ".htm", ".adoc", ".asciidoc", ".org", ".pandoc", ".rst"))
@@ -46,11 +45,12 @@ def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
 class HugoRules:
     toolchain = "hugo"
 
-    def __init__(self, site: HugoConfig, read: Path, base_url: str, left_out: LeftOut) -> None:
+    def __init__(self, site: HugoConfig, read: Path, base_url: str) -> None:
+        contents = {site.root / language.content: language.code for language in reversed(site.languages)}
+        self.shortcodes = Shortcodes(site.root, contents, site.params, site.bounds)
         self._site = site
         self._read = read
         self._given = base_url.rstrip("/")
-        self._left_out = left_out  # the shortcodes that were left out
         self._fronts: dict[Path, FrontMatter] = {}
 
     @property
@@ -59,7 +59,7 @@ class HugoRules:
 
     def paths(self) -> Iterable[Path]:
         self._fronts.clear()
-        self._left_out.begin()
+        self.shortcodes.left_out.begin()
         seen: set[Path] = set()
         for language in self._site.languages:
             content = self._site.root / language.content
@@ -203,10 +203,7 @@ class HugoRules:
     def _front(self, path: Path) -> FrontMatter:
         if not is_file(path):
             return FrontMatter()
-        try:
-            return front_matter(decode(self._site.bounds.page_bytes(path, path.name), path.name))
-        except Unreadable:  # its own page tells
-            return FrontMatter()
+        return front_matter_of(path, self._site.bounds)
 
     def markup(self, name: str) -> Markup:
         return "markdown"
@@ -214,7 +211,7 @@ class HugoRules:
     def contents(self) -> Iterator[Notice]:
         for damage in self._site.damage:
             yield Notice("CONFIG_UNREADABLE", damage, str(self._site.file), 1)
-        if left_out := self._left_out.sentence():
+        if left_out := self.shortcodes.left_out.sentence():
             yield Notice("SHORTCODES_LEFT_OUT", left_out, str(self._site.file), 1)
 
 

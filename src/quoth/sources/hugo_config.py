@@ -14,7 +14,7 @@ from pathlib import Path
 
 from quoth.domain import AnchorRule
 from quoth.sources.bounds import Bounds
-from quoth.sources.loading import Damaged, load_json, load_toml, load_yaml
+from quoth.sources.loading import Damaged, defaults_used, load_json, load_toml, load_yaml
 
 _READERS: dict[str, Callable[[str], object]] = {
     ".toml": load_toml,
@@ -116,7 +116,7 @@ def _loaded(path: Path, bounds: Bounds, damage: list[str]) -> dict[str, object]:
     try:
         loaded = _READERS[path.suffix](bounds.config_text(path))
     except (OSError, Damaged) as error:
-        damage.append(f"{path.name} cannot be read: {error}. Defaults are used until it is fixed")
+        damage.append(defaults_used(path.name, error))
         return {}
     lowered = _lowered(loaded, 0)
     return lowered if isinstance(lowered, dict) else {}

@@ -143,7 +143,7 @@ class Includes:
 
     def _read(self, real: Path, said: str, page: _Page) -> str | None:
         if not self._bounds.may_include(real):
-            page.tell("INCLUDE_OUTSIDE", f"{said} is outside of the book's project; it is left out")
+            page.tell("INCLUDE_OUTSIDE", f"{said} is outside the book's project; it is left out")
             return None
         try:
             if not is_file(real):

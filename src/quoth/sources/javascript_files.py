@@ -1,15 +1,16 @@
 """A configuration in JavaScript with the files that it imports: what `quoth.sources.javascript` reads, from the disk.
 
-Only files inside of the project are opened, and not many.
+Only files inside the project are opened, and not many.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from quoth.sources.bounds import Bounds
-from quoth.sources.javascript import Module
-from quoth.sources.loading import Damaged
+from quoth.sources.javascript import Module, first_object
+from quoth.sources.loading import Damaged, defaults_used
 
 ENDINGS = ("ts", "mts", "js", "mjs", "cts", "cjs")
 _MOST_MODULES = 50
@@ -43,3 +44,12 @@ class Modules:
             except (OSError, Damaged):
                 return None
         return self._known[place]
+
+
+def exported(config: Path, bounds: Bounds) -> tuple[Mapping[str, object], str]:
+    """The object that a configuration exports, and what is wrong with it. One that cannot be read counts as empty."""
+    try:
+        values = first_object(Modules(bounds).open(config).value("default"))
+    except (OSError, Damaged) as error:
+        return {}, defaults_used(config.name, error)
+    return values, "" if values else f"{config.name} exports nothing that can be read; defaults are used"

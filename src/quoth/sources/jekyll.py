@@ -15,12 +15,11 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from quoth.domain import AnchorRule, Markup, Notice
-from quoth.errors import Unreadable
 from quoth.sources.bounds import Bounds, is_file
-from quoth.sources.files import FrontMatter, decode, front_matter, walk
+from quoth.sources.files import FrontMatter, front_matter_of, walk
 from quoth.sources.folder import Route
-from quoth.sources.left_out import LeftOut
-from quoth.sources.loading import Damaged, load_toml, load_yaml
+from quoth.sources.liquid import Liquid
+from quoth.sources.loading import Damaged, defaults_used, load_toml, load_yaml
 from quoth.sources.plain import label_of
 
 _SUFFIXES = frozenset((".md", ".markdown", ".mkdown", ".mkdn", ".mkd"))
@@ -97,7 +96,7 @@ def _read(root: Path, config: Path, bounds: Bounds) -> _Jekyll:
         text = bounds.config_text(config)
         loaded: object = load_toml(text) if config.suffix == ".toml" else load_yaml(text)
     except (OSError, Damaged) as error:
-        damage = f"{config.name} cannot be read: {error}. Defaults are used until it is fixed"
+        damage = defaults_used(config.name, error)
         return _Jekyll(root, bounds, config, damage=damage)
     values = {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}
     return _Jekyll(root, bounds, config, values)
@@ -106,11 +105,11 @@ def _read(root: Path, config: Path, bounds: Bounds) -> _Jekyll:
 class JekyllRules:
     toolchain = "jekyll"
 
-    def __init__(self, site: _Jekyll, read: Path, base_url: str, left_out: LeftOut) -> None:
+    def __init__(self, site: _Jekyll, read: Path, base_url: str) -> None:
+        self.liquid = Liquid(site.root, site.values, site.callouts)
         self._site = site
         self._read = read
         self._base = (base_url or site.published).rstrip("/")
-        self._left_out = left_out
         self._folder = site.text("collections_dir").strip("/")
         self._collections = site.collections
         said = site.values.get("exclude")
@@ -140,7 +139,7 @@ class JekyllRules:
         return "jekyll" if str(options.get("input") or "GFM").upper() == "GFM" else "kramdown"
 
     def paths(self) -> Iterable[Path]:
-        self._left_out.begin()
+        self.liquid.left_out.begin()
         self._parents = None
         return (path for path in walk(self._read, _SUFFIXES) if "_site" not in path.relative_to(self._read).parts)
 
@@ -259,16 +258,10 @@ class JekyllRules:
         if self._parents is None:
             self._parents = {}
             for path in walk(self._site.root, _SUFFIXES):
-                front = self._front(path)
+                front = front_matter_of(path, self._site.bounds)
                 if front.text("parent"):
                     self._parents.setdefault(front.text("title"), front.text("parent"))
         return self._parents.get(title, "")
-
-    def _front(self, path: Path) -> FrontMatter:
-        try:
-            return front_matter(decode(self._site.bounds.page_bytes(path, path.name), path.name))
-        except Unreadable:  # its own page tells
-            return FrontMatter()
 
     def markup(self, name: str) -> Markup:
         return "markdown"
@@ -276,7 +269,7 @@ class JekyllRules:
     def contents(self) -> Iterator[Notice]:
         if self._site.damage:
             yield Notice("CONFIG_UNREADABLE", self._site.damage, str(self._site.config), 1)
-        if left_out := self._left_out.sentence():
+        if left_out := self.liquid.left_out.sentence():
             yield Notice("LIQUID_LEFT_OUT", left_out, str(self._site.config), 1)
 
 

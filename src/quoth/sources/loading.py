@@ -28,6 +28,11 @@ class Damaged(ValueError):
         self.line = line  # from 1
 
 
+def defaults_used(what: str, error: Exception) -> str:
+    """What an author is told of a file that cannot be read."""
+    return f"{what} cannot be read: {error}. Defaults are used until it is fixed"
+
+
 class BeyondLimits(Damaged):
     """It may be valid, but nobody writes such a thing by accident."""
 
@@ -79,7 +84,7 @@ def _check_size(text: str) -> None:
             size, anchor = counts.pop(), anchors.pop()
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in anchors:
-                raise BeyondLimits(f"*{event.anchor} is an alias inside of what it stands for", _line(event))
+                raise BeyondLimits(f"*{event.anchor} is an alias inside the value that it stands for", _line(event))
             size, anchor = sizes.get(event.anchor or "", 1), None
         elif isinstance(event, yaml.ScalarEvent):
             size, anchor = 1, event.anchor

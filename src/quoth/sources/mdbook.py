@@ -19,7 +19,7 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
-from quoth.sources.loading import Damaged, load_toml
+from quoth.sources.loading import Damaged, defaults_used, load_toml
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.plain import comments, inline_text
 
@@ -167,7 +167,7 @@ def _read_book(root: Path, bounds: Bounds) -> _MdBook:
     except FileNotFoundError:
         pass
     except (OSError, Damaged) as error:
-        damage = f"{_CONFIG} cannot be read: {error}. Defaults are used until it is fixed"
+        damage = defaults_used(_CONFIG, error)
     book, html = _table(loaded, "book"), _table(_table(loaded, "output"), "html")
     return _MdBook(
         root=root,

@@ -16,7 +16,7 @@ from quoth.domain import AnchorRule, Markup, Notice
 from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.loading import Damaged, load_json
+from quoth.sources.loading import Damaged, defaults_used, load_json
 from quoth.sources.mkdocs import IgnorePatterns
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
@@ -61,12 +61,16 @@ def _read(root: Path, config: Path, bounds: Bounds) -> _Mintlify | None:
     try:
         text = bounds.config_text(config)
     except (OSError, Damaged) as error:
-        return _Mintlify(root, bounds, config, damage=_damage(config, error)) if config.name == "mint.json" else None
+        return (
+            _Mintlify(root, bounds, config, damage=defaults_used(config.name, error))
+            if config.name == "mint.json"
+            else None
+        )
     try:
         loaded = load_json(text)
     except Damaged as error:
         named = "navigation" in text and ("mintlify" in text or config.name == "mint.json")
-        return _Mintlify(root, bounds, config, damage=_damage(config, error)) if named else None
+        return _Mintlify(root, bounds, config, damage=defaults_used(config.name, error)) if named else None
     if not isinstance(loaded, dict) or "navigation" not in loaded:
         return None
     reader = _Navigation()
@@ -80,10 +84,6 @@ def _read(root: Path, config: Path, bounds: Bounds) -> _Mintlify | None:
         made=reader.made,
         ignored=_IGNORED + _ignored(root, bounds),
     )
-
-
-def _damage(config: Path, error: Exception) -> str:
-    return f"{config.name} cannot be read: {error}. Defaults are used until it is fixed"
 
 
 def _ignored(root: Path, bounds: Bounds) -> str:

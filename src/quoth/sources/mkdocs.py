@@ -21,7 +21,7 @@ from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.globs import BELOW, FOLDERS, OR_BELOW, Glob, pieces_of
 from quoth.sources.includes import Dialect
-from quoth.sources.loading import Damaged, SafeLoader, load_yaml
+from quoth.sources.loading import Damaged, SafeLoader, defaults_used, load_yaml
 from quoth.sources.mkdocs_blog import Blog, blog_of
 from quoth.sources.mkdocs_includes import mkdocs_includes
 from quoth.text.markdown import first_heading
@@ -97,7 +97,7 @@ def _read_mkdocs(root: Path, config: str, bounds: Bounds) -> _MkDocs:
         values, damage = _load(root / config, bounds)
     except (OSError, Damaged) as error:
         line = (isinstance(error, Damaged) and error.line) or 1
-        damage = f"{config} cannot be read: {error}. Defaults are used until it is fixed"
+        damage = defaults_used(config, error)
     extensions = _extensions(values.get("markdown_extensions"))
     plugins = {name.removeprefix("material/"): said for name, said in _extensions(values.get("plugins")).items()}
     said = _text(values, "docs_dir") or "docs"
@@ -134,7 +134,7 @@ def _load(path: Path, bounds: Bounds, depth: int = 0) -> tuple[dict[str, object]
     if not isinstance(parent, str) or depth >= _MOST_INHERITED or not is_file(path.parent / parent):
         return values, ""
     if not bounds.holds(path.parent / parent):
-        return values, f"INHERIT names {parent}, which is outside of the folder that was given; it is not read"
+        return values, f"INHERIT names {parent}, which is outside the folder that was given; it is not read"
     inherited, damage = _load(path.parent / parent, bounds, depth + 1)
     return {**inherited, **values}, damage
 

@@ -31,6 +31,7 @@ _NO_PAGES = frozenset(("_sources",))  # what Sphinx puts beside its HTML, for re
 _FOR_MACHINES = frozenset(
     """
     robots.txt humans.txt ads.txt security.txt llms.txt llms-full.txt cmakelists.txt 404.html search.html genindex.html
+    _sidebar.md _navbar.md _footer.md _coverpage.md
     """.split()  # noqa: SIM905 - as in quoth.text.terms
 )
 _PACKAGES = re.compile(r"(?:requirements|constraints)[\w.-]*\.txt$", re.I)

@@ -16,7 +16,7 @@ from quoth.domain import AnchorRule, Markup, Notice
 from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.loading import Damaged, load_yaml
+from quoth.sources.loading import Damaged, defaults_used, load_yaml
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
 
@@ -87,7 +87,7 @@ def _loaded(path: Path, bounds: Bounds) -> tuple[dict[str, object], str]:
     except FileNotFoundError:
         return {}, ""
     except (OSError, Damaged) as error:
-        return {}, f"{path.name} cannot be read: {error}. Defaults are used until it is fixed"
+        return {}, defaults_used(path.name, error)
     return ({str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}), ""
 
 

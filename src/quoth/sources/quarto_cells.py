@@ -18,6 +18,7 @@ from quoth.sources.marked_lines import MarkedLine, found_outside, marked_lines
 
 _CELL = re.compile(r"([ \t>]*(?:`{3,}|~{3,}))[ \t]*\{(=?)\.?([A-Za-z][\w+-]*)([^{}]*)\}[ \t]*")
 _OPTION = re.compile(r"[ \t>]*(?:#|//|--|%%?)\|[ \t]*([\w.-]+)[ \t]*+:[ \t]*+(.*)")
+_CAPTIONS = ("fig-cap", "tbl-cap", "lst-cap", "code-summary")
 _HIDES = re.compile(r"\b(?:echo|include)\s*=\s*F(?:ALSE)?\b")
 _DIV = re.compile(r"[ \t>]*+:{3,}+[ \t]*+(\{[^{}]*+\}|[\w.-]++)[ \t]*+:*+[ \t]*+")
 _DIV_END = re.compile(r"[ \t>]*:{3,}[ \t]*")
@@ -139,20 +140,25 @@ def _cell(lines: Sequence[MarkedLine], at: int, end: int, cell: re.Match[str], s
     while first < end and (option := _OPTION.fullmatch(lines[first].text)):
         options[option[1]] = option[2].strip(" \t\"'")
         first += 1
-    caption = next((options[key] for key in ("fig-cap", "tbl-cap", "lst-cap", "code-summary") if options.get(key)), "")
-    hidden = "false" in (options.get("echo"), options.get("include")) or bool(_HIDES.search(cell[4]))
-    echo = options.get("echo")
-    if cell[2] or hidden or (not shown and echo not in ("true", "fenced")):
+    caption = next((options[key] for key in _CAPTIONS if options.get(key)), "")
+    if cell[2] or _is_hidden(options, cell[4], shown):
         visible = caption if not cell[2] and options.get("include") != "false" else ""
         yield Directive(opening.start, lines[end - 1].end, visible)
         return
     title = f' title="{caption}"' if caption and '"' not in caption else ""
-    begin = lines[first].start if first < len(lines) else opening.end
-    yield Directive(
-        opening.start,
-        begin if first > at + 1 else opening.end,
-        f"{cell[1]}{cell[3].lower()}{title}" + ("\n" if first > at + 1 else ""),
-    )
+    fence = f"{cell[1]}{cell[3].lower()}{title}"
+    if not options:
+        yield Directive(opening.start, opening.end, fence)
+        return
+    yield Directive(opening.start, lines[first].start if first < len(lines) else opening.end, f"{fence}\n")
+
+
+def _is_hidden(options: Mapping[str, str], said: str, shown: bool) -> bool:
+    """By its own options, or by those of the book, which say `shown`."""
+    echo = options.get("echo")
+    if "false" in (echo, options.get("include")) or _HIDES.search(said):
+        return True
+    return not shown and echo not in ("true", "fenced")
 
 
 def _div(lines: Sequence[MarkedLine], at: int, said: str, stack: list[_Open]) -> Generator[Directive, None, int]:

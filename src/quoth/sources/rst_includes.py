@@ -1,7 +1,7 @@
 """How reStructuredText and MyST include: `include`, `literalinclude`, and tables from a file.
 
 A `Dialect` of `quoth.sources.includes`: it finds the directives of a text and tells which file each names and which
-part of it is shown. Code becomes the code block that the reader sees. A directive inside of a literal block is an
+part of it is shown. Code becomes the code block that the reader sees. A directive inside a literal block is an
 example and stays. No file is opened here.
 """
 

@@ -156,8 +156,7 @@ class Shortcodes:
         if name == "glossary_tooltip":
             return tag.get("text") or self._glossary.title(tag.get("term_id")) or tag.get("term_id")
         if name == "feature-state" and tag.get("state"):
-            since = tag.get("for_k8s_version")
-            return f"FEATURE STATE: {f'Kubernetes {since} ' if since else ''}[{tag.get('state')}]"
+            return _feature_state(tag)
         if name in _SILENT:
             return f"**{tag.named['caption']}**" if tag.get("caption") else ""
         return None
@@ -177,10 +176,7 @@ class Shortcodes:
             return said[0] if said else ""
         if quoted := next((words for words, in_quotes in tag.rest if in_quotes), ""):
             return quoted
-        if tag.name not in _ALERTS:
-            return ""
-        kind = tag.get("type", "color", "context") or tag.first
-        return f"{(kind if kind.isalpha() and tag.name not in _SPOKEN else tag.name).capitalize()}:"
+        return _kind_of_alert(tag) if tag.name in _ALERTS else ""
 
     def _places(self, file: str, path: Path, *inside: str) -> Path:
         """Where a file of this name may be: beside the page, in a folder for such files, in the project."""
@@ -228,6 +224,16 @@ class Shortcodes:
             return f"{prepend} {said[:1].lower()}{said[1:]}" if prepend and said else said
 
         return Directive(tag.start, tag.end, target=file, take=take, said=term, indent=_margin(text, tag.start))
+
+
+def _feature_state(tag: _Tag) -> str:
+    since = tag.get("for_k8s_version")
+    return f"FEATURE STATE: {f'Kubernetes {since} ' if since else ''}[{tag.get('state')}]"
+
+
+def _kind_of_alert(tag: _Tag) -> str:
+    kind = tag.get("type", "color", "context") or tag.first
+    return f"{(kind if kind.isalpha() and tag.name not in _SPOKEN else tag.name).capitalize()}:"
 
 
 def _tags(text: str, start: int) -> Iterator[_Tag | Directive]:

@@ -1,7 +1,7 @@
 """A published site → Pages: `quoth ingest https://…/sitemap.xml`.
 
 `files` crawls: every page is downloaded, turned into text and put aside on disk, since an ingest must know what changed
-before it reads. `read` then gives the pages from there. A page that could not be had this time is listed as one that
+before it reads. `read` then gives the pages from there. A page that could not be fetched this time counts as one that
 cannot be read, so that the book keeps what it knows of it; a page that the sitemap no longer names is gone.
 Sources are synchronous and run in a thread; the crawl has an event loop of its own there.
 """
@@ -136,7 +136,7 @@ class SitemapSource:
     def read(self, file: SourceFile) -> Page:
         entry = self._known.entries.get(file.source_file)
         if entry is None:
-            raise Unreadable(f"{file.source_file} is no page of this book.", hint="Run the ingest again.")
+            raise Unreadable(f"{file.source_file} is not a page of this book.", hint="Run the ingest again.")
         if entry.error is not None:
             details = {**entry.error.details, "source_file": file.source_file}
             raise Unreadable(entry.error.message, hint=entry.error.hint, details=details) from entry.error

@@ -82,12 +82,12 @@ def _of_xml(data: bytes, url: str) -> SitemapFile:
     except expat.ExpatError as error:
         raise _no_sitemap(url, f"its XML is broken: {error}") from error
     except LookupError as error:
-        raise _no_sitemap(url, f"nobody knows its encoding: {error}") from error
+        raise _no_sitemap(url, f"its encoding is unknown: {error}") from error
     return SitemapFile("sitemaps" if reader.root == "sitemapindex" else "pages", tuple(reader.addresses))
 
 
 def _no_sitemap(url: str, reason: str) -> Unreadable:
-    return Unreadable(f"{url} is no sitemap: {reason}.", hint="Give the site's sitemap.xml, or its start page.")
+    return Unreadable(f"{url} is not a sitemap: {reason}.", hint="Give the site's sitemap.xml, or its start page.")
 
 
 class _Reader:
@@ -207,7 +207,9 @@ class Lister:
         if answer.status == 200 and not looks_like_a_web_page(answer.body):
             return (start,)
         if start.path.lower().endswith((".xml", ".xml.gz", ".txt")):
-            reason = "is a web page, no sitemap" if answer.status == 200 else f"cannot be had (HTTP {answer.status})"
+            reason = (
+                "is a web page, not a sitemap" if answer.status == 200 else f"cannot be fetched (HTTP {answer.status})"
+            )
             raise Unreadable(f"{start} {reason}.", hint="Give the site's sitemap.xml, or its start page.")
         self._home = start.path if start.path.endswith("/") else f"{start.path}/"
         self._site = Site(start.origin, self._home)
@@ -252,7 +254,7 @@ class Lister:
                 self._gone.append(Notice("SITEMAP_MISSING", message, address.target))
                 continue
             if answer.status != 200:
-                raise Unreadable(f"{address} cannot be had (HTTP {answer.status}).", hint="Try again later.")
+                raise Unreadable(f"{address} cannot be fetched (HTTP {answer.status}).", hint="Try again later.")
             file = parse_sitemap(answer.body, str(address), limit=_SITEMAP_BYTES)
             ours = self._on_this_site(file.addresses)
             if file.kind == "pages":

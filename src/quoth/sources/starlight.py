@@ -17,8 +17,7 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.javascript import Call, first_object, is_known
-from quoth.sources.javascript_files import ENDINGS, Modules
-from quoth.sources.loading import Damaged
+from quoth.sources.javascript_files import ENDINGS, exported
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.written_ids import github_slug
@@ -62,14 +61,7 @@ def find_starlight(path: Path, bounds: Bounds) -> _Starlight | None:
 
 
 def _read(root: Path, config: Path, bounds: Bounds) -> _Starlight:
-    """A configuration that cannot be read counts as empty, with a notice."""
-    values: Mapping[str, object] = {}
-    damage = ""
-    try:
-        values = first_object(Modules(bounds).open(config).value("default"))
-        damage = "" if values else f"{config.name} exports nothing that can be read; defaults are used"
-    except (OSError, Damaged) as error:
-        damage = f"{config.name} cannot be read: {error}. Defaults are used until it is fixed"
+    values, damage = exported(config, bounds)
     integrations = values.get("integrations")
     calls = [item for item in integrations if isinstance(item, Call)] if isinstance(integrations, list) else []
     theme = next((first_object(call) for call in calls if "starlight" in call.name.lower()), {})

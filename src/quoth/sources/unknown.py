@@ -2,7 +2,7 @@
 
 Such a folder is read as plain files, and that is told: its pages may be published under other addresses, and what its
 toolchain adds or leaves out is not known. The built HTML of any of them can be ingested with the right addresses. In: a
-folder. Out: a notice, or none for a folder that is nobody's project.
+folder. Out: a notice, or none for a folder that is not a project.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def _scripts(*stems: str) -> tuple[str, ...]:
 _TOOLCHAINS = (
     _Toolchain("Nextra", _scripts("theme.config"), "npm run build", "out"),
     _Toolchain("Nextra", _scripts("next.config"), "npm run build", "out", holds="nextra"),
+    _Toolchain("Nextra", ("package.json",), "npm run build", "out", holds='"nextra"'),
     _Toolchain("Fumadocs", _scripts("source.config"), "npm run build", "out", holds="fumadocs"),
     _Toolchain("VuePress", _scripts(".vuepress/config", "docs/.vuepress/config"), "npm run build", "dist"),
     _Toolchain("VitePress", _scripts("docs/.vitepress/config"), "", "", project="docs"),
@@ -54,6 +55,7 @@ _TOOLCHAINS = (
     _Toolchain("Jekyll", ("docs/_config.yml",), "", "", project="docs", holds="theme"),
     _Toolchain("Nuxt Content", _scripts("nuxt.config"), "npm run generate", ".output/public", holds="content"),
     _Toolchain("Docsify", ("index.html", "docs/index.html"), "", "", holds="$docsify"),
+    _Toolchain("GitHub wiki", ("_Sidebar.md", "_Footer.md"), "", ""),
     _Toolchain("Doxygen", ("Doxyfile",), "doxygen", "html"),
     _Toolchain("Scrivener", ("project.scrivx",), "", ""),
 )

@@ -21,17 +21,20 @@ def styled(url: str, name: str, style: str) -> str:
     path = urlsplit(url).path
     if style not in URL_STYLES or path.lower().endswith(_FILES):
         return url
-    stem = name.rpartition("/")[2].partition(".")[0].lower()
-    bare = url.rstrip("/")
-    ending = next((ending for ending in _ENDINGS if bare.endswith(ending)), "")
-    bare = bare.removesuffix(ending)
-    named = bare.rpartition("/")[2].lower() == stem  # Sphinx publishes a README under its own name
-    home = stem == "index" or (stem in _INDEX and not named)
-    if home and named:
-        bare = bare[: -len(stem)].rstrip("/")
+    bare, home = _without_ending(url, name.rpartition("/")[2].partition(".")[0].lower())
     if style == "html":
         return f"{bare}.html" if not home else f"{bare}/index.html" if bare else "index.html"
     if not bare or bare == ".":
         return "."
     at_root = not urlsplit(f"{bare}/").path.strip("/")
     return f"{bare}/" if style == "slash" or at_root else bare
+
+
+def _without_ending(url: str, stem: str) -> tuple[str, bool]:
+    """The address without the ending, and whether it is that of a folder's own page."""
+    bare = url.rstrip("/")
+    ending = next((ending for ending in _ENDINGS if bare.endswith(ending)), "")
+    bare = bare.removesuffix(ending)
+    named = bare.rpartition("/")[2].lower() == stem  # Sphinx publishes a README under its own name
+    home = stem == "index" or (stem in _INDEX and not named)
+    return bare[: -len(stem)].rstrip("/") if home and named else bare, home

@@ -39,17 +39,17 @@ def is_url(path: str) -> bool:
 
 
 def parse_address(text: str) -> Address:
-    """`Unreadable`, with the reason, when it is no address of the web that may be read."""
+    """`Unreadable`, with the reason, when it is not a web address that may be read."""
     trimmed = text.strip()
     if _FORBIDDEN.search(trimmed) or len(trimmed) > 2_048:
-        raise Unreadable(f"{trimmed[:200]!r} is no URL.", hint="Give an http:// or https:// address.")
+        raise Unreadable(f"{trimmed[:200]!r} is not a URL.", hint="Give an http:// or https:// address.")
     try:
         parts = urlsplit(trimmed)
         port, host = parts.port, _host(parts.hostname or "")
     except ValueError as error:
-        raise Unreadable(f"{trimmed!r} is no URL: {error}.", hint="Give an http:// or https:// address.") from error
+        raise Unreadable(f"{trimmed!r} is not a URL: {error}.", hint="Give an http:// or https:// address.") from error
     if parts.scheme not in _PORTS or not host:
-        raise Unreadable(f"{trimmed!r} is no address of the web.", hint="Give an http:// or https:// address.")
+        raise Unreadable(f"{trimmed!r} is not a web address.", hint="Give an http:// or https:// address.")
     if "@" in parts.netloc:
         raise Unreadable("A URL with a user name or password is not read.", hint="Give it without them.")
     shown_port = "" if port is None or port == _PORTS[parts.scheme] else f":{port}"
@@ -66,7 +66,7 @@ def _host(name: str) -> str:
         host = host.encode("idna").decode("ascii")  # UnicodeError is a ValueError
     host = host.lower()
     if not _HOST.fullmatch(host):
-        raise ValueError(f"{name!r} is no host name")
+        raise ValueError(f"{name!r} is not a host name")
     return host
 
 

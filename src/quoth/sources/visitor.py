@@ -64,7 +64,7 @@ class Visited:
 
 
 class LeftOut(Exception):
-    """Why an address is no page of this book."""
+    """Why an address is not a page of this book."""
 
 
 class Elsewhere(LeftOut):
@@ -151,7 +151,7 @@ class Visitor:
         if answer.status in _GONE:
             raise LeftOut(f"it is not there (HTTP {answer.status})")
         if answer.status != 200:
-            raise Unreadable(f"{final} cannot be had (HTTP {answer.status}).", details={"url": str(final)})
+            raise Unreadable(f"{final} cannot be fetched (HTTP {answer.status}).", details={"url": str(final)})
         if answer.content_type not in PAGE_TYPES:
             raise LeftOut(f"it is {answer.content_type or 'of no type'}, not text/html")
         if refuses_indexing(answer.robots):

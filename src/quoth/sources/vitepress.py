@@ -19,9 +19,8 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.globs import Glob, pieces_of
-from quoth.sources.javascript import first_object, is_known
-from quoth.sources.javascript_files import ENDINGS, Modules
-from quoth.sources.loading import Damaged
+from quoth.sources.javascript import is_known
+from quoth.sources.javascript_files import ENDINGS, exported
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
 
@@ -67,14 +66,7 @@ def find_vitepress(path: Path, bounds: Bounds) -> _VitePress | None:
 
 
 def _read(root: Path, config: Path, bounds: Bounds) -> _VitePress:
-    """A configuration that cannot be read counts as empty, with a notice."""
-    values: Mapping[str, object] = {}
-    damage = ""
-    try:
-        values = first_object(Modules(bounds).open(config).value("default"))
-        damage = "" if values else f"{config.name} exports nothing that can be read; defaults are used"
-    except (OSError, Damaged) as error:
-        damage = f"{config.name} cannot be read: {error}. Defaults are used until it is fixed"
+    values, damage = exported(config, bounds)
     sitemap = values.get("sitemap")
     rewrites = values.get("rewrites")
     excluded = values.get("srcExclude")

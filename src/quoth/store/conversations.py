@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -88,6 +89,20 @@ class SqlConversations:
         self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
     ) -> None:
         await self._change(session_id, request_id, owner, {"feedback": turns.feedback_json(feedback)})
+
+    async def rated_turns(self, book_id: str | None = None, *, since: datetime, limit: int = 1000) -> list[Turn]:
+        known = conversations.c.metadata
+        query = (
+            select(sessions.c.owner.label("session_owner"), conversations)
+            .join(sessions, sessions.c.session_id == conversations.c.session_id)
+            .where(conversations.c.timestamp >= since, known["feedback"]["rating"].as_string().in_(("up", "down")))
+            .order_by(conversations.c.timestamp.desc(), conversations.c.id.desc())
+            .limit(limit)
+        )
+        if book_id is not None:
+            query = query.where(known["book_id"].as_string() == book_id)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [turns.from_row(row, row.session_owner) for row in rows]
 
     async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
         return await self._change(session_id, request_id, owner, {"share": secret}, keep=True)

@@ -83,7 +83,7 @@ def translated(
     except sa.TimeoutError as fault:
         raise named(fault) from fault
     except sa.SQLAlchemyError as fault:
-        raise InternalError(f"{what} was asked something impossible: {fault}") from fault
+        raise InternalError(f"{what} cannot do what it was asked: {fault}") from fault
     except lost as fault:
         raise named(fault) from fault
 

@@ -159,7 +159,7 @@ class PostgresDatabase:
         if state == "53100":
             return DiskFull(f"{self._name} could not be written: the server's disk is full.")
         if state.startswith(("22", "42")) and state not in _HINTS:  # wrong data, or a wrong statement
-            return InternalError(f"{self._name} was asked something impossible: {fault}")
+            return InternalError(f"{self._name} cannot do what it was asked: {fault}")
         if isinstance(fault.__cause__, asyncpg.ClientConfigurationError):  # its words may repeat the address
             return LibraryUnavailable(f"{self._name} has an address that cannot be used.", hint=_HINTS["28"])
         hint = next((hint for states, hint in _HINTS.items() if state.startswith(states)), _HINTS[""])

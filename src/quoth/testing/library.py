@@ -191,6 +191,11 @@ class MemoryLibrary:
     ) -> None:
         await self._change(session_id, request_id, owner, lambda turn: replace(turn, feedback=feedback))
 
+    async def rated_turns(self, book_id: str | None = None, *, since: datetime, limit: int = 1000) -> list[Turn]:
+        rated = [turn for turns in self._turns.values() for turn in turns if turn.feedback is not None]
+        found = [turn for turn in rated if turn.timestamp >= since and book_id in (None, turn.book_id)]
+        return sorted(found, key=lambda turn: (turn.timestamp, turn.turn_id))[::-1][:limit]
+
     async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
         return await self._change(session_id, request_id, owner, lambda turn: replace(turn, share=turn.share or secret))
 

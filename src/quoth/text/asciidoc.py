@@ -9,7 +9,6 @@ id. Listings are fences, sidebars, examples and admonitions are containers. List
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from quoth.text.asciidoc_ids import SectionIds
 from quoth.text.asciidoc_inline import inline, title_for_id
@@ -319,8 +318,3 @@ def _offset(now: int, said: str) -> int:
     if not re.fullmatch(r"[+-]?\d{1,3}", said):
         return 0
     return now + int(said) if said[0] in "+-" else int(said)
-
-
-def blocks_with_ids(blocks: Sequence[Block]) -> list[tuple[str, int, str]]:
-    """Id, level and words of each heading: what a build can be compared with."""
-    return [(block.anchor, block.level, block.text) for block in leaves(blocks) if block.level]

@@ -1,7 +1,7 @@
-"""The marks inside of a line of AsciiDoc → the words that a reader sees.
+"""The marks inside a line of AsciiDoc → the words that a reader sees.
 
 `inline` drops what only tells a converter what to do: emphasis, roles, link targets, anchors, index terms, escapes. Its
-rules are those of Asciidoctor, in one pass instead of its many, so that nothing inside of a link is taken for
+rules are those of Asciidoctor, in one pass instead of its many, so that nothing inside a link is taken for
 emphasis. `as_markdown` keeps the marks that Markdown shares. Every pattern is bounded, so that time grows with the
 length of the text and not faster.
 """

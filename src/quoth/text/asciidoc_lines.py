@@ -14,7 +14,6 @@ _TITLED = re.compile(r"(?!\.).*?[^\W_]")
 ENTRY = re.compile(r":(!?\w[^:]*):(?:[ \t]+(.*))?$")
 ATTRIBUTES = re.compile(r"\[(?:|[\w.#%{,\"'].*|\[(?:|[^\W\d][\w:.-]*(?:,[ ]*.+)?|[_:][\w:.-]*(?:,[ ]*.+)?)\])\]$")
 TITLE = re.compile(r"\.(\.?[^ \t.].*)$")
-ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+")
 ADMONITIONS = {name: name.capitalize() for name in ("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION")}
 BULLET = re.compile(r"[ \t]*(-|\*+|\u2022)[ \t]+(?=\S)")
 NUMBER = re.compile(r"[ \t]*(\.+|\d+\.|[a-zA-Z]\.|[IVXivx]+\))[ \t]+(?=\S)")

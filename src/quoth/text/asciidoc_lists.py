@@ -1,7 +1,7 @@
 """The lines of a page of AsciiDoc, and the lists in them: the ground that `quoth.text.asciidoc` reads from.
 
 A list reaches as far as Asciidoctor reads it: text goes on until a blank line, a `+` attaches the block below it, a
-marker that no open list has begins a list inside of the item. Items are read once, from top to bottom, whatever their
+marker that no open list has begins a list inside the item. Items are read once, from top to bottom, whatever their
 depth.
 """
 
@@ -31,7 +31,7 @@ _MARKS = " \t-*•.<0123456789"
 
 
 class ListReader:
-    """Lines with their markers. What is not a list is read by whoever extends this."""
+    """Lines with their markers. Subclasses read what is not a list."""
 
     def __init__(self, lines: Lines, *, whole: bool) -> None:
         self.lines = lines
@@ -131,7 +131,7 @@ class ListReader:
         return self.one(children, at, last)
 
     def _styled_list(self, line: int, last: int, chain: tuple[str, ...]) -> int:
-        """Where a list inside of the item begins, if only the lines that style it are before it."""
+        """Where a list inside the item begins, if only the lines that style it are before it."""
         at = line
         while at < last and (ATTRIBUTES.match(self.raw[at]) or TITLE.match(self.raw[at])):
             at += 1

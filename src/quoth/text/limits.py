@@ -13,7 +13,7 @@ MAX_HTML_DEPTH = 120  # elements inside each other; deeper ones are read as if t
 
 MAX_DOCUMENT_SECONDS = 600.0  # for converting one PDF, EPUB or DOCX; a manual of a thousand pages takes minutes
 MAX_DOCUMENT_BYTES = 2_000_000_000  # of memory for the process that converts it
-MAX_DOCUMENT_UNPACKED = 500_000_000  # bytes of the files inside of an EPUB or DOCX
+MAX_DOCUMENT_UNPACKED = 500_000_000  # bytes of the files inside an EPUB or DOCX
 
 MAX_INCLUDE_DEPTH = 10  # files that include each other, as mdBook has it
 MAX_INCLUDED_CHARACTERS = 4_000_000  # that includes may add to one page

@@ -22,6 +22,7 @@ from quoth.domain import Markup
 from quoth.text.asciidoc import first_asciidoc_title, parse_asciidoc
 from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, check_depth, leaves
 from quoth.text.limits import MAX_DEPTH
+from quoth.text.markdown_dispatch import block_tokens, dispatch
 from quoth.text.markdown_rules import directive_rule, indented_rule, mdx_rule, myst_rule, template_rule
 from quoth.text.plain import heading_anchor, inline_text, plain
 from quoth.text.rst import first_title, parse_rst
@@ -37,9 +38,9 @@ _CONTAINERS: dict[str, BlockKind] = {
     "admonition_open": "admonition",
 }
 _LEAVES: dict[str, BlockKind] = {
-    "heading_open": "heading",
-    "paragraph_open": "paragraph",
-    "table_open": "table",
+    "heading": "heading",
+    "prose": "paragraph",
+    "table": "table",
     "fence": "fence",
     "code_block": "code",
     "html_block": "html",
@@ -67,7 +68,7 @@ def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Bl
     lines = Lines(text, start)
     if markup == "text":
         return front + tuple(_Tree(lines, markup).gap(0, lines.count))
-    blocks = _Tree(lines, markup).build(_block_tokens(markup, lines.source))
+    blocks = _Tree(lines, markup).build(block_tokens(_parser(markup), lines.source))
     check_depth(blocks, text)
     return front + (tuple(labelled_myst(blocks, text)) if markup == "myst" else blocks)
 
@@ -79,9 +80,13 @@ def first_heading(text: str, *, start: int = 0, markup: Markup = "markdown") -> 
         return first_title(text[start:])
     if markup == "asciidoc":
         return first_asciidoc_title(text[start:])
+    return _first_markdown_heading(text[start:].removeprefix("\ufeff"))
+
+
+def _first_markdown_heading(text: str) -> str:
     fence = before = opening = ""
     seen_text = False
-    for line in NEWLINE.split(text[start:].removeprefix("\ufeff")):
+    for line in NEWLINE.split(text):
         bare = line.strip()
         if fence:
             fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
@@ -108,14 +113,6 @@ def _heading_words(written: str) -> str:
     return inline_text(heading_anchor(words)[0])
 
 
-def _block_tokens(markup: Markup, source: str) -> list[Token]:
-    """What the block rules find; the inline parser is not run."""
-    parser = _parser(markup)
-    tokens: list[Token] = []
-    parser.block.parse(source, parser, {}, tokens)
-    return tokens
-
-
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
     """markdown-it with our rules beside its own."""
@@ -132,6 +129,7 @@ def _parser(markup: Markup) -> MarkdownIt:
         off += ["code", "html_block"]
         parser.block.ruler.before("table", "mdx", mdx_rule, everywhere)
     parser.block.ruler.disable(off)
+    dispatch(parser.block.ruler)
     return parser
 
 
@@ -184,11 +182,10 @@ class _Tree:
             else:
                 if token.type == "directive_open":
                     directives.open(_Open(len(blocks), len(token.markup), token.info))
-                words = tokens[at + 1].content if token.type == "heading_open" else ""
-                blocks.append(self._from_token(token, words))
+                blocks.append(self._from_token(token))
                 if token.type == "directive_close":
                     directives.close(blocks, len(token.markup))
-                at = _behind(tokens, at)
+                at += 1
         blocks.extend(self.gap(line, last))
         # A parser may see a paragraph in a lone form feed; it is empty.
         return tuple(block for block in blocks if block.end > block.start), at + 1
@@ -200,12 +197,12 @@ class _Tree:
         info = info if kind == "admonition" else ""
         return Block(kind, children[0].start, children[-1].end, info=info, children=children)
 
-    def _from_token(self, token: Token, heading: str) -> Block:
+    def _from_token(self, token: Token) -> Block:
         first, last = token.map or [0, 0]
         start, end = self.lines.span(first, last)
         kind = _LEAVES[token.type]
         if kind == "heading":
-            words, anchor = heading_anchor(heading)
+            words, anchor = heading_anchor(token.content)
             leaf = self._leaf(kind, start, end)
             level = int(token.tag[1])
             return Block(leaf.kind, start, end, level, inline_text(words), anchor=anchor, plain=leaf.plain)
@@ -226,19 +223,9 @@ class _Tree:
         return Block(kind if said else "markup", start, end, plain=said)
 
 
-def _behind(tokens: Sequence[Token], at: int) -> int:
-    """The token after the one at `at` and everything it holds."""
-    level = tokens[at].level
-    opens = tokens[at].nesting == 1
-    at += 1
-    while opens and tokens[at].level > level:
-        at += 1
-    return at + opens
-
-
 class _Directives:
     """The directives that are open among siblings. A closing line ends the outermost one that has no more colons than
-    the line, with all inside of it, as remark-directive does. A directive that is never closed stays a lone line."""
+    the line, with all inside it, as remark-directive does. A directive that is never closed stays a lone line."""
 
     def __init__(self) -> None:
         self._open: list[_Open] = []

@@ -111,7 +111,7 @@ class _TagReader:
         match = _TAG.match(self._source, at, limit)
         if match:
             return match.end()
-        # Attributes with deeper braces, template strings or arrow functions: count brackets outside of strings.
+        # Attributes with deeper braces, template strings or arrow functions: count brackets outside strings.
         opening = _LONG_TAG.match(self._source, at, limit)
         if opening is None or not self._may_search(0):
             return -1

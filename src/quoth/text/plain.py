@@ -13,7 +13,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import plain_asciidoc
@@ -90,6 +90,7 @@ _RULER = re.compile(
     r"|\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?)[ \t]*+$",
     re.M,
 )
+_RULED = ("--", "==", "-|", "**", "__", "- -", "* *")
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
 _GAP = re.compile(r"\n[ \t]*\n")
 _SPECIAL = re.compile(r"[\\`*_\[<&~]")
@@ -110,6 +111,8 @@ _INLINE = re.compile(
     r"|~~",
     re.S,
 )
+_REACHING = ("<!--", "{/*", "<s", "<S", "import", "export")  # what may reach across a blank line
+_LONGEST_REMEMBERED, _MOST_REMEMBERED = 4_000, 1_000  # characters of a paragraph, and paragraphs
 # Tags inside a word or sentence; all others separate words.
 _WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
 
@@ -247,8 +250,17 @@ def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
 
 
 def _prose(text: str) -> str:
-    if not text:
-        return text
+    """Paragraph by paragraph, unless something in it may reach across a blank line."""
+    if "\n\n" not in text or any(map(text.__contains__, _REACHING)):
+        return _paragraph(text)
+    return "\n".join(filter(None, map(_paragraph, _GAP.split(text))))
+
+
+def _paragraph(text: str) -> str:
+    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _words_of(text)
+
+
+def _words_of(text: str) -> str:
     text = _without_line_marks(text)
     if text[:1] in _PREFIX_MARKS or _PREFIXED.search(text):
         text = _PREFIX.sub("", text)
@@ -256,8 +268,12 @@ def _prose(text: str) -> str:
         text = _ROW.sub(_cells, text)
     if _SPECIAL.search(text):
         # Inline marks never reach across a blank line, so neither may our patterns.
-        text = "\n".join(_spoken(part) for part in _GAP.split(text)) if "\n\n" in text else _spoken(text)
+        text = "\n".join(map(_spoken, _GAP.split(text))) if "\n\n" in text else _spoken(text)
     return _lines(text)
+
+
+# A paragraph is asked for as a block of its page, as part of a chunk, and when the chunk is embedded.
+_remembered = lru_cache(_MOST_REMEMBERED)(_words_of)
 
 
 def _lines(text: str) -> str:
@@ -303,33 +319,37 @@ def _shortcode_words(match: re.Match[str]) -> str:
     return match[1] or (said[1] if said else labels(match[0]))
 
 
-# The marks that fill whole lines, in the order in which they are removed. A pattern is tried only where one of the
-# strings before it occurs: looking for those is many times faster.
-_LINE_MARKS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
-    (("{",), without_heading_id),
-    (("}`",), partial(_MYST_ROLE.sub, _role_words)),
-    ((")=",), partial(_MYST_TARGET.sub, "")),
-    (("<!--", "{/*"), _without_comments),
-    (("<s", "<S"), partial(_SCRIPT.sub, "")),
-    (("import",), partial(IMPORT.sub, "")),
-    (("export",), partial(_EXPORT.sub, "")),
-    (("]:",), partial(_DEFINITION.sub, "")),
-    ((":::",), partial(_DIRECTIVE.sub, _directive_title)),
-    (("///",), partial(_BLOCK.sub, lambda match: match[2] or match[1] or "")),
-    (("!!!", "???", "==="), partial(_INDENTED.sub, _indented_title)),
-    (("{%",), partial(_TEMPLATE.sub, lambda match: labels(match[0]))),
-    (("{{<", "{{%"), partial(_SHORTCODE.sub, _shortcode_words)),
-    (("--", "==", "-|", "**", "__", "- -", "* *"), partial(_RULER.sub, "")),
-)
-
-
 def _without_line_marks(text: str) -> str:
-    for needles, remove in _LINE_MARKS:
-        for needle in needles:
-            if needle in text:
-                text = remove(text)
-                break
-    return text
+    """Without the marks that fill whole lines. Looking for a string before its pattern is many times faster."""
+    if "{" in text:
+        text = without_heading_id(text)
+        if "}`" in text:
+            text = _MYST_ROLE.sub(_role_words, text)
+    if ")=" in text:
+        text = _MYST_TARGET.sub("", text)
+    if "<!--" in text or "{/*" in text:
+        text = _without_comments(text)
+    if "<s" in text or "<S" in text:
+        text = _SCRIPT.sub("", text)
+    if "port" in text:
+        text = _EXPORT.sub("", IMPORT.sub("", text))
+    if "]:" in text:
+        text = _DEFINITION.sub("", text)
+    return _without_tool_marks(text)
+
+
+def _without_tool_marks(text: str) -> str:
+    if ":::" in text:
+        text = _DIRECTIVE.sub(_directive_title, text)
+    if "///" in text:
+        text = _BLOCK.sub(lambda match: match[2] or match[1] or "", text)
+    if "!!!" in text or "???" in text or "===" in text:
+        text = _INDENTED.sub(_indented_title, text)
+    if "{%" in text:
+        text = _TEMPLATE.sub(lambda match: labels(match[0]), text)
+    if "{{" in text:
+        text = _SHORTCODE.sub(_shortcode_words, text)
+    return _RULER.sub("", text) if any(map(text.__contains__, _RULED)) else text
 
 
 def _cells(match: re.Match[str]) -> str:

@@ -124,13 +124,22 @@ def read_directive(first: str, below: Sequence[str]) -> Directive | None:
         return None
     name = match["name"].lower()
     argument = [match["arg"].strip()] if match["arg"] and match["arg"].strip() else []
+    options: dict[str, str] = {}
+    head = 0
+    # In a directive that speaks, the lines below the first are content already.
+    if name not in SPOKEN or not argument:
+        head, options = _read_head(name, argument, below)
+    skip = match.start("arg") if match["arg"] else match.end()
+    return Directive(name, "\n".join(argument), head, below, options, match["sub"] or "", skip)
+
+
+def _read_head(name: str, argument: list[str], below: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """How many lines belong to the head, and its options. An argument that goes on is added to `argument`."""
     options: dict[str, list[str]] = {}
     head = 0
     last: list[str] | None = None  # the lines of the option that goes on
-    # In a directive that speaks, the lines below the first are content already.
-    speaks = name in SPOKEN and bool(argument)
     for line in below:
-        if not line.strip() or speaks:
+        if not line.strip():
             break
         option = _OPTION.match(line)
         if option:
@@ -142,9 +151,7 @@ def read_directive(first: str, below: Sequence[str]) -> Directive | None:
         else:
             break
         head += 1
-    joined = {key: " ".join(lines).strip() for key, lines in options.items()}
-    skip = match.start("arg") if match["arg"] else match.end()
-    return Directive(name, "\n".join(argument), head, below, joined, match["sub"] or "", skip)
+    return head, {key: " ".join(lines).strip() for key, lines in options.items()}
 
 
 def table_words(rows: Sequence[str], inline: Callable[[str], str]) -> str:

@@ -61,7 +61,7 @@ _BLOCK_TAG = re.compile(
 )
 # The captions of mdBook's listings and of MDX' figures.
 _CAPTION = re.compile(r"(?<![\w-])caption=\{?([\"'`])(.*?)\1", re.DOTALL)
-# A full stop inside of code, of a link's target or of a bare URL ends nothing. The lengths are bounded, or a text of
+# A full stop inside code, a link's target or a bare URL ends nothing. The lengths are bounded, or a text of
 # nothing but opening brackets would be searched to its end from each of them.
 _WHOLE = re.compile(
     r"(?P<ticks>`+)|\[[^\]\n]{0,500}\]\([^)\n]{0,2000}\)|<[^>\s][^>\n]{0,1000}>|\bhttps?://\S*[^\s.,;:!?)]"
@@ -323,7 +323,7 @@ def split(text: str, start: int, end: int, kind: Kind = "prose") -> Iterator[Sen
 
 
 def _wholes(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Code, links, tags and URLs: a full stop inside of one does not end a sentence."""
+    """Code, links, tags and URLs: a full stop inside one does not end a sentence."""
     ticks: Ticks | None = None
     at = start
     while found := _WHOLE.search(text, at, end):

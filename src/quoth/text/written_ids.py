@@ -94,13 +94,17 @@ def _hugo(written: str, *, kind: str, dashes: bool) -> str:
     """Hugo's three kinds of ids."""
     words = _kept_ends(written, images=True, dashes=dashes).strip()
     if kind == "blackfriday":
-        runs = "".join(c if _is_letter(c) or unicodedata.category(c)[0] == "N" else "-" for c in words.lower())
-        return re.sub(r"-+", "-", runs).strip("-") or "heading"
+        return _blackfriday(words)
     if kind == "ascii":
         words = "".join(c for c in unicodedata.normalize("NFD", words) if unicodedata.category(c) != "Mn")
         words = "".join(c for c in words if c.isascii())
     kept = (c if c in "-_" or _is_letter(c) or c.isdecimal() else "-" if c == " " else "" for c in words.lower())
     return "".join(kept) or "heading"
+
+
+def _blackfriday(words: str) -> str:
+    runs = "".join(c if _is_letter(c) or unicodedata.category(c)[0] == "N" else "-" for c in words.lower())
+    return re.sub(r"-+", "-", runs).strip("-") or "heading"
 
 
 def _is_letter(character: str) -> bool:

@@ -1,4 +1,3 @@
-// @ts-check
 // What makes technical text pleasant and is not needed to read it: formulas, colours in code, a button that copies it. Loaded
 // when there is something to adorn; in: nodes that `markdown.js` made, out: the same nodes, adorned in place.
 

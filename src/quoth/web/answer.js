@@ -1,4 +1,3 @@
-// @ts-check
 // An answer that somebody shared, alone and as it was: its question, verdict and sources. Nothing can be asked here.
 
 import { adorn } from "./adorn.js";

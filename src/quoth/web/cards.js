@@ -1,4 +1,3 @@
-// @ts-check
 // The sources of one answer, one card for each section: what was found as soon as it is known, then what is cited. What was
 // read and not cited is folded away.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // Where an answer's words come from: the sources of one section together, the decisive words, the address that lights them.
 
 import { plain } from "./speaker.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // Code → pieces with a kind, for the languages that technical books show. In: the text and the language's name. Out: a list
 // of [kind, text] whose texts are the code, whole and in order; of an unknown language one piece without a kind.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // What the widget opens: the conversation of the page, in a corner of the book's own site.
 
 import { element } from "./nodes.js";

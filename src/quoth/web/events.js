@@ -1,4 +1,3 @@
-// @ts-check
 // Server-sent events over fetch: EventSource cannot POST. Yields {name, data} as the frames arrive.
 
 /** @typedef {{name: string, data: any}} Frame */

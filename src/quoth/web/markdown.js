@@ -1,8 +1,15 @@
 // Markdown → DOM nodes. The text comes from a book, or one day from a model: it is never parsed as HTML, so nothing in it
 // can run. Covers what answers and passages hold; anything else is shown as it was written.
 
-import { element, link } from "./nodes.js";
+import { CLOSE, inline, OPEN } from "./inline.js";
+import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
+
+/**
+ * @typedef {{text: string, start: number}} Line and where in the text it begins
+ * @typedef {[any, number]} Drawn the node of a block, or null, and the line after it
+ * @typedef {import("./inline.js").Spans & {mark: [number, number] | null, page: boolean, headings: {top: number, last: number}, depth: number}} Context
+ */
 
 // `cite(n)` gives the node of a marker [n], or null when there is no such source.
 // `mark` = [start, end]: blocks that overlap it are the ones relied on.
@@ -19,17 +26,15 @@ import { say } from "./texts/index.js";
 export function render(text, { cite = () => null, mark = null, doubts = [], figure = () => null, page = false } = {}) {
   const [written, reasons] = doubted(text, doubts);
   const headings = { top: 7, last: 2 };
-  for (const [, signs] of written.matchAll(/^ {0,3}(#{1,6})\s/gm)) headings.top = Math.min(headings.top, signs.length);
+  for (const [, signs] of written.matchAll(/^ {0,3}(#{1,6})\s/gm)) headings.top = Math.min(headings.top, signs?.length ?? 7);
   return drawn(written, { cite, mark, reasons, figure, page, headings, notes: new Map(), depth: 0 });
 }
 
-// Two characters that no text has for its own use enclose a doubtful sentence.
-const OPEN = "\uE000";
-const CLOSE = "\uE001";
-
+/** @param {string} text @param {{text: string, reason?: string | null}[]} doubts @returns {[string, string[]]} */
 function doubted(text, doubts) {
   let out = "";
   let at = 0;
+  /** @type {string[]} */
   const reasons = [];
   text = text.replace(/[\uE000\uE001]/g, "");
   for (const { text: sentence, reason } of doubts) {
@@ -37,7 +42,7 @@ function doubted(text, doubts) {
     if (start < 0) continue;
     // A row or a block of code must stay the first thing on its line: the mark goes into its first line of text.
     const inner = /^(?:\s*(?:`{3,}|~{3,})[^\n]*\n|\|)/.exec(sentence)?.[0].length ?? 0;
-    const length = inner ? sentence.slice(inner).split(/\n|\|/)[0].length : sentence.length;
+    const length = inner ? sentence.slice(inner).split(/\n|\|/, 1).join("").length : sentence.length;
     const [from, to] = [start + inner, start + inner + length];
     out += text.slice(at, from) + OPEN + text.slice(from, to) + CLOSE;
     at = to;
@@ -46,6 +51,7 @@ function doubted(text, doubts) {
   return [out + text.slice(at), reasons];
 }
 
+/** @param {string} text @param {Context} context */
 function drawn(text, context) {
   const lines = [];
   let offset = 0;
@@ -56,6 +62,10 @@ function drawn(text, context) {
   return blocks(lines, context);
 }
 
+// Callers look only at lines that there are.
+const lineAt = (/** @type {Line[]} */ lines, /** @type {number} */ at) => /** @type {Line} */ (lines[at]);
+
+/** @param {Context} context */
 const inside = (context) => ({ ...context, mark: null, depth: context.depth + 1 });
 
 const FENCE = /^(\s*)(`{3,}|~{3,})\s*\{?\.?([\w+#.-]*)/;
@@ -72,6 +82,7 @@ const TAG_LINE = /^\s*<\/?[A-Za-z][^<>]*>\s*$/;
 const MODULE_LINE = /^(?:import\s.*\sfrom\s+["']|import\s+["']|export\s+(?:const|default|function)\s)/;
 const ONLY_MARKERS = /^\s*(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\]\s*)+$/;
 
+/** @param {Line[]} lines @param {Context} context @returns {DocumentFragment | HTMLElement} */
 function blocks(lines, context) {
   const out = document.createDocumentFragment();
   if (context.depth > 16) return element("p", {}, lines.map((line) => line.text).join("\n")); // no book nests like that
@@ -81,24 +92,25 @@ function blocks(lines, context) {
     const [node, next] = block(lines, at, context);
     at = Math.max(next, from + 1);
     if (!node) continue;
-    const end = at < lines.length ? lines[at].start : Infinity;
-    if (context.mark && node.nodeType === 1 && lines[from].start < context.mark[1] && end > context.mark[0]) {
+    const [first, end] = [lineAt(lines, from), lines[at]?.start ?? Infinity];
+    if (context.mark && node.nodeType === 1 && first.start < context.mark[1] && end > context.mark[0]) {
       node.classList.add("cited");
     }
     // Markers below a code block or a table belong to it.
-    if (node.tagName === "P" && ONLY_MARKERS.test(lines[from].text) && out.lastElementChild) node.className = "tail";
+    if (node.tagName === "P" && ONLY_MARKERS.test(first.text) && out.lastElementChild) node.className = "tail";
     out.append(node);
   }
   return out;
 }
 
+/** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
 function block(lines, at, context) {
-  const line = lines[at].text;
+  const line = lineAt(lines, at).text;
   if (BLANK.test(line)) return [null, at + 1];
   const fence = FENCE.exec(line);
   if (fence) return fenced(lines, at, fence, context);
   const heading = HEADING.exec(line);
-  if (heading) return [element(headingTag(heading[1].length, context), { dir: "auto" }, inline(heading[2], context)), at + 1];
+  if (heading) return [element(headingTag(heading[1]?.length ?? 1, context), { dir: "auto" }, inline(heading[2] ?? "", context)), at + 1];
   if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [element("hr"), at + 1];
   if (isTable(lines, at)) return table(lines, at, context);
   const formula = FORMULA.exec(line);
@@ -113,48 +125,55 @@ function block(lines, at, context) {
 }
 
 // The headings of a text begin below that of the question, and leave no level out.
+/** @param {number} level @param {Context} context */
 function headingTag(level, { headings }) {
   headings.last = Math.max(3, Math.min(6, 3 + level - headings.top, headings.last + 1));
   return `h${headings.last}`;
 }
 
 // A tag that is alone on its line shows nothing, but a tab or a folded part may have a name.
+/** @param {string} line */
 function labelled(line) {
   const name = /\s(?:label|title|summary)=["']([^"']{1,80})["']/.exec(line);
   return name && element("p", { className: "note-name", dir: "auto" }, name[1]);
 }
 
+/** @param {RegExpExecArray} formula */
 const closing = ([, sign]) => (sign === "$$" ? "$$" : "\\]");
 
+/** @param {Line[]} lines @param {number} at @param {RegExpExecArray} formula */
 function closes(lines, at, formula) {
-  const rest = lines[at].text.slice(formula[0].length);
+  const rest = lineAt(lines, at).text.slice(formula[0].length);
   return rest.includes(closing(formula)) || lines.slice(at + 1, at + 40).some((line) => line.text.includes(closing(formula)));
 }
 
+/** @param {Line[]} lines @param {number} at @param {RegExpExecArray} formula @returns {Drawn} */
 function displayed(lines, at, formula) {
   const end = closing(formula);
   let next = at;
-  let text = lines[at].text.slice(formula[0].length);
-  while (!text.includes(end)) text += `\n${lines[++next].text}`;
+  let text = lineAt(lines, at).text.slice(formula[0].length);
+  while (!text.includes(end)) text += `\n${lineAt(lines, ++next).text}`;
   const [tex, after] = [text.slice(0, text.indexOf(end)), text.slice(text.indexOf(end) + end.length).trim()];
   return [element("p", { className: "formula" }, element("code", { className: "tex", "data-display": true }, tex.trim()), after && ` ${after}`), next + 1];
 }
 
 // A footnote is shown where it is written; its mark in the text leads to it.
-function noted(lines, at, [, name, first], context) {
+/** @param {Line[]} lines @param {number} at @param {RegExpExecArray} found @param {Context} context @returns {Drawn} */
+function noted(lines, at, [, name = "", first = ""], context) {
   const text = [first];
   let next = at + 1;
-  while (next < lines.length && /^\s{2,}\S/.test(lines[next].text)) text.push(lines[next++].text.trim());
+  while (/^\s{2,}\S/.test(lines[next]?.text ?? "")) text.push(lineAt(lines, next++).text.trim());
   const node = element("p", { className: "footnote", tabindex: "-1", dir: "auto" }, element("sup", {}, name), " ", inline(text.join("\n"), context));
   context.notes.set(name, node);
   return [node, next];
 }
 
-function fenced(lines, at, [, indent, ticks, language], context) {
+/** @param {Line[]} lines @param {number} at @param {RegExpExecArray} fence @param {Context} context @returns {Drawn} */
+function fenced(lines, at, [, indent = "", ticks = "", language = ""], context) {
   const body = [];
   let next = at + 1;
-  while (next < lines.length && !lines[next].text.trim().startsWith(ticks)) {
-    const text = lines[next].text;
+  while (next < lines.length && !lineAt(lines, next).text.trim().startsWith(ticks)) {
+    const { text } = lineAt(lines, next);
     body.push(text.startsWith(indent) ? text.slice(indent.length) : text.trimStart());
     next += 1;
   }
@@ -167,99 +186,123 @@ function fenced(lines, at, [, indent, ticks, language], context) {
   return [element("pre", attributes, code), next + 1];
 }
 
+/** @param {Line | undefined} line */
 const isRow = (line) => line !== undefined && line.text.includes("|") && !BLANK.test(line.text);
-const isTable = (lines, at) => isRow(lines[at]) && (lines[at].text.trim().startsWith("|") || TABLE_RULE.test(lines[at + 1]?.text ?? ""));
+/** @param {Line[]} lines @param {number} at */
+const isTable = (lines, at) => isRow(lines[at]) && (lineAt(lines, at).text.trim().startsWith("|") || TABLE_RULE.test(lines[at + 1]?.text ?? ""));
 
+/** @param {string} line */
 function cells(line) {
   const kept = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   return kept.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
+// Columns and bullets go the way of the text, not of the page around it. A `dir` of auto would not look into cells and items.
+const direction = (/** @type {string} */ text) => (/^\P{L}*[\u0590-\u08FF\uFB1D-\uFEFC]/u.test(text) ? "rtl" : "ltr");
+
+/** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
 function table(lines, at, context) {
   let next = at;
+  /** @type {string[]} */
   const rows = [];
-  while (isRow(lines[next])) rows.push(lines[next++].text);
-  const headed = rows.length > 1 && TABLE_RULE.test(rows[1]);
-  const sides = headed ? cells(rows[1]).map((rule) => (rule.endsWith(":") ? (rule.startsWith(":") ? "center" : "end") : null)) : [];
-  const row = (text, tag) => {
+  while (isRow(lines[next])) rows.push(lineAt(lines, next++).text);
+  const [names = "", rule = ""] = rows;
+  const headed = TABLE_RULE.test(rule);
+  const sides = headed ? cells(rule).map((rule) => (rule.endsWith(":") ? (rule.startsWith(":") ? "center" : "end") : null)) : [];
+  const row = (/** @type {string} */ text, /** @type {string} */ tag) => {
     const doubt = text.includes(OPEN) ? { className: "doubt", title: context.reasons.shift() } : {};
     const plain = text.replaceAll(OPEN, "").replaceAll(CLOSE, "");
     return element("tr", doubt, cells(plain).map((cell, at) => element(tag, { dir: "auto", className: sides[at] }, inline(cell, context))));
   };
   const body = rows.slice(headed ? 2 : 0).filter((text) => !TABLE_RULE.test(text));
   const grid = element(
-    "table", {},
-    headed && element("thead", {}, row(rows[0], "th")),
+    "table", { dir: direction(names) },
+    headed && element("thead", {}, row(names, "th")),
     element("tbody", {}, body.map((text) => row(text, "td"))),
   );
   return [element("div", { className: "wide", tabindex: "0" }, grid), next];
 }
 
+/** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
 function quoted(lines, at, context) {
   let next = at;
+  /** @type {Line[]} */
   const inner = [];
-  const alert = ALERT.exec(lines[at].text);
+  const alert = ALERT.exec(lineAt(lines, at).text);
   if (alert) next += 1;
-  while (next < lines.length && /^\s*>/.test(lines[next].text)) {
-    inner.push({ ...lines[next], text: lines[next].text.replace(/^\s*>\s?/, "") });
-    next += 1;
+  while (/^\s*>/.test(lines[next]?.text ?? "")) {
+    const line = lineAt(lines, next++);
+    inner.push({ ...line, text: line.text.replace(/^\s*>\s?/, "") });
   }
-  if (alert) return [note(alert[1].toLowerCase(), inner, context), next];
+  if (alert) return [note(alert[1]?.toLowerCase() ?? "", inner, context), next];
   return [element("blockquote", { dir: "auto" }, blocks(inner, inside(context))), next];
 }
 
+/** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
 function admonition(lines, at, context) {
-  const [, , kind, title] = ADMONITION.exec(lines[at].text);
+  const opening = lineAt(lines, at).text;
+  const [, , kind, title = ""] = ADMONITION.exec(opening) ?? [];
   if (!kind) return [null, at + 1]; // the closing fence
   let next = at + 1;
+  /** @type {Line[]} */
   const inner = [];
-  const open = lines[at].text.trim().startsWith(":");
-  while (next < lines.length && (open ? !/^\s*:::/.test(lines[next].text) : /^(\s{2,}|$)/.test(lines[next].text))) {
-    inner.push({ ...lines[next], text: open ? lines[next].text : lines[next].text.trim() });
+  const open = opening.trim().startsWith(":");
+  while (next < lines.length) {
+    const line = lineAt(lines, next);
+    if (open ? /^\s*:::/.test(line.text) : !/^(\s{2,}|$)/.test(line.text)) break;
+    inner.push({ ...line, text: open ? line.text : line.text.trim() });
     next += 1;
   }
   const name = title.replace(/^[[“"]|[\]”"]$/g, "") || kind;
   return [note(name, inner, context), open ? next + 1 : next];
 }
 
+/** @param {string} name @param {Line[]} inner @param {Context} context */
 function note(name, inner, context) {
   const head = element("p", { className: "note-name", dir: "auto" }, inline(name, context));
   return element("div", { className: "note" }, head, blocks(inner, inside(context)));
 }
 
+/** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
 function list(lines, at, context) {
-  const [, indent, bullet] = ITEM.exec(lines[at].text);
+  const [, indent = "", bullet = ""] = ITEM.exec(lineAt(lines, at).text) ?? [];
   const ordered = /\d/.test(bullet);
+  /** @type {Line[][]} */
   const items = [];
   let next = at;
   while (next < lines.length) {
-    const item = ITEM.exec(lines[next].text);
-    if (item && item[1].length <= indent.length + 1) {
-      if (/\d/.test(item[2]) !== ordered) break;
-      items.push([{ ...lines[next], text: item[3] }]);
-    } else if (BLANK.test(lines[next].text)) {
+    const line = lineAt(lines, next);
+    const [found, before = "", sign = "", text = ""] = ITEM.exec(line.text) ?? [];
+    if (found !== undefined && before.length <= indent.length + 1) {
+      if (/\d/.test(sign) !== ordered) break;
+      items.push([{ ...line, text }]);
+    } else if (BLANK.test(line.text)) {
       const after = lines[next + 1]?.text ?? "";
       if (!ITEM.test(after) && !/^\s{2,}\S/.test(after)) break;
-      items.at(-1).push(lines[next]);
-    } else if (item || /^\s+\S/.test(lines[next].text)) {
-      items.at(-1).push({ ...lines[next], text: lines[next].text.replace(/^\s{1,4}/, "") });
+      items.at(-1)?.push(line);
+    } else if (/^\s+\S/.test(line.text)) {
+      items.at(-1)?.push({ ...line, text: line.text.replace(/^\s{1,4}/, "") });
     } else break;
     next += 1;
   }
   const nodes = items.map((inner) => item(inner, context));
-  return [element(ordered ? "ol" : "ul", { start: ordered ? parseInt(bullet, 10) : null }, nodes), next];
+  const dir = direction(lineAt(lines, at).text);
+  return [element(ordered ? "ol" : "ul", { start: ordered ? parseInt(bullet, 10) : null, dir }, nodes), next];
 }
 
+/** @param {Line[]} inner @param {Context} context */
 function item(inner, context) {
-  const task = TASK.exec(inner[0].text);
+  const first = lineAt(inner, 0);
+  const task = TASK.exec(first.text);
   if (!task) return element("li", { dir: "auto" }, loose(inner, context));
-  inner[0].text = inner[0].text.slice(task[0].length);
+  first.text = first.text.slice(task[0].length);
   const done = task[1] !== " ";
   const box = element("span", { className: "box", role: "img", "aria-label": say(done ? "taskDone" : "taskOpen") }, done ? "☑" : "☐");
   return element("li", { className: "task", dir: "auto" }, box, " ", loose(inner, context));
 }
 
 // An item of one paragraph is shown without the paragraph.
+/** @param {Line[]} inner @param {Context} context */
 function loose(inner, context) {
   const content = blocks(inner, inside(context));
   const first = content.firstElementChild;
@@ -267,114 +310,17 @@ function loose(inner, context) {
   return content;
 }
 
-const startsBlock = (lines, at) =>
-  FENCE.test(lines[at].text) || HEADING.test(lines[at].text) || ITEM.test(lines[at].text) ||
-  /^\s*>/.test(lines[at].text) || /^\s*:::/.test(lines[at].text) || isTable(lines, at);
+const STARTS = [FENCE, HEADING, ITEM, /^\s*>/, /^\s*:::/];
 
+/** @param {Line[]} lines @param {number} at */
+const startsBlock = (lines, at) => STARTS.some((form) => form.test(lineAt(lines, at).text)) || isTable(lines, at);
+
+/** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
 function paragraph(lines, at, context) {
   let next = at;
   const text = [];
-  while (next < lines.length && !BLANK.test(lines[next].text) && (next === at || !startsBlock(lines, next))) {
-    text.push(lines[next++].text.trim());
+  while (!BLANK.test(lines[next]?.text ?? "") && (next === at || !startsBlock(lines, next))) {
+    text.push(lineAt(lines, next++).text.trim());
   }
   return [element("p", { dir: "auto" }, inline(text.join("\n"), context)), next];
-}
-
-// One alternative for each inline form, tried in this order.
-const INLINE = new RegExp(
-  [
-    `${OPEN}(?<doubt>[^${CLOSE}]*)${CLOSE}`,
-    "\\\\\\((?<round>[^\\n]{1,500}?)\\\\\\)",
-    "\\\\\\[(?<square>[^\\n\\[\\]]{1,500}?[\\\\^_=][^\\n\\[\\]]{0,500}?)\\\\\\]",
-    "(?<![\\w$\\\\])\\$(?<dollar>[^$\\s](?:[^$\\n]{0,500}[^$\\s\\\\])?)\\$(?![\\w$])",
-    "\\\\(?<escaped>[\\\\`*_{}\\[\\]#+.!|<>~$-])",
-    "(?<ticks>`+)(?<code>[^`]|[^`][\\s\\S]*?[^`])\\k<ticks>(?!`)",
-    "!\\[(?<alt>[^\\]]*)\\]\\((?<src>[^()\\s]*)(?:\\s+\"[^\"]*\")?\\)(?:\\{[^{}\\n]{0,100}\\})?",
-    "<img(?<img>\\s[^<>]{1,800})>",
-    "\\[\\^(?<foot>[^\\]\\s]{1,40})\\]",
-    "\\[(?<label>(?:[^\\[\\]]|\\[[^\\[\\]]*\\])+)\\]\\((?<href>[^()\\s]*(?:\\([^()\\s]*\\))?[^()\\s]*)(?:\\s+\"[^\"]*\")?\\)",
-    "\\[(?<cited>\\d{1,3}(?:\\s*,\\s*\\d{1,3})*)\\]",
-    "(?<![*\\w])\\*\\*(?<strong>\\S(?:[\\s\\S]*?\\S)?)\\*\\*",
-    "(?<!\\w)__(?<strong2>\\S(?:[\\s\\S]*?\\S)?)__(?!\\w)",
-    "\\*(?<em>[^*\\s](?:[^*]*[^*\\s])?)\\*",
-    "(?<!\\w)_(?<em2>[^_\\s](?:[^_]*[^_\\s])?)_(?!\\w)",
-    "~~(?<gone>[^~]+)~~",
-    "<(?<tag>sub|sup|kbd)>(?<small>[^<>]{1,200})</\\k<tag>>",
-    "(?<!~)~(?<sub>[^~\\s]{1,30})~(?!~)",
-    "\\^(?<sup>[^\\^\\s]{1,30})\\^",
-    "(?<hidden><!--[\\s\\S]{0,2000}?-->)",
-    "<(?<auto>https?://[^\\s<>]+)>",
-    "(?<bare>https?://[^\\s<>()\\[\\]`]+[^\\s<>()\\[\\]`.,;:!?'\"])",
-    "(?<pause><br\\s*/?>)",
-  ].join("|"),
-  "g",
-);
-
-function inline(text, context) {
-  const out = document.createDocumentFragment();
-  let at = 0;
-  for (const found of text.matchAll(INLINE)) {
-    const node = span(found.groups, context);
-    if (!node) continue;
-    out.append(text.slice(at, found.index), node);
-    at = found.index + found[0].length;
-  }
-  out.append(text.slice(at));
-  return out;
-}
-
-function span(form, context) {
-  if (form.doubt !== undefined) {
-    const reason = context.reasons.shift();
-    return element(
-      "mark", { className: "doubt", title: reason },
-      inline(form.doubt, context),
-      element("span", { className: "unseen" }, " ", say("unsupported", { reason })),
-    );
-  }
-  const tex = form.round ?? form.square ?? form.dollar;
-  if (tex !== undefined) return element("code", { className: "tex" }, tex.trim());
-  if (form.escaped !== undefined) return document.createTextNode(form.escaped);
-  if (form.code !== undefined) return element("code", {}, form.code);
-  if (form.alt !== undefined) return picture(form.src, form.alt, context);
-  if (form.img !== undefined) return picture(attribute(form.img, "src"), attribute(form.img, "alt"), context);
-  if (form.foot !== undefined) return footmark(form.foot, context);
-  if (form.tag !== undefined) return element(form.tag, {}, inline(form.small, context));
-  if (form.sub !== undefined) return element("sub", {}, form.sub);
-  if (form.sup !== undefined) return element("sup", {}, form.sup);
-  if (form.hidden !== undefined) return document.createTextNode("");
-  if (form.label !== undefined) return link(form.href, inline(form.label, context));
-  if (form.cited !== undefined) return markers(form.cited, context);
-  const strong = form.strong ?? form.strong2;
-  if (strong !== undefined) return element("strong", {}, inline(strong, context));
-  const em = form.em ?? form.em2;
-  if (em !== undefined) return element("em", {}, inline(em, context));
-  if (form.gone !== undefined) return element("s", {}, inline(form.gone, context));
-  if (form.pause !== undefined) return element("br");
-  const address = form.auto ?? form.bare;
-  return link(address, address);
-}
-
-const attribute = (tag, name) => new RegExp(`\\s${name}=["'{]([^"'{}]*)["'}]`).exec(tag)?.[1] ?? "";
-
-const picture = (src, alt, context) => context.figure(src, alt) ?? element("span", { className: "picture" }, alt || say("picture"));
-
-function footmark(name, context) {
-  const lead = (event) => {
-    event.preventDefault();
-    const note = context.notes.get(name);
-    note?.scrollIntoView({ block: "center" });
-    note?.focus({ preventScroll: true });
-  };
-  return element("sup", {}, element("a", { href: "#", className: "footmark", onclick: lead }, name));
-}
-
-function markers(numbers, context) {
-  const out = document.createDocumentFragment();
-  for (const number of numbers.split(",")) {
-    const node = context.cite(Number(number));
-    if (!node) return null;
-    out.append(node);
-  }
-  return out;
 }

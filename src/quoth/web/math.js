@@ -1,4 +1,3 @@
-// @ts-check
 // TeX → MathML, for the part of TeX that books use in formulas. What is not understood is null: then the TeX is shown as it
 // was written. In: the text of a formula. Out: a tree of [tag, attributes, ...children], and the nodes that it describes.
 

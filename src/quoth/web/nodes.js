@@ -1,4 +1,3 @@
-// @ts-check
 // Small builders of DOM nodes. Text goes in as text, never as HTML.
 
 /** @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children @returns {any} the element of that tag */
@@ -19,7 +18,7 @@ export function link(href, label) {
   if (!/^https?:\/\//i.test(href)) return element("span", {}, label);
   const address = parsed(href);
   if (!address) return element("span", {}, label); // a book may write anything
-  const here = address.origin === location.origin; // the widget stands on the book's own site
+  const here = address.origin === location.origin; // the widget is on the book's own site
   return element("a", here ? { href } : { href, target: "_blank", rel: "noopener noreferrer" }, label);
 }
 
@@ -69,7 +68,10 @@ export function mark(node, words) {
   });
   for (const text of new Set(inside.map((one) => one.text))) {
     const own = inside.filter((one) => one.text === text);
-    const [from, to] = [own[0]?.at ?? 0, own.at(-1)?.end ?? 0];
+    // The space between two parts belongs to the words, that around them does not.
+    const [first, last] = [own[0]?.at ?? 0, own.at(-1)?.end ?? 0];
+    const from = own[0] !== inside[0] && !text.data.slice(0, first).trim() ? 0 : first;
+    const to = own.at(-1) !== inside.at(-1) && !text.data.slice(last).trim() ? text.data.length : last;
     const middle = text.splitText(from);
     middle.splitText(to - from);
     const marked = element("mark", {});

@@ -1,4 +1,3 @@
-// @ts-check
 // Below an answer: was it worth something, and a link to show it to others. What is said here is kept with the answer and is
 // erased with its conversation.
 
@@ -36,7 +35,8 @@ export class Opinions {
     const session_id = this.session();
     if (!session_id || !turn.request) return [];
     const answer = { session_id, request_id: turn.request };
-    return [this.rating(turn, answer), this.sharer(answer)];
+    const { thumbs, why } = this.rating(turn, answer);
+    return [thumbs, ...this.sharer(answer), why];
   }
 
   /** @param {{rating: string | null}} turn @param {object} answer */
@@ -51,6 +51,7 @@ export class Opinions {
         return;
       }
       turn.rating = rating;
+      if (why.contains(document.activeElement)) down.focus(); // it goes away
       why.hidden = rating !== "down" || reason !== "";
       status.textContent = rating && why.hidden ? say("thanks") : "";
       for (const button of [up, down]) button.setAttribute("aria-pressed", String(button.value === rating));
@@ -62,7 +63,7 @@ export class Opinions {
       }, sign));
     const [up, down] = [thumb("up", "↑", "helpful"), thumb("down", "↓", "notHelpful")];
     why.append(say("whyNot"), ...REASONS.map((reason) => element("button", { type: "button", className: "plain", onclick: () => give("down", say(reason)) }, say(reason))));
-    return element("span", { className: "rating" }, up, down, why, status);
+    return { thumbs: element("span", { className: "rating" }, up, down, status), why };
   }
 
   /** @param {object} answer */
@@ -72,15 +73,17 @@ export class Opinions {
       try {
         const { path } = await (await this.send("share", answer)).json();
         const address = String(new URL(path.replace(/^\//, ""), this.server.base));
-        button.after(element("input", { className: "field", readonly: true, value: address, "aria-label": say("share") }));
+        field.value = address;
+        field.hidden = false;
         await navigator.clipboard?.writeText(address);
         button.textContent = say("linkCopied");
       } catch (problem) {
         if (/** @type {any} */ (problem).told) button.textContent = /** @type {any} */ (problem).told().what;
       }
     };
+    const field = element("input", { className: "field", readonly: true, hidden: true, "aria-label": say("share") });
     const button = element("button", { type: "button", className: "plain", hidden: !this.sharing, onclick: share }, say("share"));
     this.sharers.push(button);
-    return button;
+    return [button, field];
   }
 }

@@ -5,28 +5,32 @@ import { element } from "./nodes.js";
 import { Opinions } from "./opinions.js";
 import { Reader } from "./reader.js";
 import { offerSelection } from "./selection.js";
-import { HOME, Server } from "./server.js";
+import { HOME, Server, Trouble } from "./server.js";
 import { Side } from "./side.js";
-import { contentsNode, Narrowing, startNodes } from "./start.js";
+import { contentsNode, Narrowing, Start } from "./start.js";
 import { browser, tab } from "./storage.js";
 import { Talk } from "./talk.js";
 import { say, speak } from "./texts/index.js";
 
-const get = (id) => document.getElementById(id);
-const chooser = get("book");
+/** @typedef {{book_id: string, title: string, toolchain: string}} Book */
+
+const get = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const chooser = /** @type {HTMLSelectElement} */ (get("book"));
 const WIDE = matchMedia("(min-width: 68rem)"); // the answer and the book have room beside each other
+const PATIENCE = 30; // requests for questions to begin with, each of which waits a second
 const ROOMY = matchMedia("(min-width: 100rem)"); // and the conversations too
 
 Object.assign(document.documentElement, await speak(navigator.languages, { page: true })); // before anything says a word
-for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(node.dataset.say);
+for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(/** @type {any} */ (node.getAttribute("data-say")));
 
+/** @type {typeof import("./adorn.js") | null} */
 let adornments = null; // loaded while the reader looks around
-const adorn = (node, options) => adornments?.adorn(node, options);
+const adorn = (/** @type {Element} */ node, /** @type {{settled?: boolean}} */ options = {}) => adornments?.adorn(node, options);
 
 const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const narrowing = new Narrowing();
 const reader = new Reader(server, { beside: true, adorn, changed: arrange });
-const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (turn) => opinions.tools(turn) } });
+const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (/** @type {any} */ turn) => opinions.tools(turn) } });
 const opinions = new Opinions(server, () => tab.get(talk.sessionKey));
 const side = new Side(get("side"), { open: resume, erase, changed: arrange });
 get("main").append(...talk.nodes.filter((node) => node !== reader.node));
@@ -35,13 +39,23 @@ talk.form.after(narrowing.node);
 get("side-button").setAttribute("aria-label", say("conversations"));
 
 const greeting = [...get("welcome").childNodes];
+/** @type {Book[]} */
 let books = [];
+/** @type {(import("./start.js").Contents & {sharing: boolean}) | null} */
 let contents = null; // of the book; null until it is known
-let proposed = []; // questions to begin with
-let started = null; // what the start shows
+let proposed = { questions: /** @type {string[]} */ ([]), complete: false }; // questions to begin with
+/** @type {Start | null} */
+let starting = null; // the start, where it is shown
+let started = ""; // what it shows
 let offered = false; // the reader has not opened or closed the book themselves since the question
 
-const book = () => books.find((candidate) => candidate.book_id === chooser.value) ?? books[0];
+const book = () => /** @type {Book} */ (books.find((candidate) => candidate.book_id === chooser.value) ?? books[0]);
+
+// What a failed call tells the reader; a fault of ours is for the console.
+function trouble(/** @type {unknown} */ problem) {
+  if (problem instanceof Trouble) return problem;
+  throw problem;
+}
 
 // --- opening ------------------------------------------------------------------------------------------------------------
 
@@ -49,13 +63,13 @@ async function start() {
   try {
     ({ books } = await server.get("books"));
   } catch (problem) {
-    const { what, hint } = problem.told();
-    return problem.status === 401 ? askForKey() : welcome(what, hint);
+    const { what, hint } = trouble(problem).told();
+    return trouble(problem).status === 401 ? askForKey() : welcome(what, hint);
   }
   if (!books.length) return welcome(say("noBook"), "");
   chooser.replaceChildren(...books.map(({ book_id, title }) => element("option", { value: book_id }, title)));
   const wanted = new URLSearchParams(location.search).get("book") ?? tab.get("quoth.book") ?? browser.get("quoth.book");
-  if (books.some((candidate) => candidate.book_id === wanted)) chooser.value = wanted;
+  if (wanted && books.some((candidate) => candidate.book_id === wanted)) chooser.value = wanted;
   get("chooser").hidden = books.length < 2;
   get("title").classList.toggle("unseen", books.length > 1); // the choice says it
   await openBook();
@@ -64,6 +78,7 @@ async function start() {
   if (asked && talk.empty) await talk.ask(asked);
 }
 
+/** @param {string} message @param {string} hint */
 function welcome(message, hint) {
   get("welcome").replaceChildren(element("p", { className: "lede" }, message), element("p", {}, hint));
   talk.disable();
@@ -73,7 +88,7 @@ function welcome(message, hint) {
 function askForKey() {
   welcome(say(server.key ? "keyWrong" : "keyNeeded"), "");
   const field = element("input", { type: "password", className: "key", "aria-label": say("key"), placeholder: "qk_…", autocomplete: "off" });
-  const enter = (event) => {
+  const enter = (/** @type {Event} */ event) => {
     event.preventDefault();
     server.key = field.value.trim();
     tab.set("quoth.key", server.key);
@@ -92,8 +107,8 @@ async function openBook() {
   get("title").textContent = get("display").textContent = title;
   document.title = `${title} · Quoth`;
   document.body.dataset.toolchain = toolchain;
-  [contents, proposed] = [null, []];
-  started = null;
+  [contents, proposed] = [null, { questions: [], complete: false }];
+  started = "";
   reader.close();
   narrowing.show(book_id, null);
   look(book_id);
@@ -102,25 +117,30 @@ async function openBook() {
 }
 
 // What there is in the book. Without it the page can still be asked.
+/** @param {string} bookId */
 async function look(bookId) {
   try {
     const found = await server.get(`books/${encodeURIComponent(bookId)}/contents`);
     if (book().book_id !== bookId) return;
     contents = found;
-    opinions.allow(contents.sharing);
-    narrowing.show(bookId, contents.filters);
+    opinions.allow(found.sharing);
+    narrowing.show(bookId, found.filters);
     arrange();
-    const { questions } = await server.get(`books/${encodeURIComponent(bookId)}/questions`);
-    if (book().book_id !== bookId) return;
-    proposed = questions;
-    arrange();
+    // They are looked for on the server, one after the other: on a busy one that takes a while.
+    for (let turn = 0; turn < PATIENCE && !proposed.complete; turn += 1) {
+      const found = await server.get(`books/${encodeURIComponent(bookId)}/questions`);
+      if (book().book_id !== bookId) return;
+      proposed = found;
+      arrange();
+    }
   } catch (problem) {
-    if (!problem.told) throw problem;
+    trouble(problem);
   }
 }
 
 // --- the conversation ---------------------------------------------------------------------------------------------------
 
+/** @param {string | null} session */
 async function resume(session) {
   if (!ROOMY.matches) fold(true);
   reader.close();
@@ -129,11 +149,12 @@ async function resume(session) {
   side.show(talk.bookId, tab.get(talk.sessionKey));
 }
 
+/** @param {string} session */
 async function erase(session) {
   try {
     await server.send(`session/${session}`, { method: "DELETE" });
   } catch (problem) {
-    if (problem.status !== 404) throw problem; // it is gone already
+    if (trouble(problem).status !== 404) throw problem; // it is gone already
   }
 }
 
@@ -143,17 +164,19 @@ function changed() {
 }
 
 // Where there is room the book opens by itself: at the best passage before the first word, at the first cited sentence when
-// it is known. Whoever closes it has it closed until they open it again.
+// it is known. A reader who closes it keeps it closed until they open it again.
+/** @param {import("./turn.js").Turn} turn @param {string} name @param {any} data */
 function arrived(turn, name, data) {
   if (name === "retrieval") offered = Boolean(data.results.length) && WIDE.matches && browser.get("quoth.book.closed") === null;
   if (!offered || (name !== "retrieval" && !reader.opened)) return;
   if (name === "retrieval") reader.read(data.results[0], talk.bookId, { quietly: true });
   if (name === "sources" && data.sources[0]?.chunk_id) reader.read(data.sources[0], talk.bookId, { quietly: true });
-  if (name === "done" && (turn.facts.refused || !data.sources[0]?.chunk_id)) reader.close();
+  if (name === "done" && (turn.facts?.refused || !data.sources[0]?.chunk_id)) reader.close();
 }
 
 // --- the room -----------------------------------------------------------------------------------------------------------
 
+/** @param {boolean} folded */
 function fold(folded) {
   side.folded = folded;
   arrange();
@@ -171,27 +194,32 @@ function arrange() {
   side.node.hidden = !shown;
   get("side-button").setAttribute("aria-expanded", String(shown));
   get("contents-button").hidden = fresh || !contents;
-  const shows = fresh && contents ? JSON.stringify([talk.bookId, proposed, side.all]) : "";
-  if (shows === started) return; // what the reader has unfolded stays so
-  started = shows;
-  document.querySelector(".starts")?.remove();
-  if (shows) get("main").append(startNodes(contents, proposed, side.all, { ask: (question) => talk.ask(question), open: resume, read: leaf }));
+  const shows = fresh && contents ? JSON.stringify([talk.bookId, side.all]) : "";
+  if (shows !== started) {
+    started = shows;
+    starting?.node.remove();
+    starting = contents && shows ? new Start(contents, side.all, { ask: (question) => talk.ask(question), open: resume, read: leaf }) : null;
+    if (starting) get("main").append(starting.node);
+  }
+  starting?.propose(proposed.questions, proposed.complete);
 }
 
 // A section that is known by its address alone: the page of the contents that has it.
+/** @param {import("./types.js").Near} section */
 function lookup({ source_url, breadcrumb }) {
-  const address = source_url.split("#")[0];
+  const address = source_url.split("#", 1).join("");
+  /** @param {import("./start.js").Section} section @returns {import("./start.js").Entry | undefined} */
   const among = (section) => section.pages.find((entry) => entry.source_url === address) ?? section.sections.map(among).find(Boolean);
   const entry = contents && among(contents.contents);
   return entry ? { chunk_id: entry.chunk_id, breadcrumb, heading: breadcrumb.at(-1) } : null;
 }
 
-const leaf = (entry) => reader.read({ chunk_id: entry.chunk_id, breadcrumb: [entry.title] }, talk.bookId);
+const leaf = (/** @type {import("./start.js").Entry} */ entry) => reader.read({ chunk_id: entry.chunk_id, breadcrumb: [entry.title] }, talk.bookId);
 
 // The contents, where the book lies.
 get("contents-button").addEventListener("click", () => {
   reader.from = get("contents-button");
-  reader.list(contentsNode(contents.contents, leaf), book().title);
+  if (contents) reader.list(contentsNode(contents.contents, leaf), book().title);
 });
 get("side-button").addEventListener("click", () => {
   fold(!side.node.hidden);
@@ -201,7 +229,7 @@ for (const query of [WIDE, ROOMY]) query.addEventListener("change", () => arrang
 
 reader.node.querySelector("header button").addEventListener("click", () => browser.set("quoth.book.closed", "yes"));
 document.addEventListener("click", (event) => {
-  if (event.target.closest?.(".marker a, .unfold, .leaf, .card footer button, .nearest button")) {
+  if (event.target instanceof Element && event.target.closest(".marker a, .unfold, .leaf, .card footer button, .nearest button")) {
     offered = false;
     browser.remove("quoth.book.closed");
   }

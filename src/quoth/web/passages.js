@@ -1,4 +1,3 @@
-// @ts-check
 // Words of the book in a page of its site: named by an address (`#:~:text=`, made in cited.js), found, lit up.
 
 const LIGHT = "quoth-cited";

@@ -1,4 +1,3 @@
-// @ts-check
 // The book itself, open at the page that an answer cites: as it reads, with the exact sentence lit. On the page of its own it
 // lies beside the answer; in the widget, which has no room for it, it is a dialog.
 
@@ -84,7 +83,8 @@ export class Reader {
   /** @param {Source} source @param {string} bookId @param {{quietly?: boolean}} [options] */
   async read(source, bookId, { quietly = false } = {}) {
     const turn = ++this.wanted;
-    if (!quietly) this.from = /** @type {HTMLElement | null} */ (document.activeElement);
+    // Who leafs on goes back to where they came from first.
+    if (!quietly && !this.node.contains(document.activeElement)) this.from = /** @type {HTMLElement | null} */ (document.activeElement);
     this.show();
     const known = this.bookId === bookId && this.page?.places.some((place) => place.chunk_id === source.chunk_id);
     if (!known) {

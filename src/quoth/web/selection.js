@@ -1,4 +1,3 @@
-// @ts-check
 // "Ask about this", next to what the reader has selected or the code they look at.
 
 import { element } from "./nodes.js";

@@ -1,4 +1,3 @@
-// @ts-check
 // The doors of Quoth as this script sees them: where they are, which key opens them, and what a reader is told when something
 // is wrong. What only an operator can mend is in the server's log, under the request's number.
 

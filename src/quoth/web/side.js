@@ -1,4 +1,3 @@
-// @ts-check
 // The conversations that this browser remembers, newest first: to go on with, to rename, to erase. The server keeps what was
 // said; here are only the numbers and the names.
 
@@ -20,6 +19,7 @@ export class Side {
     this.changed = changed;
     this.bookId = "";
     /** @type {string | null} */ this.current = null;
+    /** @type {boolean | null} */ this.folded = null; // null: as there is room
     node.setAttribute("aria-label", say("conversations"));
     addEventListener("storage", (event) => event.key === this.key && this.draw()); // another tab
   }
@@ -75,10 +75,16 @@ export class Side {
     this.changed();
   }
 
+  // The list was drawn anew: the reader stays at the same conversation, or at the top.
+  focus(id = "") {
+    const nodes = /** @type {NodeListOf<HTMLElement>} */ (this.node.querySelectorAll("button"));
+    ([...nodes].find((node) => node.dataset.id === id) ?? nodes[0])?.focus();
+  }
+
   /** @param {Remembered} one */
   item(one) {
     const here = one.id === this.current;
-    const name = element("button", { type: "button", className: "talk", dir: "auto", "aria-current": here ? "true" : null, onclick: () => this.open(one.id) }, one.title);
+    const name = element("button", { type: "button", className: "talk", "data-id": one.id, dir: "auto", "aria-current": here ? "true" : null, onclick: () => this.open(one.id) }, one.title);
     const rename = element("button", { type: "button", className: "quiet icon", "aria-label": say("renameNamed", { name: one.title }), title: say("rename"), onclick: () => this.rename(one, item) }, "✎");
     const erase = element("button", { type: "button", className: "quiet icon", "aria-label": say("eraseNamed", { name: one.title }), title: say("erase"), onclick: () => this.sure(one, item) }, "✕");
     const item = element("li", { className: here ? "current" : null }, name, rename, erase);
@@ -92,11 +98,13 @@ export class Side {
       event.preventDefault();
       const title = field.value.trim() || one.title;
       this.keep(this.all.map((other) => (other.id === one.id ? { ...other, title } : other)));
+      this.focus(one.id);
     };
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
       this.draw();
+      this.focus(one.id);
     });
     item.replaceChildren(element("form", { onsubmit: done }, field, element("button", { type: "submit", className: "quiet" }, say("save"))));
     field.select();
@@ -106,7 +114,7 @@ export class Side {
   /** @param {Remembered} one @param {HTMLElement} item */
   sure(one, item) {
     const yes = element("button", { type: "button", className: "quiet danger", onclick: () => this.remove(one, item) }, say("eraseForGood"));
-    const no = element("button", { type: "button", className: "quiet", onclick: () => this.draw() }, say("keep"));
+    const no = element("button", { type: "button", className: "quiet", onclick: () => (this.draw(), this.focus(one.id)) }, say("keep"));
     item.replaceChildren(element("p", { className: "sure", dir: "auto" }, one.title), yes, no);
     yes.focus();
   }
@@ -121,5 +129,6 @@ export class Side {
     }
     this.forget(one.id);
     if (one.id === this.current) this.open(null);
+    else this.focus();
   }
 }

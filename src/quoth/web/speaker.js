@@ -1,4 +1,3 @@
-// @ts-check
 // Reads an answer to those who hear the page: sentence by sentence while it is written, without the signs of Markdown. A
 // screen reader says what is added to the log when it has finished what it is saying.
 

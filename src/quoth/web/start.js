@@ -1,4 +1,3 @@
-// @ts-check
 // Before the first question: what could be asked, what was asked last, and the contents of the book to leaf through. And what
 // questions can be narrowed to, where the book has labels for it.
 
@@ -16,22 +15,38 @@ import { say } from "./texts/index.js";
 const RECENT = 4;
 const UNFOLDED = 12; // pages up to which a section is shown open
 
-// `ask(question)`, `open(session)`, `read(entry)` are what can be done here.
-/**
- * @param {Contents} book @param {string[]} proposed @param {import("./side.js").Remembered[]} remembered
- * @param {{ask: (question: string) => void, open: (session: string) => void, read: (entry: Entry) => void}} doing
- */
-export function startNodes(book, proposed, remembered, { ask, open, read }) {
-  const list = (/** @type {string} */ title, /** @type {HTMLElement[]} */ items, name = "") =>
-    items.length ? element("section", { className: `start ${name}` }, element("h2", {}, title), element("ul", {}, items.map((item) => element("li", {}, item)))) : null;
-  const questions = proposed.map((question) => element("button", { type: "button", className: "starter", dir: "auto", onclick: () => ask(question) }, question));
-  const recent = remembered.slice(0, RECENT).map((one) => element("button", { type: "button", className: "starter", dir: "auto", onclick: () => open(one.id) }, one.title));
-  const columns = [
-    element("div", {}, list(say("startQuestions"), questions), list(say("recentQuestions"), recent, "recent")),
-    contentsNode(book.contents, read),
-  ].filter((column) => column?.childElementCount);
-  return element("div", { className: "starts" }, columns);
+export class Start {
+  // `ask(question)`, `open(session)`, `read(entry)` are what can be done here.
+  /**
+   * @param {Contents} book @param {import("./side.js").Remembered[]} remembered
+   * @param {{ask: (question: string) => void, open: (session: string) => void, read: (entry: Entry) => void}} doing
+   */
+  constructor(book, remembered, { ask, open, read }) {
+    this.ask = ask;
+    this.list = element("ul", {});
+    this.progress = element("p", { className: "progress" }, say("looking"));
+    this.questions = section(say("startQuestions"), this.list, this.progress);
+    const recent = remembered.slice(0, RECENT).map((one) => element("li", {}, starter(one.title, () => open(one.id))));
+    const asked = recent.length ? section(say("recentQuestions"), element("ul", {}, recent)) : null;
+    asked?.classList.add("recent");
+    this.node = element("div", { className: "starts" }, element("div", {}, this.questions, asked), contentsNode(book.contents, read));
+  }
+
+  // They come one after the other, and nothing else moves: what the reader has unfolded stays so.
+  /** @param {string[]} proposed @param {boolean} complete */
+  propose(proposed, complete) {
+    const known = this.list.childElementCount;
+    this.list.append(...proposed.slice(known).map((question) => element("li", {}, starter(question, () => this.ask(question)))));
+    this.progress.hidden = complete || proposed.length > 0;
+    this.questions.hidden = complete && !proposed.length;
+  }
 }
+
+/** @param {string} title @param {...HTMLElement} nodes @returns {HTMLElement} */
+const section = (title, ...nodes) => element("section", { className: "start" }, element("h2", {}, title), nodes);
+
+/** @param {string} words @param {() => void} onclick */
+const starter = (words, onclick) => element("button", { type: "button", className: "starter", dir: "auto", onclick }, words);
 
 /** @param {Section} contents @param {(entry: Entry) => void} read */
 export function contentsNode(contents, read) {
@@ -57,6 +72,7 @@ export class Narrowing {
     this.bookId = "";
     /** @type {Choices | null} */ this.choices = null;
     /** @type {Record<string, string>} */ this.chosen = {};
+    /** @type {HTMLElement | null} */ this.summary = null;
     this.node = element("details", { className: "narrow", hidden: true });
   }
 
@@ -101,7 +117,7 @@ export class Narrowing {
     this.node.hidden = fields.length === 0;
     const chosen = fields.flatMap(([name]) => (this.chosen[name] ? [`${say(/** @type {any} */ (`filter_${name}`))}: ${this.chosen[name]}`] : []));
     this.summary = element("summary", {}, chosen.length ? say("narrowedTo", { filters: chosen.join(" · ") }) : say("narrow"));
-    const clear = element("button", { type: "button", className: "plain", onclick: () => this.choose({}) }, say("wholeBook"));
+    const clear = element("button", { type: "button", className: "plain", onclick: () => (this.choose({}), this.summary?.focus()) }, say("wholeBook"));
     this.node.replaceChildren(
       this.summary,
       element("div", { className: "fields" }, fields.map(([name, values]) => this.field(name, values)), chosen.length > 0 && clear),

@@ -1,4 +1,3 @@
-// @ts-check
 // What is kept for the reader. A browser may forbid it (private windows, blocked cookies, a frame of another site): then it
 // is kept in memory, until the page is left.
 

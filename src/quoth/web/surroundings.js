@@ -1,4 +1,3 @@
-// @ts-check
 // What the page around the widget is about: its headings as questions, its place in the site as a filter.
 
 const MOST = 3;

@@ -1,4 +1,3 @@
-// @ts-check
 // A conversation with one book: its turns, the box to ask in, and a passage in its surroundings. The page is this with a
 // title around it, the widget is this in a corner of somebody else's page.
 
@@ -123,6 +122,7 @@ export class Talk {
     if (this.asking) return this.wait(question, selected);
     const turn = this.begin(question, selected);
     this.changed();
+    this.hold(turn.node);
     turn.node.scrollIntoView({ block: "start", behavior: calm() });
     const controller = new AbortController();
     this.busy(controller);
@@ -137,6 +137,15 @@ export class Talk {
       this.busy(null);
       this.next();
     }
+  }
+
+  // What the reader pressed to ask may be gone now: then they are at the question.
+  /** @param {HTMLElement} node */
+  hold(node) {
+    const { activeElement } = /** @type {Document | ShadowRoot} */ (this.turns.getRootNode());
+    if (activeElement && activeElement !== document.body && activeElement.checkVisibility()) return;
+    node.tabIndex = -1;
+    node.focus({ preventScroll: true });
   }
 
   /** @param {Turn} turn @param {string | null} selected */

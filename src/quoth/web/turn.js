@@ -6,6 +6,8 @@ import { crumbs, element, link } from "./nodes.js";
 import { parts, say } from "./texts/index.js";
 import { detailsOf, ofAnswer, ofMemory, verdictOf } from "./verdict.js";
 
+/** @typedef {import("./types.js").Source} Source */
+
 let made = 0;
 
 export class Turn {
@@ -14,9 +16,9 @@ export class Turn {
   // source that `read` opens for a section which is near to a question that was refused; without it the section is a link.
   /**
    * @param {string} question
-   * @param {{selected?: string | null, read: (source: import("./types.js").Source) => void, beside?: boolean,
+   * @param {{selected?: string | null, read: (source: Source) => void, beside?: boolean,
    *   adorn?: (node: Element, options: {settled: boolean}) => void, tools?: (turn: Turn) => (Node | false | null)[],
-   *   lookup?: ((section: any) => import("./types.js").Source | null) | null}} options
+   *   lookup?: ((section: import("./types.js").Near) => Source | null) | null}} options
    */
   constructor(question, { selected = null, read, beside = false, adorn = () => {}, tools = () => [], lookup = null }) {
     this.question = question;
@@ -25,10 +27,10 @@ export class Turn {
     this.tools = tools;
     this.lookup = lookup;
     this.text = "";
-    this.facts = null; // what the verdict was made of
+    /** @type {import("./verdict.js").Facts | null} */ this.facts = null; // what the verdict was made of
     this.request = ""; // the number under which the server knows this answer
-    this.rating = null; // what the reader said of it
-    this.unsupported = [];
+    /** @type {string | null} */ this.rating = null; // what the reader said of it
+    /** @type {{text: string, reason: string | null}[]} */ this.unsupported = [];
     this.drawing = 0;
     this.cards = new Cards(++made, { read, beside });
     this.margin = this.cards.node;
@@ -50,6 +52,7 @@ export class Turn {
   }
 
   // An event of the stream.
+  /** @param {string} name @param {any} data */
   take(name, data) {
     if (name === "status") this.stage(data.stage);
     else if (name === "retrieval") this.retrieved(data);
@@ -60,6 +63,7 @@ export class Turn {
   }
 
   // An exchange of the past.
+  /** @param {any} entry */
   restore(entry) {
     this.text = entry.response || entry.fallback_message || "";
     this.unsupported = entry.unsupported;
@@ -69,10 +73,12 @@ export class Turn {
     this.conclude(ofMemory(entry));
   }
 
+  /** @param {string} stage */
   stage(stage) {
     this.progress.textContent = say(stage === "generating" ? "writing" : "looking");
   }
 
+  /** @param {{results: import("./types.js").Found[], searched_query: string}} data */
   retrieved({ results, searched_query: searched }) {
     if (searched && searched !== this.question) this.head.before(element("p", { className: "searched", dir: "auto" }, say("searchedFor", { query: searched })));
     const pages = new Set(results.map((result) => result.title)).size;
@@ -80,6 +86,7 @@ export class Turn {
     this.cards.found(results.map(({ chunk_id, breadcrumb, source_url, title, section_title }) => ({ chunk_id, breadcrumb, source_url, section: section_title ?? title })));
   }
 
+  /** @param {string} text */
   delta(text) {
     this.text += text;
     this.progress.textContent = say("writing");
@@ -94,17 +101,20 @@ export class Turn {
     this.adorn(this.answer, { settled: this.node.classList.contains("settled") });
   }
 
+  /** @param {Source[]} sources */
   cite(sources) {
     this.cards.cite(sources);
     for (const quote of this.margin.querySelectorAll(".quote")) this.adorn(quote, { settled: false });
     this.draw();
   }
 
+  /** @param {{sentences: {text: string, reason: string | null, supported: boolean}[]}} grounding */
   ground(grounding) {
     this.unsupported = grounding.sentences.filter((sentence) => !sentence.supported);
     this.draw();
   }
 
+  /** @param {any} body */
   done(body) {
     this.text = body.answer ?? body.fallback_message ?? "";
     this.request = body.metadata.request_id;
@@ -113,26 +123,13 @@ export class Turn {
     this.conclude(ofAnswer(body));
   }
 
+  /** @param {import("./verdict.js").Facts} facts */
   conclude(facts) {
     this.facts = facts;
     this.settle();
-    this.head.replaceChildren(this.verdict());
-    if (facts.refused) return this.refuse();
+    this.head.replaceChildren(verdictNode(facts));
+    if (facts.refused) return this.refuse(facts);
     this.below.replaceChildren(element("p", { className: "facts" }, this.copier(), this.tools(this)));
-  }
-
-  verdict() {
-    const { tone, words } = verdictOf(this.facts);
-    const details = detailsOf(this.facts).map((sentence) => element("p", { dir: "auto" }, sentence));
-    const doubts = this.facts.doubts.map(({ text, reason }) => element("li", { dir: "auto" }, named(text), reason && `: ${reason}`));
-    if (!details.length && !doubts.length) return element("p", { className: `verdict ${tone}` }, words);
-    return element(
-      "details", { className: `verdict ${tone}` },
-      element("summary", {}, element("span", {}, words)),
-      doubts.length > 0 && element("p", {}, say("unconfirmed", { n: doubts.length, total: this.facts.checked })),
-      doubts.length > 0 && element("ul", {}, doubts),
-      details,
-    );
   }
 
   // What is said of the answer to those who cannot see it.
@@ -141,8 +138,8 @@ export class Turn {
   }
 
   copier() {
-    const copy = async (event) => {
-      const button = event.currentTarget;
+    const copy = async (/** @type {Event} */ event) => {
+      const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
       const notes = this.sources.map((source) => `[${source.index}] ${source.source_url?.startsWith("http") ? source.source_url : (source.breadcrumb ?? [say("selectedText")]).join(" › ")}`);
       await navigator.clipboard.writeText([this.text.trim(), "", ...notes].join("\n"));
       button.textContent = say("copied");
@@ -151,8 +148,8 @@ export class Turn {
     return navigator.clipboard ? element("button", { type: "button", className: "plain", onclick: copy }, say("copy")) : null;
   }
 
-  refuse() {
-    const { missing, nearest } = this.facts;
+  /** @param {import("./verdict.js").Facts} facts */
+  refuse({ missing, nearest }) {
     this.node.classList.add("refused");
     this.margin.remove();
     this.below.replaceChildren(
@@ -165,11 +162,13 @@ export class Turn {
     );
   }
 
+  /** @param {import("./types.js").Near} section */
   near(section) {
+    const { read, lookup } = this;
     const trail = crumbs(section.breadcrumb.length ? section.breadcrumb : [section.title]);
-    const open = () => this.read(this.lookup(section) ?? { breadcrumb: section.breadcrumb });
-    const opener = this.lookup && element("button", { type: "button", className: "plain", onclick: open }, trail);
-    return element("li", { dir: "auto" }, opener || link(section.source_url, trail));
+    if (!lookup) return element("li", { dir: "auto" }, link(section.source_url, trail));
+    const open = () => read(lookup(section) ?? { breadcrumb: section.breadcrumb });
+    return element("li", { dir: "auto" }, element("button", { type: "button", className: "plain", onclick: open }, trail));
   }
 
   settle() {
@@ -185,6 +184,7 @@ export class Turn {
   }
 
   // What had arrived stays. `retry` asks once more; after a limit that is possible when its time has passed.
+  /** @param {import("./server.js").Trouble} trouble @param {() => void} retry */
   fail(trouble, retry) {
     this.settle();
     this.node.classList.add("failed");
@@ -209,6 +209,7 @@ export class Turn {
 }
 
 // Says how long the reader has to wait. Only the last word of it is an alert: a number that changes each second is not.
+/** @param {import("./server.js").Trouble} trouble @param {HTMLElement} hint @param {HTMLButtonElement} again */
 function countDown(trouble, hint, again) {
   again.disabled = trouble.wait > 0;
   if (trouble.wait <= 0) return hint.remove();
@@ -219,8 +220,25 @@ function countDown(trouble, hint, again) {
 }
 
 // A doubtful sentence as it is named below the verdict: without the signs that only its form needs.
+/** @param {string} text */
 function named(text) {
   if (/^\s*(?:`{3}|~{3})/.test(text)) return say("codeBlock");
-  const words = text.startsWith("|") ? text.split("\n")[0].replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()).join(" · ") : text;
+  const words = text.startsWith("|") ? text.split("\n", 1).join("").replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim()).join(" · ") : text;
   return element("q", {}, words.replace(/\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g, ""));
+}
+
+// The verdict as it is shown: one sentence, and how it came about on demand.
+/** @param {import("./verdict.js").Facts} facts */
+function verdictNode(facts) {
+  const { tone, words } = verdictOf(facts);
+  const details = detailsOf(facts).map((sentence) => element("p", { dir: "auto" }, sentence));
+  const doubts = facts.doubts.map(({ text, reason }) => element("li", { dir: "auto" }, named(text), reason && `: ${reason}`));
+  if (!details.length && !doubts.length) return element("p", { className: `verdict ${tone}` }, words);
+  return element(
+    "details", { className: `verdict ${tone}` },
+    element("summary", {}, element("span", {}, words)),
+    doubts.length > 0 && element("p", {}, say("unconfirmed", { n: doubts.length, total: facts.checked })),
+    doubts.length > 0 && element("ul", {}, doubts),
+    details,
+  );
 }

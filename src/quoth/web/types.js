@@ -1,4 +1,3 @@
-// @ts-check
 // The shapes that the server sends, for the type checker alone. /openapi.json describes every field.
 
 /**
@@ -12,5 +11,16 @@
  * @property {string} [quote]
  * @property {[number, number] | null} [highlight]
  */
+
+/**
+ * @typedef {object} Found a passage as the search gives it
+ * @property {string} chunk_id
+ * @property {string} title of its page
+ * @property {string | null} [section_title]
+ * @property {string} source_url
+ * @property {string[]} breadcrumb
+ */
+
+/** @typedef {{title: string, source_url: string, breadcrumb: string[]}} Near a section that is near to a refused question */
 
 export {};

@@ -1,4 +1,3 @@
-// @ts-check
 // One verdict on an answer, made of how sure the server was, what the check of its sentences found and how it came about, in
 // words of a reader. In: the last event of a stream, or an entry of the history. Out: a tone, a sentence, its details.
 
@@ -19,7 +18,7 @@ import { percent, say, time } from "./texts/index.js";
  * @property {string | null} model
  * @property {number} time
  * @property {string[]} missing
- * @property {{title: string, source_url: string, breadcrumb: string[]}[]} nearest
+ * @property {import("./types.js").Near[]} nearest
  */
 
 /** @param {any} body @returns {Facts} */

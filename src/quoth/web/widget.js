@@ -1,4 +1,3 @@
-// @ts-check
 // The widget: one line on any page of a book's site puts a button into its corner.
 //
 //   <script src="https://quoth.example.com/widget.js" data-book="my-docs" data-key="qp_…" defer></script>

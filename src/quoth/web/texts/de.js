@@ -1,4 +1,3 @@
-// @ts-check
 // What the page and the widget say, in German.
 
 /** @type {import("./index.js").Texts} */

@@ -1,4 +1,3 @@
-// @ts-check
 // What the page and the widget say, in English. The other languages have the same keys and the same {placeholders}; a text
 // that counts has one form for each plural of its language (Intl.PluralRules) and always `other`.
 

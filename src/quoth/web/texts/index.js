@@ -1,4 +1,3 @@
-// @ts-check
 // The interface's language: chosen once, before anything is shown. To add one, copy en.js and page/en.js, translate them and
 // name it in LANGUAGES; a test compares keys and placeholders. What only the page says is in page/: the widget does not load it.
 

@@ -1,4 +1,3 @@
-// @ts-check
 // What the page and the widget say, in Urdu; written from right to left.
 
 /** @type {import("./index.js").Texts} */

@@ -1,4 +1,3 @@
-// @ts-check
 // What the page and the widget say, in Chinese (simplified characters).
 
 /** @type {import("./index.js").Texts} */

@@ -1,4 +1,3 @@
-// @ts-check
 // What only the page of its own says, in English: the start, the conversations, what readers think of an answer.
 
 const texts = {

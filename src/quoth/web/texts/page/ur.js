@@ -1,4 +1,3 @@
-// @ts-check
 // What only the page of its own says, in Urdu: the start, the conversations, what readers think of an answer.
 
 /** @type {import("../index.js").PageTexts} */

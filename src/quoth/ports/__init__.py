@@ -10,15 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import date, datetime
+from datetime import datetime
 from typing import Protocol
 
 from quoth.domain import (
     Allowance,
     Book,
     Chunk,
-    Conversation,
-    Feedback,
     Fetched,
     Filters,
     Fingerprint,
@@ -27,22 +25,18 @@ from quoth.domain import (
     IndexHits,
     IndexQuery,
     IndexStatus,
-    IngestJob,
-    IngestTimes,
-    Key,
     Message,
     ModelEvent,
-    PageRecord,
     Reading,
     ReadingTask,
-    RecordedQuestion,
     StoredChunk,
     Tool,
-    Trace,
-    Turn,
     Vector,
 )
 from quoth.errors import ModelUnavailable, Outage, QuothError
+from quoth.ports.library import ABANDONED as ABANDONED
+from quoth.ports.library import Keys as Keys
+from quoth.ports.library import Library as Library
 
 # Told after every step of long work: steps done, steps in all.
 TellSteps = Callable[[int, int], None]
@@ -248,31 +242,6 @@ class ChatModel(Protocol):
     async def close(self) -> None: ...
 
 
-# Why a queued or running job is failed when another process holds the writer lock.
-ABANDONED = "the process that ran it ended before it was finished"
-
-
-class Keys(Protocol):
-    """Who may ask. A key that was made is never forgotten, so a server once closed does not open by itself."""
-
-    async def add(self, key: Key) -> None: ...
-
-    async def find(self, key_id: str) -> Key | None:
-        """None when there is none: a caller with a wrong key is not a fault."""
-
-    async def all(self) -> list[Key]:
-        """Oldest first, with those that are revoked or expired."""
-
-    async def any(self) -> bool:
-        """Whether one was ever made."""
-
-    async def revoke(self, key_id: str, *, at: datetime) -> Key:
-        """For good; a second call keeps the time of the first. `NotFound` when there is none."""
-
-    async def spend(self, key_id: str, *, day: date, most: int) -> bool:
-        """Count one answer of that day. False, without counting, when there were `most` already."""
-
-
 class RateLimiter(Protocol):
     async def hit(self, who: str) -> Allowance:
         """Count one more request of theirs. A request that is not allowed does not count."""
@@ -285,112 +254,6 @@ class Tokens(Protocol):
 
     async def subject(self, token: str) -> str:
         """Whom it was given to. `Unauthorized` says what is wrong with it, `Outage` that it cannot be checked now."""
-
-    async def close(self) -> None: ...
-
-
-class Library(Protocol):
-    """The relational store: books, what was ingested, jobs, conversations, keys."""
-
-    @property
-    def keys(self) -> Keys: ...
-
-    async def put_book(self, book: Book) -> None: ...
-
-    async def book(self, book_id: str) -> Book:
-        """`UnknownBook` when there is none."""
-
-    async def books(self) -> list[Book]:
-        """By id."""
-
-    async def delete_book(self, book_id: str) -> None:
-        """With its page records, jobs and recorded questions. Conversations stay: they belong to their readers."""
-
-    async def page_records(self, book_id: str) -> dict[str, PageRecord]:
-        """By source file."""
-
-    async def put_page_records(self, records: Sequence[PageRecord]) -> None:
-        """Insert or replace, all or none."""
-
-    async def drop_page_records(self, book_id: str, source_files: Sequence[str]) -> None: ...
-
-    async def start_job(self, job: IngestJob) -> IngestJob:
-        """Store and number it. `Conflict` when another job of the book is queued or running."""
-
-    async def save_job(self, job: IngestJob) -> None: ...
-
-    async def job(self, job_id: int) -> IngestJob:
-        """`NotFound` when there is none."""
-
-    async def jobs(self, book_id: str | None = None, *, limit: int = 50, active: bool = False) -> list[IngestJob]:
-        """Newest first; with `active` only those that are queued or running."""
-
-    async def ingest_times(self, book_id: str) -> IngestTimes:
-        """Of the completed jobs of the book; dry runs do not count."""
-
-    async def fail_running_jobs(self, book_id: str, reason: str) -> int:
-        """Jobs of a process that died. The caller holds the writer lock, so none of them can still run."""
-
-    # A session belongs to the key that opened it. To any other `owner` it does not exist: `SessionNotFound`.
-
-    async def add_turn(self, turn: Turn) -> Turn:
-        """Creates the conversation with its first turn, keeps the order of the calls, and returns it numbered."""
-
-    async def recent_turns(self, session_id: str, *, owner: str = "", limit: int = 5) -> list[Turn]:
-        """The newest, oldest first; none for a session that has not been opened yet."""
-
-    async def conversation(self, session_id: str, *, owner: str = "") -> Conversation:
-        """`SessionNotFound` when there is none."""
-
-    async def turns(
-        self, session_id: str, *, owner: str = "", limit: int = 50, offset: int = 0
-    ) -> tuple[list[Turn], int]:
-        """The newest `limit` turns before the newest `offset`, oldest first, and how many there are in all.
-        `SessionNotFound` when none."""
-
-    async def put_feedback(
-        self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
-    ) -> None:
-        """On the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn. It
-        goes with the conversation."""
-
-    async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
-        """From now on it can be read by its number and the secret. One that is shared already keeps its secret.
-        `SessionNotFound` when there is no such turn."""
-
-    async def shared_turn(self, turn_id: int, secret: str) -> Turn:
-        """`NotFound` when none is shared under this number and secret."""
-
-    async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
-        """Does nothing where the conversation has gone meanwhile."""
-
-    async def put_tags(self, session_id: str, tags: Sequence[str], *, owner: str = "") -> None:
-        """In place of those before. `SessionNotFound` when there is none."""
-
-    async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
-        """For good, with its traces and the questions recorded in it. `SessionNotFound` when there is none."""
-
-    async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
-        """Store it, unless its conversation has been deleted meanwhile, and drop those of all books that were asked
-        before `keep_since`, in one go. A recorded question goes with its conversation but does not name it."""
-
-    async def recorded_questions(
-        self, book_id: str | None = None, *, since: datetime, limit: int = 1000
-    ) -> list[RecordedQuestion]:
-        """Those asked at `since` or later, newest first."""
-
-    async def forget_questions(self, *, before: datetime) -> int:
-        """Of all books; how many there were."""
-
-    async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
-        """Store them, except those whose conversation has been deleted meanwhile, and drop all that are older than
-        `keep_since` or not among the newest `most` or so, in one go. They go with their conversation."""
-
-    async def trace(self, request_id: str | None = None) -> Trace:
-        """The newest with this id, or of all; `NotFound` when there is none."""
-
-    async def ping(self) -> None:
-        """`LibraryUnavailable` when it cannot be reached."""
 
     async def close(self) -> None: ...
 

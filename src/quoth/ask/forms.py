@@ -1,0 +1,222 @@
+"""What the form of a sentence says for it or against it, by what is asked.
+
+In: what is sought, a layout and a place in it. Out: a number to add to the sentence's weight. A defining sentence or
+the entry of a glossary suits *what is*, a numbered list or code suits *how do I*, a reason suits *why*. A sentence
+about the lesson itself ("In this lesson you learn …"), an exercise and a question answer nobody. Knows neither scores
+nor the reader; `weigh` has those.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from quoth.ask.asked import Asked
+from quoth.ask.blocks import Block, Layout
+from quoth.ask.expand import LEANING, about_the_text
+from quoth.ask.kinds import Holds
+from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    asked: Asked
+    terms: tuple[tuple[ContentTerm, float], ...]  # of the question, with their idf
+    total: float
+    names: tuple[str, ...]  # identifiers of the question, in small letters
+    subject: frozenset[int]  # the words of what is to be defined
+    holds: Holds | None  # whether a sentence has a thing of the kind that is asked for
+
+    def cover(self, own: frozenset[int], around: frozenset[int], text: str, near: float) -> float:
+        """The share of the question's weight that is in the sentence. A relative of a word counts for as much as the
+        two share, the sentence's surroundings for `near`."""
+        shares = (
+            (weight, 1.0 if term.found_in(own) else max(kinship(term.text, text), term.found_in(around) * near))
+            for term, weight in self.terms
+        )
+        return sum(weight * share for weight, share in shares) / self.total
+
+    def share(self, ids: frozenset[int]) -> float:
+        return sum(weight for term, weight in self.terms if term.found_in(ids)) / self.total
+
+
+_REASON = re.compile(
+    r"\b(?:because|since|so that|in order to|therefore|due to|reasons?|otherwise|(?:that|which) is why"
+    r"|as a result)\b",
+    re.IGNORECASE,
+)
+_DEFINES = re.compile(
+    r"\s(?:is|are|means|refers? to|describes?|stands? for|denotes?|defines?|represents?|provides?|lets?|allows?)\s"
+    r"|\s[—–:-]\s|:\**\s|\n:[ \t]"
+)
+_SHOWS = re.compile(r"\b(?:for example|for instance|such as|e\.g\.|suppose|consider|imagine)\b", re.IGNORECASE)
+_EXERCISE = re.compile(
+    r"\b(?:exercises?|quiz(?:zes)?|check your\w*|(?:review|practice|study|self[- ]test) questions?|try it yourself"
+    r"|challenges?)\b|\A\W*(?:questions|practice|review)\W*\Z",
+    re.IGNORECASE,
+)
+_SUMMARY = re.compile(r"\b(?:summary|recap|in short|overview|key (?:points|takeaways)|conclusions?|tl;?dr)\b", re.I)
+_GLOSSARY = re.compile(r"\b(?:glossary|terminology|terms|definitions|vocabulary)\b", re.IGNORECASE)
+_BRACKETED = re.compile(r"\s*\([^)]*\)\s*\Z")
+_EMPHASISED = re.compile(r"(?<![*_])([*_]{1,3})(?=\S)([^*_\n]{2,60}?)(?<=\S)\1(?![*_])")
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_WORD = re.compile(r"[\w'’-]+")
+_VERB = re.compile(r"\b(?:is|are|was|has|have|can|will|do|does|must|should|need|needs)\b", re.IGNORECASE)
+_SUBORDINATE = frozenset(
+    "because when if while although though since as after before unless where whether how why what but so".split()  # noqa: SIM905
+)
+_DIGITS = re.compile(r"\d")
+_NAMED_SECTION = 0.2
+_LONG_CODE = 120  # words: an example that nobody reads at once
+_LONGEST_OPENING = 3  # words before a term that a sentence begins with
+_PART_OF_TERM = 0.4  # of the weight of what is asked about, for the entry of a glossary that is only a part of it
+
+
+def fit(sought: Sought, here: Layout, position: int) -> float:
+    text, unit = here.text(position), here.units[position]
+    words, wanted = len(text.split()), sought.asked.wanted
+    result = -0.3 if words < 3 and unit.kind not in ("row", "code") and ":" not in text else 0.0
+    if unit.kind == "code":  # so many words hold some of the question's by chance
+        result -= 0.1 if wanted in ("how_to", "example") else 0.2
+        result -= 0.3 if words > _LONG_CODE or here.block(position).cut else 0.0
+    else:
+        result -= 0.1 if words > 70 else 0.0
+        result -= 0.6 if wanted != "summary" and _about_the_text(here, position) else 0.0
+    if wanted != "quiz":
+        result -= 0.8 * bool(_EXERCISE.search(heading_of(here))) + 0.4 * text.endswith("?")
+    result -= 0.05 if LEANING.match(text) else 0.0
+    result += _NAMED_SECTION * _named_section(sought, here) if wanted != "summary" else 0.0
+    if sought.names:
+        result += 0.25 * sum(name in text.lower() for name in sought.names) / len(sought.names)
+    if sought.holds is not None:
+        result += 0.1 if sought.holds(text) else -0.05
+    return result + _fit_of_kind(sought, here, position, text)
+
+
+def _named_section(sought: Sought, here: Layout) -> float:
+    """How much of the question a heading is that has no word but the question's: `server.port` of "change the server
+    port". What is below it is about that."""
+    asked = frozenset[int]().union(*((term.id, *term.parts) for term, _ in sought.terms))
+    best = 0.0
+    for heading in here.chunk.heading_path:
+        words = query_terms(_BRACKETED.sub("", heading))
+        if words and all(word.found_in(asked) for word in words):
+            best = max(best, sought.share(term_ids(heading)))
+    return best
+
+
+def _about_the_text(here: Layout, position: int) -> bool:
+    """The sentence, or what announces its list: "In this chapter you will learn:"."""
+    block = here.block(position)
+    introduction = here.introduction(block) if block.kind == "list" else None
+    return about_the_text(here.text(position)) or (
+        introduction is not None and about_the_text(here.text(introduction.last))
+    )
+
+
+def _fit_of_kind(sought: Sought, here: Layout, position: int, text: str) -> float:
+    block = here.block(position)
+    following = here.introduces(block, loosely=sought.asked.wanted == "list") if position == block.last else None
+    wanted, result = sought.asked.wanted, 0.0
+    if text.endswith(":") and following is None:
+        result -= 0.2
+    if sought.asked.example and (here.beside_code(position) or "`" in text):
+        result += 0.2 if here.beside_code(position) else 0.05
+    if wanted == "how_to":
+        result += 0.2 if block.ordered else 0.0 if here.beside_code(position) or block.kind == "code" else -0.1
+        result -= 0.4 if _GLOSSARY.search(" ".join(here.chunk.breadcrumb)) else 0.0  # it says what, not how
+    elif wanted == "list":
+        result += 0.4 if following and following.kind != "code" else 0.3 if block.kind in ("list", "table") else 0.0
+    elif wanted == "value" and _DIGITS.search(text) and sought.holds is not None:
+        result += 0.05
+    elif wanted == "why" and _REASON.search(text):
+        result += 0.15
+    elif wanted in ("definition", "simpler", "translation"):
+        result += defining(sought, here, position)
+    elif wanted == "example":
+        result += _example(here, position, text)
+    elif wanted == "quiz":
+        result += 0.4 if _EXERCISE.search(heading_of(here)) else 0.2 if text.endswith("?") else 0.0
+    elif wanted == "summary":
+        result += _summary(sought, here, block)
+    return result
+
+
+def _example(here: Layout, position: int, text: str) -> float:
+    """Code, the sentence that announces it, or one that begins an example. The numbers of a table are none."""
+    if here.units[position].kind == "code":
+        return 0.5
+    return 0.2 if _SHOWS.search(text) else -0.2 if here.block(position).kind == "table" else 0.0
+
+
+def _summary(sought: Sought, here: Layout, block: Block) -> float:
+    result = 0.5 if _SUMMARY.search(heading_of(here)) else 0.0
+    if block == _first_paragraph(here) and sought.subject:
+        result += 0.2 + 0.4 * len(sought.subject & term_ids(heading_of(here))) / len(sought.subject)
+    return result
+
+
+def defining(sought: Sought, here: Layout, position: int) -> float:
+    """The entry of a glossary, then the first paragraph below a heading that is the term, then a defining sentence."""
+    block, text = here.block(position), here.text(position)
+    result = _defines(sought, text) + _introduces_term(sought, text)
+    if block == _first_paragraph(here) and _names_term(sought, here):
+        opens = text == here.text(block.first)
+        glossary = bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
+        result = max(result, 0.3 if opens else 0.15) + (0.45 if glossary else 0.1)
+    return result
+
+
+def explains_heading(sought: Sought, here: Layout, position: int) -> bool:
+    """The first paragraph below a heading speaks of what the heading names, whether it repeats the name or not."""
+    if here.block(position) != _first_paragraph(here):
+        return False
+    return sought.asked.wanted == "summary" or _names_term(sought, here)
+
+
+def heading_of(here: Layout) -> str:
+    return here.chunk.heading_path[-1] if here.chunk.heading_path else here.chunk.title
+
+
+def _first_paragraph(here: Layout) -> Block | None:
+    return next((block for block in here.blocks if block.kind == "paragraph"), None)
+
+
+def _names_term(sought: Sought, here: Layout) -> bool:
+    """Whether a heading says the term and nothing else; what it has in brackets does not count. An entry of a glossary
+    may be a part of the term: a *QoS profile* is explained under *QoS*."""
+    heading = term_ids(_BRACKETED.sub("", heading_of(here)))
+    if not sought.subject or not heading:
+        return False
+    if heading in (sought.subject, term_ids(_BRACKETED.sub("", sought.asked.subject))):
+        return True
+    part = heading < sought.subject and bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
+    return part and sought.share(heading) >= _PART_OF_TERM
+
+
+def _introduces_term(sought: Sought, text: str) -> float:
+    """A book sets a term in bold or italics where it explains it, most of all where the sentence begins with it."""
+    said = next((one for one in _EMPHASISED.finditer(text) if term_ids(one[2]) == sought.subject), None)
+    if said is None or not sought.subject:
+        return 0.0
+    return 0.3 if len(text[: said.start()].split()) <= _LONGEST_OPENING else 0.15
+
+
+def _defines(sought: Sought, text: str) -> float:
+    """The words asked about come before the verb, and the less else does, the more this is what they mean."""
+    said = _ASIDE.sub("", text)
+    verb = _DEFINES.search(said)
+    head = said[: verb.start()] if verb else said.strip("| ").split("|")[0] if said.startswith("|") else ""
+    words = _WORD.findall(head)
+    if (
+        not words
+        or len(words) > 7
+        or words[0].lower() in _SUBORDINATE
+        or (verb and not verb[0].strip(" *:\n").isalpha() and _VERB.search(head))
+    ):
+        return 0.0
+    ids = term_ids(head)
+    if not (sought.subject and sought.subject <= ids) and sought.share(ids) < 0.6:
+        return 0.0
+    others = len(ids - sought.subject) if sought.subject else 0
+    return 0.3 if not others else 0.2 if others == 1 else 0.1

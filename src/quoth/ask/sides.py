@@ -1,0 +1,104 @@
+"""The sides of a comparison → the block of the book that has both, or one excerpt for each.
+
+In: the weighed sentences, the layouts of their passages, what is asked. Out: pieces to quote; none where a side is
+nowhere in the passages. A table compares two things where each has a column or a row of its own, a paragraph where it
+names both. A name is held by a text only as it is written: what is *deployed* is not a *Deployment*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quoth.ask.asked import Asked
+from quoth.ask.blocks import Block, Layout
+from quoth.ask.forms import defining
+from quoth.ask.quotes import Piece, Place
+from quoth.ask.weigh import Candidate, Weighing, readable
+from quoth.text.terms import ContentTerm, names_something, query_terms, term_ids
+
+_BOTH = 0.75  # of the words of each side, for a block to be a comparison
+
+Side = Sequence[ContentTerm]
+
+
+def sides_of(found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing) -> list[Piece]:
+    sides = [query_terms(side) for side in held.asked.sides]
+    if not all(sides):
+        return []
+    if both := _with_both(found, layouts, held, sides):
+        return [both]
+    pieces: list[Piece] = []
+    taken: set[Place] = set()
+    for name, side in zip(held.asked.sides, sides, strict=True):
+        best = _excerpt(name, side, found, layouts, held)
+        if best is None:
+            return []
+        places = readable(held.expansion.around(*best.place) | {best.place}, layouts) - taken
+        if places:
+            decisive = best.place if best.place in places else min(places)
+            pieces.append(Piece(frozenset(places), decisive, best.score))
+            taken |= places
+    return pieces
+
+
+def _excerpt(
+    name: str, side: Side, found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing
+) -> Candidate | None:
+    """The sentence that says most of one side, above all what it is."""
+    sought = replace(held.sought, asked=Asked("definition", name), subject=term_ids(name))
+
+    def worth(one: Candidate) -> float:
+        rank, position = one.place
+        return _share(side, one.text) + 0.5 * one.score + defining(sought, layouts[rank], position)
+
+    about = [one for one in found if _share(side, one.text) > 0]
+    return max(about, key=lambda one: (worth(one), -one.place[0]), default=None)
+
+
+def _with_both(
+    found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing, sides: Sequence[Side]
+) -> Piece | None:
+    best: Piece | None = None
+    for rank, here in enumerate(layouts):
+        for block in here.blocks:
+            if block.kind in ("heading", "code"):
+                continue
+            text = here.chunk.text[here.units[block.first].start : here.units[block.last].end]
+            if block.kind == "table":
+                text = "\n".join((text, here.header(block.first), *here.chunk.heading_path))
+            least = min(_share(side, text) for side in sides)
+            inside = [one for one in found if one.place[0] == rank and one.place[1] in block.positions]
+            if least < _BOTH or not inside:
+                continue
+            score = least + inside[0].score + _faces_off(here, block, sides)
+            if best is None or score > best.score:
+                places = readable(held.expansion.whole(rank, block), layouts)
+                decisive = max(inside, key=lambda one: (min(_share(side, one.text) for side in sides), one.score)).place
+                best = Piece(frozenset(places | {decisive}), decisive, score)
+    return best
+
+
+def _faces_off(here: Layout, block: Block, sides: Sequence[Side]) -> float:
+    """A sentence compares two things where it has both, a table where each has a column or a row of its own."""
+    if block.kind != "table":
+        both = (all(_share(side, here.text(at)) >= _BOTH for side in sides) for at in block.positions)
+        return 0.1 if any(both) else 0.0
+    first_cells = [here.text(at).strip("| ").split("|")[0] for at in block.positions if here.units[at].kind == "row"]
+    columns = here.header(block.first).split("\n")[0].split("|")
+    for cells in (first_cells, columns):
+        if all(sum(_share(side, cell) >= _BOTH for cell in cells) == 1 for side in sides):
+            return 0.3
+    return -0.2
+
+
+def _share(side: Side, text: str) -> float:
+    ids = term_ids(text)
+    return sum(term.found_in(ids) and _is_written(term.text, text) for term in side) / len(side)
+
+
+def _is_written(word: str, text: str) -> bool:
+    if not names_something(word) or not word.isalpha():
+        return True
+    return re.search(rf"(?<!\w){re.escape(word)}(?:e?s)?(?!\w)", text, re.IGNORECASE) is not None

@@ -1,0 +1,200 @@
+"""Every sentence of the passages, weighed: how well does it answer what is asked?
+
+In: the question, the passages with their layouts. Out: a `Candidate` for each sentence that may be quoted. Its weight
+is the share of the question's words in it (the rarer, the more), how well its passage was found, what its form says for
+it (`forms`), and how much of the answer the reader sees in it. Words around a sentence count less than its own; a block
+that is asked for (a list, code) is known by what introduces it. `extract` makes an answer of the best.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from quoth.ask.asked import Asked, Wanted, asked, identifiers
+from quoth.ask.blocks import Block, Layout
+from quoth.ask.expand import Expansion
+from quoth.ask.forms import Sought, explains_heading, fit, heading_of
+from quoth.ask.kinds import kind_asked
+from quoth.ask.quotes import Place
+from quoth.ask.references import LIGHT
+from quoth.domain import Evidence, Passage
+from quoth.text.terms import ContentTerm, query_terms, term_ids
+
+READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, against the cover of its words
+
+_ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
+_CARRIED = 1 / 2  # what the words taken over from the conversation may weigh together: they say where, not what
+_ASKING = 1 / 2  # what a word weighs that says how something is asked for, not what: "the steps of", "the reason why"
+_HEARD = 0.3  # off a sentence that was quoted just before: readers who go on asking seldom ask for it again
+_NEAR = 1 / 3  # what the words around a sentence count …
+_NEAR_BLOCK = 0.6  # … and those around code, a list or a table that is asked for: they have few words of their own
+# The reader sees an answer that is in one place; steps, lists and sides of a comparison it sees in part.
+_ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
+_FORM_WORDS = LIGHT | term_ids(
+    "step command difference reason list way example code snippet sample syntax definition meaning overview summary"
+)
+_CODE_SPAN = re.compile(r"`+[^`]*`+")
+_LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What every sentence is held against."""
+
+    sought: Sought
+    known: float  # the share of the question's words that the book has: what the others say, no sentence covers
+    own: frozenset[int]  # the words of the question
+    expansion: Expansion
+
+    @property
+    def asked(self) -> Asked:
+        return self.sought.asked
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    score: float
+    place: Place
+    ids: frozenset[int]
+    text: str
+    cover: float = 0.0
+
+
+def weighing(question: str, evidence: Evidence, layouts: Sequence[Layout]) -> Weighing:
+    what = asked(question)
+    terms = _weighted(question, what, evidence)
+    measured = {term.id: term for term in evidence.terms}
+    mine = [measured[term.id] for term in query_terms(question) if term.id in measured]
+    whole = sum(term.idf for term in mine)
+    return Weighing(
+        sought=Sought(
+            asked=what,
+            terms=terms,
+            total=sum(weight for _, weight in terms) or 1.0,
+            names=tuple(name.lower() for name in identifiers(question)),
+            subject=term_ids(what.subject),
+            holds=kind_asked(question),
+        ),
+        known=sum(term.idf for term in mine if term.in_book) / whole if whole else 1.0,
+        own=term_ids(question),
+        expansion=Expansion(layouts, what, question, evidence.exclude_quotes),
+    )
+
+
+def _weighted(question: str, what: Asked, evidence: Evidence) -> tuple[tuple[ContentTerm, float], ...]:
+    """The words of the query, each with its rarity; those that were taken over or only ask weigh less."""
+    idf = {term.id: term.idf if term.in_book else 0.0 for term in evidence.terms}
+    object_ = what.subject if what.instruction else ""  # what an instruction is about; the rest asks for nothing
+    searched = object_ or (question if evidence.query.startswith(question.strip()) else "")
+    own = term_ids(searched)
+    known = [(term, idf.get(term.id, _ORDINARY_IDF)) for term in query_terms(evidence.query)]
+    if any(term.id not in _FORM_WORDS and weight for term, weight in known):
+        known = [(term, weight * (_ASKING if term.id in _FORM_WORDS else 1.0)) for term, weight in known]
+    mine = sum(weight for term, weight in known if term.id in own)
+    carried = sum(weight for _, weight in known) - mine
+    share = min(1.0, _CARRIED * mine / carried) if mine and carried else 1.0
+    if what.instruction and mine:
+        share = 0.0  # "give me", "explain", "simple words": they ask for nothing in the book
+    return tuple((term, weight if term.id in own else weight * share) for term, weight in known)
+
+
+def candidates(
+    passages: Sequence[Passage], layouts: Sequence[Layout], held: Weighing, evidence: Evidence
+) -> Iterator[Candidate]:
+    best = max((passage.similarity for passage in passages), default=0.0) or 1.0
+    for rank, passage in enumerate(passages):
+        here, chunk = layouts[rank], passage.chunk
+        above = term_ids(" ".join((chunk.title, *chunk.heading_path)))
+        before: frozenset[int] = frozenset()
+        prior = 0.4 * passage.similarity / best - 0.02 * rank
+        for position, unit in enumerate(here.units):
+            text = here.text(position)
+            if unit.kind in ("heading", "header") or (unit.kind == "code" and not _code_answers(held, text)):
+                continue
+            ids = term_ids(text)
+            cover = _cover(held, here, position, above, before)
+            score = held.known * cover + prior + fit(held.sought, here, position)
+            score += 0.15 * held.expansion.fits(rank, position)
+            if passage.reading is not None and held.asked.wanted in _ONE_PLACE:
+                score += READER_WEIGHT * passage.reading.share(unit.start, unit.end)
+            before = ids
+            if any(text in quote for quote in evidence.previous_quotes):
+                score -= _HEARD
+            excluded = any(text in quote for quote in evidence.exclude_quotes)
+            if not excluded and (unit.kind == "code" or quotable(text)):
+                yield Candidate(score, (rank, position), ids, text, cover)
+
+
+def _cover(held: Weighing, here: Layout, position: int, above: frozenset[int], before: frozenset[int]) -> float:
+    text = _about_it(held.asked, here.text(position))
+    block = here.block(position)
+    said = term_ids(f"{text}\n{block.tab}\n{here.header(position)}")
+    around = above | before | _block_ids(here, position, held.asked)
+    shows = _shows_block(held.asked, here, position)
+    if explains_heading(held.sought, here, position):
+        said |= above
+    elif shows or (block.kind == "list" and here.before(block) in (None, here.heading)):
+        said |= _introducing(here, block)
+    return held.sought.cover(said, around, text.lower(), _NEAR_BLOCK if shows else _NEAR)
+
+
+def _code_answers(held: Weighing, code: str) -> bool:
+    """Where code is welcome, or has the very name that is asked about: the output of a command, an error message."""
+    return held.asked.example or any(name in code.lower() for name in held.sought.names)
+
+
+def _about_it(what: Asked, text: str) -> str:
+    """A name that has the words of a term in it (`qos_profile_sensor_data`) says nothing about the term."""
+    if what.wanted != "definition" or identifiers(what.subject):
+        return text
+    return _CODE_SPAN.sub(lambda code: code[0] if " " in code[0] or code[0].strip("`").isalnum() else " ", text)
+
+
+def _introducing(here: Layout, block: Block) -> frozenset[int]:
+    """The words of the sentence that announces a block; where none does, the first block of its kind below a heading is
+    announced by the heading."""
+    introduction = here.introduction(block) if block.kind != "paragraph" else None
+    if introduction is not None:
+        return term_ids(here.text(introduction.last))
+    first = next((one for one in here.blocks if one.kind == block.kind), None)
+    return term_ids(heading_of(here)) if first == block and block.kind != "paragraph" else frozenset()
+
+
+def _block_ids(here: Layout, position: int, what: Asked) -> frozenset[int]:
+    """Of code, a list or steps: the words of the block and of what introduces it."""
+    block = here.block(position)
+    if block.kind == "code":  # it is about what the last paragraph before it is about
+        before = [one for one in here.blocks if one.kind == "paragraph" and one.last < block.first]
+        return term_ids(" ".join(here.text(at) for at in before[-1].positions)) if before else frozenset()
+    if what.wanted not in ("list", "how_to", "comparison") or block.kind == "paragraph":
+        return frozenset()
+    introduction = here.introduction(block, loosely=what.wanted == "list")
+    first = introduction.first if introduction else block.first
+    return term_ids(here.chunk.text[here.units[first].start : here.units[block.last].end])
+
+
+def _shows_block(what: Asked, here: Layout, position: int) -> bool:
+    """Whether the sentence belongs to a block of the kind that the question wants, or announces one."""
+    block = here.block(position)
+    if what.wanted in ("how_to", "example"):
+        return block.kind == "code" or here.beside_code(position) or (what.wanted == "how_to" and block.ordered)
+    if what.wanted != "list":
+        return False
+    return block.kind in ("list", "table") or (position == block.last and bool(here.introduces(block, loosely=True)))
+
+
+def readable(places: Iterable[Place], layouts: Sequence[Layout]) -> set[Place]:
+    """Without headings, and without sentences that a reader could take for something else."""
+    return {
+        (rank, position)
+        for rank, position in places
+        if layouts[rank].units[position].kind != "heading"
+        and (layouts[rank].units[position].kind == "code" or quotable(layouts[rank].text(position)))
+    }
+
+
+def quotable(text: str) -> bool:
+    """A bracketed number would be taken for a citation."""
+    return not _LOOKS_LIKE_MARKER.search(_CODE_SPAN.sub("", text))
