@@ -126,7 +126,9 @@ async def shared(page: Page) -> None:
     await page.locator(".contents").wait_for()
     await ask(page, ASKED)
     await page.get_by_role("button", name="Share").click()
-    await page.goto(await page.locator("input.field").input_value())
+    link = page.locator("input.field")
+    await link.wait_for()  # it is shown when the server has answered with the address
+    await page.goto(await link.input_value())
     await page.locator(".settled").wait_for()
 
 
