@@ -72,10 +72,11 @@ class Examples:
         rest = [torch.from_numpy(self._arrays[name][rows].astype(np.int64)) for name in columns]
         return Batch(torch.from_numpy(ids), torch.from_numpy(types), torch.from_numpy(mask), *rest)
 
-    def order(self, seed: int, budget: int, examples: int) -> list[list[int]]:
-        """Batches of group numbers, until so many examples are in them; begins again when all were used."""
+    def order(self, seed: int, budget: int, examples: int, *, skip: int = 0) -> list[list[int]]:
+        """Batches of group numbers, until so many examples are in them; begins again when all were used. Batches that
+        begin among the first `skip` examples are left out."""
         batches: list[list[int]] = []
-        taken = 0
+        taken = -skip
         epoch = 0
         while taken < examples:
             chance = np.random.default_rng([seed, epoch])
@@ -85,7 +86,8 @@ class Examples:
                 made = list(self._filled(pool, budget))
                 for at in chance.permutation(len(made)):
                     if taken < examples:
-                        batches.append(made[int(at)])
+                        if taken >= 0:
+                            batches.append(made[int(at)])
                         taken += sum(self._groups[g][1] - self._groups[g][0] for g in made[int(at)])
             epoch += 1
         return batches

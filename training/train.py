@@ -54,6 +54,7 @@ class Config:
     minutes: float = 4.0  # between checkpoints
     half: bool = True  # products in bfloat16; weights and their sums stay in single precision
     start: str = ""  # weights to start from instead of the embedder's
+    skip: int = 0  # examples that those weights have learned from already: the first of the seed's order
 
     def weights(self) -> Weights:
         return Weights(self.span, self.answerable, self.relevance, self.support, self.smoothing)
@@ -205,7 +206,7 @@ def main() -> None:
     examples = Examples(folder / "data" / "examples.npz")
     training = Training(config, folder / "runs" / config.run, examples)
     training.resume()
-    order = examples.order(config.seed, config.budget, config.examples)
+    order = examples.order(config.seed, config.budget, config.examples, skip=config.skip)
     print(f"{config.run}: {training.done} of {config.examples} examples done, {len(order)} steps in all", flush=True)
     run(training, order)
 

@@ -272,3 +272,26 @@ def test_a_greeting_asks_for_nothing(said: str) -> None:
 )
 def test_a_question_that_begins_like_a_greeting_is_one(said: str) -> None:
     assert asks_nothing(said) is (said == "test")
+
+
+# --- where a term is explained ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "explained",
+    [
+        "Every reference has a lease, which is the time for which it may be used.",
+        "The time for which a reference may be used is called its owner's word, also known as a lease.",
+        "The time for which a reference may be used is called a lease.",
+    ],
+)
+def test_the_meaning_may_stand_beside_the_term(explained: str) -> None:
+    made = answer("What is a lease?", f"Write the lease before the type.\n\n{explained}\n\nEvery lease ends one day.")
+    assert marked(made) == explained
+
+
+def test_what_only_uses_a_term_explains_nothing() -> None:
+    made = answer(
+        "What is a lease?", "Take the box, which is called a crate, with its lease.\n\nA lease is a time limit."
+    )
+    assert marked(made) == "A lease is a time limit."

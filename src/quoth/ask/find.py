@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
+from quoth.ask.defined import explained_first
 from quoth.ask.fuse import (
     COMPARED,
     READ_FOR_PAIRS,
@@ -171,6 +172,7 @@ class Retriever:
         near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
         ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks)
+        ranked = explained_first(asked.phrase or asked.readable, asked.words, full, ranked, chunks)
         terms = tuple(_query_term(word, rarity, full) for word in asked.words)
         return _Looked(ranked, scored, chunks, vectors, terms, hits.total_found)
 

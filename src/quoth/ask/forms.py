@@ -49,6 +49,12 @@ _DEFINES = re.compile(
     r"\s(?:is|are|means|refers? to|describes?|stands? for|denotes?|defines?|represents?|provides?|lets?|allows?)\s"
     r"|\s[—–:-]\s|:\**\s|\n:[ \t]"
 )
+_WHICH_IS = re.compile(
+    r"[*_`]*,\s+(?:which|that|who)\s+(?:is|are|means?|refers?|describes?|stands?|lets?|allows?|holds?)\b"
+)
+_CALLED = re.compile(
+    r"\b(?:called|named|known as|termed|referred to as|call (?:it|this|that|them|these))\s+(?:an?\s|the\s)?"
+)
 _SHOWS = re.compile(r"\b(?:for example|for instance|such as|e\.g\.|suppose|consider|imagine)\b", re.IGNORECASE)
 _EXERCISE = re.compile(
     r"\b(?:exercises?|quiz(?:zes)?|check your\w*|(?:review|practice|study|self[- ]test) questions?|try it yourself"
@@ -159,7 +165,7 @@ def _summary(sought: Sought, here: Layout, block: Block) -> float:
 def defining(sought: Sought, here: Layout, position: int) -> float:
     """The entry of a glossary, then the first paragraph below a heading that is the term, then a defining sentence."""
     block, text = here.block(position), here.text(position)
-    result = _defines(sought, text) + _introduces_term(sought, text)
+    result = max(_defines(sought, text), _explains_aside(sought, text)) + _introduces_term(sought, text)
     if block == _first_paragraph(here) and _names_term(sought, here):
         opens = text == here.text(block.first)
         glossary = bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
@@ -200,6 +206,17 @@ def _introduces_term(sought: Sought, text: str) -> float:
     if said is None or not sought.subject:
         return 0.0
     return 0.3 if len(text[: said.start()].split()) <= _LONGEST_OPENING else 0.15
+
+
+def _explains_aside(sought: Sought, text: str) -> float:
+    """The meaning stands beside the term: "has a *lifetime*, which is the scope …", "this is called a *lifetime*"."""
+    said = _ASIDE.sub("", text)
+    before = [said[: found.start()].split() for found in _WHICH_IS.finditer(said)]
+    after = [said[found.end() :].split() for found in _CALLED.finditer(said)]
+    for words in (*(words[::-1] for words in before), *after):
+        if sought.subject and any(term_ids(" ".join(words[:count])) == sought.subject for count in (1, 2, 3)):
+            return 0.25
+    return 0.0
 
 
 def _defines(sought: Sought, text: str) -> float:

@@ -23,6 +23,7 @@ from quoth.domain import Evidence, Passage
 from quoth.text.terms import ContentTerm, query_terms, term_ids
 
 READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, against the cover of its words
+DEFINING_WEIGHT = 0.5  # the same where a definition is wanted: its form says more, and the reader has seen few
 
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
 _CARRIED = 1 / 2  # what the words taken over from the conversation may weigh together: they say where, not what
@@ -118,7 +119,8 @@ def candidates(
             score = held.known * cover + prior + fit(held.sought, here, position)
             score += 0.15 * held.expansion.fits(rank, position)
             if passage.reading is not None and held.asked.wanted in _ONE_PLACE:
-                score += READER_WEIGHT * passage.reading.share(unit.start, unit.end)
+                weight = DEFINING_WEIGHT if held.asked.wanted == "definition" else READER_WEIGHT
+                score += weight * passage.reading.share(unit.start, unit.end)
             before = ids
             if any(text in quote for quote in evidence.previous_quotes):
                 score -= _HEARD
