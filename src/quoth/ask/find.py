@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
-from quoth.ask.defined import explained_first
 from quoth.ask.fuse import (
     COMPARED,
     READ_FOR_PAIRS,
@@ -28,6 +27,7 @@ from quoth.ask.fuse import (
 )
 from quoth.ask.read import asks, in_order, read_best
 from quoth.ask.spans import SILENT, Spans
+from quoth.ask.suited import opening_for, suits
 from quoth.domain import (
     Candidate,
     Chunk,
@@ -153,6 +153,9 @@ class Retriever:
             try:
                 async with within(self._seconds, slow):
                     looked = await self._look(wanted, asked, vector, view)
+                    opening = opening_for(asked.phrase or asked.readable, looked.terms)
+                    if opening:
+                        looked = await self._look_again(wanted, asked, opening, looked, view)
                 return replace(await self._evidence(wanted, asked, looked), query_vector=vector)
             except _Vanished:
                 view = self._index.view(book_id)  # what was found belonged to a publication that is gone
@@ -169,12 +172,21 @@ class Retriever:
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
         chunks = await _read(view, scored, compared)
         pairs = pair_weights(asked.pairs, full, hits.size)
-        near = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)[:compared]
+        suited = suits(asked.phrase or asked.readable, asked.words, full, chunks)
+        paired = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)
+        near = sorted(paired, key=lambda one: -one.score - suited[one.key])[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
-        ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks)
-        ranked = explained_first(asked.phrase or asked.readable, asked.words, full, ranked, chunks)
+        ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks, suited)
         terms = tuple(_query_term(word, rarity, full) for word in asked.words)
         return _Looked(ranked, scored, chunks, vectors, terms, hits.total_found)
+
+    async def _look_again(
+        self, wanted: _Wanted, asked: PreparedQuery, opening: str, looked: _Looked, view: BookView
+    ) -> _Looked:
+        """For the opening of the book; what the question's own words are worth in it is known already."""
+        again = replace(await self._prepare(opening), phrase=asked.phrase or asked.readable, pages=asked.pages)
+        vector = await self._embedder.embed_query(opening)
+        return replace(await self._look(wanted, again, vector, view), terms=looked.terms)
 
     async def _evidence(self, wanted: _Wanted, asked: PreparedQuery, looked: _Looked) -> Evidence:
         """The best are read; what is left of them after the threshold is the evidence."""
@@ -247,13 +259,17 @@ def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Score
     return list(best.values())
 
 
-def _favoured(ranked: Sequence[Scored], pages: frozenset[str], chunks: Mapping[str, Chunk]) -> list[Scored]:
-    """Best first, with something added where the conversation is: it seldom leaves the page from one turn to the
-    next."""
-    added = [
-        one._replace(score=one.score + _SAME_PAGE) if chunks[one.key].source_file in pages else one for one in ranked
-    ]
-    return sorted(added, key=lambda one: (-one.score, one.key)) if pages else list(ranked)
+def _favoured(
+    ranked: Sequence[Scored], pages: frozenset[str], chunks: Mapping[str, Chunk], suited: Mapping[str, float]
+) -> list[Scored]:
+    """Best first, with what suits the question, and with something added where the conversation is: it seldom leaves
+    the page from one turn to the next."""
+
+    def added(one: Scored) -> Scored:
+        same = _SAME_PAGE if chunks[one.key].source_file in pages else 0.0
+        return one._replace(score=one.score + same + suited[one.key])
+
+    return sorted(map(added, ranked), key=lambda one: -one.score)
 
 
 def _place(chunk: Chunk) -> tuple[str, int]:

@@ -55,6 +55,8 @@ _WHICH_IS = re.compile(
 _CALLED = re.compile(
     r"\b(?:called|named|known as|termed|referred to as|call (?:it|this|that|them|these))\s+(?:an?\s|the\s)?"
 )
+_A_KIND_OF = re.compile(r"\s(?:is|are|was|were|means)\s+(?:an?|the|any|one|some|what|how|where|when)\s", re.IGNORECASE)
+_RELATIVE = frozenset(("that", "which", "who", "whose", "whom"))
 _SHOWS = re.compile(r"\b(?:for example|for instance|such as|e\.g\.|suppose|consider|imagine)\b", re.IGNORECASE)
 _EXERCISE = re.compile(
     r"\b(?:exercises?|quiz(?:zes)?|check your\w*|(?:review|practice|study|self[- ]test) questions?|try it yourself"
@@ -229,11 +231,16 @@ def _defines(sought: Sought, text: str) -> float:
         not words
         or len(words) > 7
         or words[0].lower() in _SUBORDINATE
+        or not _RELATIVE.isdisjoint(word.lower() for word in words)  # "the modularity that a framework is built on"
+        or (verb and said.startswith("not ", verb.end()))
         or (verb and not verb[0].strip(" *:\n").isalpha() and _VERB.search(head))
     ):
         return 0.0
     ids = term_ids(head)
-    if not (sought.subject and sought.subject <= ids) and sought.share(ids) < 0.6:
+    parts = [term_ids(word) for word in words]  # a name that only has the term in it ("Term-Extras") is another thing
+    own = frozenset[int]().union(*(part for part in parts if part <= sought.subject)) if sought.subject else ids
+    if not (sought.subject and sought.subject <= own) and sought.share(own) < 0.6:
         return 0.0
     others = len(ids - sought.subject) if sought.subject else 0
-    return 0.3 if not others else 0.2 if others == 1 else 0.1
+    kind = 0.1 if verb and _A_KIND_OF.match(said, verb.start()) else 0.0
+    return kind + (0.3 if not others else 0.2 if others == 1 else 0.1)

@@ -1,0 +1,87 @@
+"""Passages that suit what is asked come before those that only share its words.
+
+In: the question, candidates and their chunks. Out: for each candidate a number to add to its score. Who asks what a
+term means is shown where a sentence defines it, or where a heading is the term (`forms.defining`). What the book itself
+is about is said where it opens, and is looked for there. Release notes, announcements and thanks to sponsors mention
+everything and explain little: they come later, unless they are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+from quoth.ask.asked import asked
+from quoth.ask.blocks import layout
+from quoth.ask.forms import Sought, defining
+from quoth.domain import Chunk, QueryTerm
+from quoth.text.terms import ContentTerm, term_ids
+
+_DEFINES = 0.5  # of what the form of the best sentence says, which is seldom more than 0.6 …
+_DEFINES_MOST = 0.25  # … and no more than this
+_OPENS = 0.1  # for a definition where the book opens
+_BESIDE_THE_SUBJECT = -0.25
+_IN_A_QUARTER_OF_THE_BOOK = 1.39  # idf: ln 4
+
+_CHANGES = (
+    r"change[-_ ]?logs?|changes|release[-_ ]?notes?|releases|what[’']?s[-_ ]new|whatsnew|history|news|blogs?"
+    r"|announc\w+|migrat\w+|upgrad\w+"
+)
+_PROJECT = (
+    r"acknowledge?ments?|credits|sponsors?(?:hip)?|backers|contribut(?:ing|ors?)|code[-_ ]of[-_ ]conduct|licen[cs]es?"
+    r"|translators|thanks"
+)
+_RECORDS = re.compile(rf"(?:\A|[/\s])(?:{_CHANGES}|{_PROJECT})(?=\Z|[/\s.:-])", re.IGNORECASE)
+_VERSION = re.compile(r"\A\W*(?:version |release |v)?\d+\.\d+[\w.-]*(?=\s|\Z)", re.IGNORECASE)
+_ASKS_FOR_RECORDS = re.compile(
+    r"\b(?:changes?|changed|changelogs?|releases?|released|versions?|new|newest|latest|since|histor\w+|news|blogs?"
+    r"|announc\w+|migrat\w+|upgrad\w+|updat\w+|added|removed|renamed|deprecat\w+|break(?:s|ing)|still|longer"
+    r"|acknowledge?\w*|credits?|sponsor\w*|contribut\w+|licen[cs]\w+|maintain\w*|who|donat\w+|communit\w+)\b"
+    r"|\b(?:in|from|to|before|after|with) v?\d|\d\.\d",
+    re.IGNORECASE,
+)
+_OPENINGS = frozenset(
+    ("index", "readme", "introduction", "intro", "overview", "why", "about", "home", "getting-started")
+)
+
+
+def suits(
+    question: str, words: Sequence[ContentTerm], idf: Mapping[int, float], chunks: Mapping[str, Chunk]
+) -> dict[str, float]:
+    wants_records = _ASKS_FOR_RECORDS.search(question) is not None
+    found = {
+        key: _BESIDE_THE_SUBJECT if not wants_records and is_record(chunk) else 0.0 for key, chunk in chunks.items()
+    }
+    what = asked(question)
+    if what.wanted != "definition" or not what.subject:
+        return found
+    terms = tuple((word, idf.get(word.id, 0.0)) for word in words)
+    total = sum(weight for _, weight in terms) or 1.0
+    sought = Sought(what, terms, total, names=(), subject=term_ids(what.subject), holds=None)
+    return {key: value or _explains(sought, chunks[key]) for key, value in found.items()}  # a record explains nothing
+
+
+def opening_for(question: str, terms: Sequence[QueryTerm]) -> str:
+    """What to look for where it is asked what the book as a whole is about: its subject is on every page, and the page
+    that introduces it is no nearer to the question than any other. Empty for all other questions."""
+    what = asked(question)
+    subject = term_ids(what.subject) if what.wanted == "definition" else frozenset[int]()
+    everywhere = {term.id for term in terms if term.in_book and term.idf < _IN_A_QUARTER_OF_THE_BOOK}
+    return f"introduction overview of {what.subject}" if subject and subject <= everywhere else ""
+
+
+def is_record(chunk: Chunk) -> bool:
+    """Of changes, or of those who work on the project."""
+    headings = chunk.heading_path
+    return bool(
+        _RECORDS.search(chunk.source_file)
+        or any(_RECORDS.match(heading) or _VERSION.match(heading) for heading in (chunk.title, *headings))
+    )
+
+
+def _explains(sought: Sought, chunk: Chunk) -> float:
+    here = layout(chunk)
+    said = (defining(sought, here, at) for at, unit in enumerate(here.units) if unit.kind in ("prose", "item", "row"))
+    best = min(_DEFINES_MOST, _DEFINES * max(said, default=0.0))
+    return best + (_OPENS if best and PurePosixPath(chunk.source_file).stem.lower() in _OPENINGS else 0.0)
