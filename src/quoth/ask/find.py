@@ -172,8 +172,8 @@ class Retriever:
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
         chunks = await _read(view, scored, compared)
         pairs = pair_weights(asked.pairs, full, hits.size)
-        suited = suits(asked.phrase or asked.readable, asked.words, full, chunks)
         paired = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)
+        suited = suits(asked.phrase or asked.readable, asked.words, full, {one.key: chunks[one.key] for one in paired})
         near = sorted(paired, key=lambda one: -one.score - suited[one.key])[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
         ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks, suited)
