@@ -3,7 +3,8 @@
     python -m training.curve --run long
 
 Logs and measured snapshots (`evaluate` without `--report`) come in; one page goes out. Snapshots that were not measured
-yet are measured here, all on the same share of the left-out sets. Nothing of a reporting half is in it.
+yet are measured here, all on the same share of the left-out sets. Nothing of a reporting half is in it. Runs that the
+page already has stay in it: their weights may be gone.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def page(runs: list[dict[str, Any]]) -> str:
     for run in runs:
         config = run["config"]
         shown = ("examples", "rate", "frozen", "dropout", "budget", "average")
-        lines += ["", f"## {run['run']}", "", ", ".join(f"{name} {config[name]}" for name in shown), ""]
+        went_on = [f"after {config['skip']:,} others, from their weights"] if config.get("skip") else []
+        lines += ["", f"## {run['run']}", "", ", ".join([*(f"{name} {config[name]}" for name in shown), *went_on]), ""]
         if run["curve"]:
             lines += ["| examples | " + " | ".join(SHOWN.values()) + " |", "|---" * (len(SHOWN) + 1) + "|"]
         for point in run["curve"]:
@@ -104,7 +106,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / ".training")
     parser.add_argument("--share", type=float, default=0.25)
     arguments = parser.parse_args()
-    runs = [told(arguments.folder / "runs" / name, arguments.data, arguments.share) for name in arguments.run]
+    known = (
+        json.loads(PAGE.with_suffix(".json").read_text(encoding="utf-8")) if PAGE.with_suffix(".json").exists() else []
+    )
+    runs = [run for run in known if run["run"] not in arguments.run]
+    runs += [told(arguments.folder / "runs" / name, arguments.data, arguments.share) for name in arguments.run]
     PAGE.with_suffix(".json").write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
     PAGE.with_suffix(".md").write_text(page(runs), encoding="utf-8")
 
