@@ -169,6 +169,26 @@ async def test_code_can_be_asked_about_with_the_pointer_and_with_the_keyboard(ho
         await expect(page.locator("pre")).to_be_focused()  # back where the reader was
 
 
+async def test_code_that_the_page_scrolls_under_the_pointer_can_be_asked_about(host: Host, chromium: Browser) -> None:
+    async with visited(chromium, host.publish("/topics")) as page:
+        await launch(page).click()
+        await ask(page, ASKED)
+        await page.locator("quoth-widget .marker a").first.click()  # the page scrolls smoothly to the cited words
+        await expect(page.locator("#durability + p")).to_be_in_viewport()
+        about = page.get_by_role("button", name="Ask about this code")
+        await page.locator("pre").hover()  # which scrolls too
+        await expect(about).to_be_visible()
+        place = await page.evaluate("scrollY")
+        await page.evaluate("scrollBy(0, 4)")  # the pointer rests on the code
+        await until(page, f"scrollY === {place + 4}")
+        await expect(about).to_be_visible()
+        await page.evaluate("scrollBy(0, 2000)")  # it does no more
+        await expect(about).to_be_hidden()
+        await page.evaluate(f"scrollTo(0, {place})")
+        await about.click()
+        await expect(page.locator("quoth-widget .selected")).to_contain_text("node.create_publisher")
+
+
 async def test_an_empty_panel_offers_questions_from_the_headings_of_the_page(host: Host, chromium: Browser) -> None:
     async with visited(chromium, host.publish("/plain")) as page:
         await launch(page).click()

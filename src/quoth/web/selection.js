@@ -64,18 +64,20 @@ export function offerCode({ place, ask }) {
     hide();
     if (block) ask(codeOf(block));
   });
+  const draw = () => {
+    const box = block?.getBoundingClientRect();
+    if (!box || box.bottom < GAP || box.top > innerHeight - GAP || getSelection()?.isCollapsed === false) return hide();
+    return show(box.right - GAP, (height) => Math.min(box.bottom, innerHeight - GAP) - height / 2);
+  };
   const look = (/** @type {Event} */ event) => {
     if (event.composedPath().includes(button)) return;
-    block = event.target instanceof Element ? event.target.closest("pre") : null;
-    if (!block || codeOf(block).length < SHORTEST || getSelection()?.isCollapsed === false) {
-      hide();
-      return;
-    }
-    const box = block.getBoundingClientRect();
-    show(box.right - GAP, (height) => Math.min(box.bottom, innerHeight - GAP) - height / 2);
+    const under = event.target instanceof Element ? event.target.closest("pre") : null;
+    block = under && codeOf(under).length >= SHORTEST ? under : null;
+    draw();
   };
   for (const name of ["pointerover", "focusin"]) document.addEventListener(name, look);
-  document.addEventListener("scroll", hide, { passive: true, capture: true });
+  // It stays with its block. Hidden, it would not come back: a pointer that rests on the code enters nothing.
+  document.addEventListener("scroll", draw, { passive: true, capture: true });
   const here = document.querySelector("pre:hover, pre:focus-within");
   if (here) look(/** @type {any} */ ({ target: here, composedPath: () => [] })); // what made somebody call this
 }
