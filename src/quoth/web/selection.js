@@ -8,7 +8,7 @@ const GAP = 8; // pixels
 
 /** @param {"askAboutThis" | "askAboutCode"} label @param {ParentNode} place @param {() => void} pressed */
 function floating(label, place, pressed) {
-  const button = element("button", { type: "button", className: "about", hidden: true }, say(label));
+  const button = element("button", { type: "button", className: "about", hidden: true });
   button.addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault()); // or the selection would be lost
   button.addEventListener("click", pressed);
   place.append(button);
@@ -17,6 +17,7 @@ function floating(label, place, pressed) {
     hide: () => (button.hidden = true),
     /** @param {number} right @param {(height: number) => number} topOf */
     show(right, topOf) {
+      button.textContent = say(label); // in the language of now
       button.hidden = false;
       const left = Math.min(Math.max(right - button.offsetWidth, GAP), innerWidth - button.offsetWidth - GAP);
       Object.assign(button.style, { left: `${left}px`, top: `${topOf(button.offsetHeight)}px` });
