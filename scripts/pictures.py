@@ -155,6 +155,12 @@ async def widget_answer(page: Page) -> None:
     await ask(page, ASKED, "quoth-widget")
 
 
+async def widget_verdict(page: Page) -> None:
+    await widget_answer(page)
+    await page.locator("quoth-widget .thumb").last.click()
+    await page.locator("quoth-widget .why").scroll_into_view_if_needed()
+
+
 async def widget_refusal(page: Page) -> None:
     await widget(page)
     await ask(page, UNKNOWN, "quoth-widget")
@@ -185,6 +191,7 @@ STATES: dict[str, Callable[[Page], Awaitable[None]]] = {
     "site": site,
     "widget": widget,
     "widget-answer": widget_answer,
+    "widget-verdict": widget_verdict,
     "widget-refusal": widget_refusal,
 }
 

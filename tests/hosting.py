@@ -27,6 +27,10 @@ message for late subscribers. Volatile durability keeps nothing.</p>
 <p>The deadline policy names the longest time between two messages.</p>
 <div style="height: 120vh"></div></main>"""
 
+# A script for a browser that keeps nothing.
+FORBIDDEN = """for (const name of ["sessionStorage", "localStorage"])
+    Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });"""
+
 # What a reader sees of an element, as far as a site could change it.
 _LOOK = """(nodes) => nodes.map((node) => {
     const style = getComputedStyle(node);

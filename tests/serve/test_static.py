@@ -46,7 +46,7 @@ async def test_files_travel_compressed_to_those_who_read_gzip(tmp_path: Path) ->
             assert (response.headers.get("content-encoding") == "gzip") is packed
             assert "accept-encoding" in response.headers["vary"]
             text = gzip.decompress(raw) if packed else raw
-            assert text.startswith(b":root, :host {color-scheme: light dark;")  # without the comment above it
+            assert text.startswith(b":root,:host{color-scheme: light dark;")  # without the comment above it
 
 
 async def test_an_unchanged_file_is_not_sent_again(tmp_path: Path) -> None:

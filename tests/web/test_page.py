@@ -329,6 +329,7 @@ MARKDOWN = {
     "so[^1]\n\n[^1]: because": "p sup a p sup",
     "$x_1$ and \\(y\\) cost $5 or $6": "p code code",
     "$$\na\n$$": "p code",
+    "$$\na\n$$ **so** and `b`": "p code strong code",  # a marker too
     "> [!NOTE]\n> said": "div p p",
     "![words](picture.png)": "p span",
     ":::tip Careful\nHot.\n:::": "div p p",

@@ -66,6 +66,9 @@ async def test_the_widget_stays_while_the_reader_follows_the_links_of_the_site(
         await expect(page.locator("quoth-widget .answer")).to_contain_text(DECISIVE)
         await page.locator("quoth-widget .marker a").first.click()
         assert await lit(page) == [DECISIVE]
+        await page.locator("pre").first.hover()  # scrolls back, as a reader does
+        await page.get_by_role("button", name="Ask about this code").click()
+        await expect(page.locator("quoth-widget .selected")).to_contain_text("node.create_publisher")
 
 
 async def test_no_style_of_the_site_reaches_the_widget(site: BuiltSite, chromium: Browser) -> None:

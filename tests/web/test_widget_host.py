@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from playwright.async_api import Browser, Request, Route, expect
 
 from browsing import LOOP, MARKS, new_page, until
 from doors import ASKED
-from hosting import Host, ask, box, hosted, launch, looks, visited
+from hosting import FORBIDDEN, Host, ask, box, hosted, launch, looks, visited
+from quoth.domain import Feedback
 
 pytestmark = [pytest.mark.slow, *MARKS]
 
@@ -169,6 +171,42 @@ async def test_code_can_be_asked_about_with_the_pointer_and_with_the_keyboard(ho
         await expect(page.locator("pre")).to_be_focused()  # back where the reader was
 
 
+async def test_code_that_the_page_scrolls_under_the_pointer_can_be_asked_about(host: Host, chromium: Browser) -> None:
+    async with visited(chromium, host.publish("/topics")) as page:
+        await launch(page).click()
+        await ask(page, ASKED)
+        await page.locator("quoth-widget .marker a").first.click()  # the page scrolls smoothly to the cited words
+        await expect(page.locator("#durability + p")).to_be_in_viewport()
+        about = page.get_by_role("button", name="Ask about this code")
+        await page.locator("pre").hover()  # which scrolls too
+        await expect(about).to_be_visible()
+        place = await page.evaluate("scrollY")
+        await page.evaluate("scrollBy(0, 4)")  # the pointer rests on the code
+        await until(page, f"scrollY === {place + 4}")
+        await expect(about).to_be_visible()
+        await page.evaluate("scrollBy(0, 2000)")  # it does no more
+        await expect(about).to_be_hidden()
+        await page.evaluate(f"scrollTo(0, {place})")
+        await about.click()
+        await expect(page.locator("quoth-widget .selected")).to_contain_text("node.create_publisher")
+
+
+async def test_an_answer_in_the_widget_is_judged_and_that_stays_with_it(host: Host, chromium: Browser) -> None:
+    async with visited(chromium, host.publish("/plain")) as page:
+        await launch(page).click()
+        await ask(page, ASKED)
+        down = page.get_by_role("button", name="Not helpful")
+        await down.press("Enter")
+        await page.get_by_role("button", name="Not complete").press("Enter")
+        await expect(page.get_by_text("Thank you.")).to_be_visible()
+        await expect(down).to_be_focused()  # what was pressed is gone
+        await page.reload()
+        await expect(down).to_have_attribute("aria-pressed", "true")
+        await expect(page.get_by_role("button", name="Share")).to_have_count(0)
+        judged = await host.doors.quoth.library.rated_turns(since=datetime.fromtimestamp(0, UTC))
+        assert [(one.query, one.feedback) for one in judged] == [(ASKED, Feedback("down", "Not complete"))]
+
+
 async def test_an_empty_panel_offers_questions_from_the_headings_of_the_page(host: Host, chromium: Browser) -> None:
     async with visited(chromium, host.publish("/plain")) as page:
         await launch(page).click()
@@ -198,10 +236,6 @@ async def test_a_question_can_be_kept_to_this_page_or_to_the_version_of_the_site
         await page.get_by_label("Only this page").check()
         await ask(page, ASKED)
         await expect(page.locator("quoth-widget .answer")).to_contain_text("Transient local durability")
-
-
-FORBIDDEN = """for (const name of ["sessionStorage", "localStorage"])
-    Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });"""
 
 
 async def test_where_storage_is_forbidden_page_and_widget_answer_all_the_same(host: Host, chromium: Browser) -> None:

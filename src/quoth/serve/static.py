@@ -49,7 +49,7 @@ _SPARE = {
         r"|^[ \t]+|^\n",
         re.MULTILINE,
     ),
-    ".css": re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|^[ \t]+|\n", re.MULTILINE),
+    ".css": re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|^[ \t]+|\n| +(?=[{}])|(?<=[{};,]) +|;(?=\s*})", re.MULTILINE),
 }
 _CSS_IMPORT = re.compile(r'@import "(\w+\.css)";')
 _WORTH_IT = 0.9  # compressed only if this much is left at most: fonts and pictures are compressed already

@@ -4,12 +4,13 @@ import { adorn } from "./adorn.js";
 import { element } from "./nodes.js";
 import { Reader } from "./reader.js";
 import { HOME, Server } from "./server.js";
+import { browser } from "./storage.js";
 import { speak, say } from "./texts/index.js";
 import { Turn } from "./turn.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const title = /** @type {HTMLElement} */ (document.getElementById("title"));
-Object.assign(document.documentElement, await speak(navigator.languages, { page: true }));
+Object.assign(document.documentElement, await speak([browser.get("quoth.lang"), ...navigator.languages], { page: true }));
 
 const server = new Server(HOME);
 const reader = new Reader(server, { adorn });

@@ -23,7 +23,12 @@ export class Cards {
     this.beside = beside;
     /** @type {Source[]} */ this.sources = [];
     /** @type {Source[]} */ this.results = [];
-    this.node = element("div", { className: "margin", role: "group", "aria-label": say("sources") });
+    this.node = element("div", { className: "margin", role: "group" });
+    this.label();
+  }
+
+  label() {
+    this.node.ariaLabel = say("sources");
   }
 
   /** @param {Source[]} results */

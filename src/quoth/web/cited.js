@@ -6,6 +6,7 @@ import { plain } from "./speaker.js";
 
 const SHORT = 90; // characters that are named whole; of more, the beginning and the end
 const ENDS = 5; // words of each
+const FEW = 12; // characters beside a formula that say too little to be found by
 
 // Offsets of the server count characters; those of a string here count UTF-16 units.
 /** @param {string} text @param {number} from @param {number} [to] */
@@ -31,8 +32,11 @@ export function addressOf(source) {
 /** @param {string} markdown */
 export function fragment(markdown) {
   const line = markdown.split("\n").find((one) => /\p{L}/u.test(one) && !/^\s*(?:`{3}|~{3}|:::|\||[$\\])/.test(one)) ?? "";
-  const text = plain(line.replace(/^\s*(?:\d{1,9}[.)]|\[[ xX]\])\s+/, "").replace(/\{#[^}]*\}\s*$/, ""));
-  if (!text || /[$\\]/.test(text)) return ""; // a formula is drawn, not written
+  // A formula is drawn, not written: of what is around it, the most.
+  const pieces = line.split(/\$[^$]+\$|\\\(.*?\\\)/).filter((piece) => !/[$\\]/.test(piece));
+  const around = pieces.sort((one, other) => other.length - one.length)[0] ?? "";
+  const text = plain(around.replace(/^\s*(?:\d{1,9}[.)]|\[[ xX]\])\s+/, "").replace(/\{#[^}]*\}\s*$/, ""));
+  if (around !== line && text.length < FEW) return "";
   const said = (/** @type {string} */ words) => encodeURIComponent(words).replaceAll("-", "%2D");
   const words = text.split(" ");
   if (text.length <= SHORT || words.length <= 2 * ENDS) return said(text);

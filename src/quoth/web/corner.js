@@ -1,6 +1,7 @@
 // What the widget opens: the conversation of the page, in a corner of the book's own site.
 
 import { element } from "./nodes.js";
+import { Opinions } from "./opinions.js";
 import { isHere, showPassage, unlight } from "./passages.js";
 import { codeOf, offerCode, offerSelection } from "./selection.js";
 import { Server, Trouble } from "./server.js";
@@ -32,7 +33,8 @@ export class Corner {
     this.options = options;
     this.small = matchMedia("(max-width: 576px)"); // as in corner.css: the panel is the whole screen
     this.server = new Server(base, options.key);
-    this.talk = new Talk(this.server, { changed: () => this.changed(), filters: () => this.context(), reader: new LateReader(this.server) });
+    this.talk = new Talk(this.server, { changed: () => this.changed(), filters: () => this.context(), reader: new LateReader(this.server), turn: { tools: (/** @type {any} */ turn) => opinions.tools(turn) } });
+    const opinions = new Opinions(this.server, () => tab.get(this.talk.sessionKey));
     /** @type {Element | null} where the reader was before the panel opened */
     this.before = null;
     /** @type {Promise<void> | null} */

@@ -114,7 +114,7 @@ function block(lines, at, context) {
   if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [element("hr"), at + 1];
   if (isTable(lines, at)) return table(lines, at, context);
   const formula = FORMULA.exec(line);
-  if (formula && closes(lines, at, formula)) return displayed(lines, at, formula);
+  if (formula && closes(lines, at, formula)) return displayed(lines, at, formula, context);
   const footnote = FOOTNOTE.exec(line);
   if (footnote) return noted(lines, at, footnote, context);
   if (context.page && (MODULE_LINE.test(line) || (TAG_LINE.test(line) && !/^\s*<(?:img|https?:)/.test(line)))) return [labelled(line), at + 1];
@@ -147,14 +147,14 @@ function closes(lines, at, formula) {
   return rest.includes(closing(formula)) || lines.slice(at + 1, at + 40).some((line) => line.text.includes(closing(formula)));
 }
 
-/** @param {Line[]} lines @param {number} at @param {RegExpExecArray} formula @returns {Drawn} */
-function displayed(lines, at, formula) {
+/** @param {Line[]} lines @param {number} at @param {RegExpExecArray} formula @param {Context} context @returns {Drawn} */
+function displayed(lines, at, formula, context) {
   const end = closing(formula);
   let next = at;
   let text = lineAt(lines, at).text.slice(formula[0].length);
   while (!text.includes(end)) text += `\n${lineAt(lines, ++next).text}`;
   const [tex, after] = [text.slice(0, text.indexOf(end)), text.slice(text.indexOf(end) + end.length).trim()];
-  return [element("p", { className: "formula" }, element("code", { className: "tex", "data-display": true }, tex.trim()), after && ` ${after}`), next + 1];
+  return [element("p", { className: "formula" }, element("code", { className: "tex", "data-display": true }, tex.trim()), after && [" ", inline(after, context)]), next + 1];
 }
 
 // A footnote is shown where it is written; its mark in the text leads to it.

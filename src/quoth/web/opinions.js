@@ -1,5 +1,4 @@
-// Below an answer: was it worth something, and a link to show it to others. What is said here is kept with the answer and is
-// erased with its conversation.
+// Below an answer: was it worth something? What is said here is kept with the answer and is erased with its conversation.
 
 import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
@@ -13,15 +12,6 @@ export class Opinions {
   constructor(server, session) {
     this.server = server;
     this.session = session;
-    this.sharing = false; // the server allows it
-    /** @type {HTMLElement[]} */ this.sharers = [];
-  }
-
-  // An answer may be there before it is known whether it can be shared.
-  /** @param {boolean} allowed */
-  allow(allowed) {
-    this.sharing = allowed;
-    for (const button of this.sharers) button.hidden = !allowed;
   }
 
   /** @param {string} path @param {object} body */
@@ -30,13 +20,17 @@ export class Opinions {
   }
 
   // The nodes for one answer.
-  /** @param {{request: string, rating: string | null}} turn */
+  /** @param {{request: string, rating: string | null}} turn @returns {HTMLElement[]} */
   tools(turn) {
+    const answer = this.answer(turn);
+    return answer ? this.rating(turn, answer) : [];
+  }
+
+  // The answer as the server knows it; null where nothing is kept.
+  /** @param {{request: string}} turn */
+  answer({ request }) {
     const session_id = this.session();
-    if (!session_id || !turn.request) return [];
-    const answer = { session_id, request_id: turn.request };
-    const { thumbs, why } = this.rating(turn, answer);
-    return [thumbs, ...this.sharer(answer), why];
+    return session_id && request ? { session_id, request_id: request } : null;
   }
 
   /** @param {{rating: string | null}} turn @param {object} answer */
@@ -51,7 +45,7 @@ export class Opinions {
         return;
       }
       turn.rating = rating;
-      if (why.contains(document.activeElement)) down.focus(); // it goes away
+      if (why.matches(":focus-within")) down.focus(); // it goes away
       why.hidden = rating !== "down" || reason !== "";
       status.textContent = rating && why.hidden ? say("thanks") : "";
       for (const button of [up, down]) button.setAttribute("aria-pressed", String(button.value === rating));
@@ -63,27 +57,6 @@ export class Opinions {
       }, sign));
     const [up, down] = [thumb("up", "↑", "helpful"), thumb("down", "↓", "notHelpful")];
     why.append(say("whyNot"), ...REASONS.map((reason) => element("button", { type: "button", className: "plain", onclick: () => give("down", say(reason)) }, say(reason))));
-    return { thumbs: element("span", { className: "rating" }, up, down, status), why };
-  }
-
-  /** @param {object} answer */
-  sharer(answer) {
-    const share = async (/** @type {Event} */ event) => {
-      const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
-      try {
-        const { path } = await (await this.send("share", answer)).json();
-        const address = String(new URL(path.replace(/^\//, ""), this.server.base));
-        field.value = address;
-        field.hidden = false;
-        await navigator.clipboard?.writeText(address);
-        button.textContent = say("linkCopied");
-      } catch (problem) {
-        if (/** @type {any} */ (problem).told) button.textContent = /** @type {any} */ (problem).told().what;
-      }
-    };
-    const field = element("input", { className: "field", readonly: true, hidden: true, "aria-label": say("share") });
-    const button = element("button", { type: "button", className: "plain", hidden: !this.sharing, onclick: share }, say("share"));
-    this.sharers.push(button);
-    return [button, field];
+    return [element("span", { className: "rating" }, up, down, status), why];
   }
 }

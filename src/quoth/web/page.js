@@ -1,11 +1,12 @@
 // The reader's page: choose a book, ask, and read the book beside the answer. The server decides everything; this file joins
 // what shows it.
 
+import { languageSwitch } from "./languages.js";
 import { element } from "./nodes.js";
-import { Opinions } from "./opinions.js";
 import { Reader } from "./reader.js";
 import { offerSelection } from "./selection.js";
 import { HOME, Server, Trouble } from "./server.js";
+import { SharedOpinions } from "./sharing.js";
 import { Side } from "./side.js";
 import { contentsNode, Narrowing, Start } from "./start.js";
 import { browser, tab } from "./storage.js";
@@ -20,8 +21,7 @@ const WIDE = matchMedia("(min-width: 68rem)"); // the answer and the book have r
 const PATIENCE = 30; // requests for questions to begin with, each of which waits a second
 const ROOMY = matchMedia("(min-width: 100rem)"); // and the conversations too
 
-Object.assign(document.documentElement, await speak(navigator.languages, { page: true })); // before anything says a word
-for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(/** @type {any} */ (node.getAttribute("data-say")));
+await speakAs([browser.get("quoth.lang"), ...navigator.languages]); // before anything says a word
 
 /** @type {typeof import("./adorn.js") | null} */
 let adornments = null; // loaded while the reader looks around
@@ -31,12 +31,16 @@ const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const narrowing = new Narrowing();
 const reader = new Reader(server, { beside: true, adorn, changed: arrange });
 const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (/** @type {any} */ turn) => opinions.tools(turn) } });
-const opinions = new Opinions(server, () => tab.get(talk.sessionKey));
+const opinions = new SharedOpinions(server, () => tab.get(talk.sessionKey));
 const side = new Side(get("side"), { open: resume, erase, changed: arrange });
 get("main").append(...talk.nodes.filter((node) => node !== reader.node));
 get("main").after(reader.node);
 talk.form.after(narrowing.node);
-get("side-button").setAttribute("aria-label", say("conversations"));
+languageSwitch(get("languages"), async (name) => {
+  browser.set("quoth.lang", name);
+  await speakAs([name]);
+  retell();
+});
 
 const greeting = [...get("welcome").childNodes];
 /** @type {Book[]} */
@@ -92,12 +96,16 @@ function askForKey() {
     event.preventDefault();
     server.key = field.value.trim();
     tab.set("quoth.key", server.key);
-    get("welcome").replaceChildren(...greeting);
-    talk.disable(false);
-    start();
+    startAgain();
   };
   get("welcome").append(element("form", { onsubmit: enter }, field, element("button", { type: "submit", className: "quiet" }, say("keyOpen"))));
   field.focus();
+}
+
+function startAgain() {
+  get("welcome").replaceChildren(...greeting);
+  talk.disable(false);
+  start();
 }
 
 async function openBook() {
@@ -105,6 +113,7 @@ async function openBook() {
   tab.set("quoth.book", book_id);
   browser.set("quoth.book", book_id);
   get("title").textContent = get("display").textContent = title;
+  get("title").removeAttribute("data-say"); // it has a name of its own now
   document.title = `${title} · Quoth`;
   document.body.dataset.toolchain = toolchain;
   [contents, proposed] = [null, { questions: [], complete: false }];
@@ -136,6 +145,25 @@ async function look(bookId) {
   } catch (problem) {
     trouble(problem);
   }
+}
+
+// --- the language -------------------------------------------------------------------------------------------------------
+
+/** @param {(string | null)[]} wanted */
+async function speakAs(wanted) {
+  Object.assign(document.documentElement, await speak(wanted, { page: true }));
+  for (const node of document.querySelectorAll("[data-say]")) node.textContent = say(/** @type {any} */ (node.getAttribute("data-say")));
+  for (const node of document.querySelectorAll("[data-label]")) node.ariaLabel = say(/** @type {any} */ (node.getAttribute("data-label")));
+}
+
+// What is shown, in the language of now. Nothing of it is asked again.
+function retell() {
+  talk.retell();
+  reader.retell();
+  if (!books.length) return startAgain(); // there is only a message
+  narrowing.draw();
+  started = "";
+  side.draw(); // and all that is arranged around it
 }
 
 // --- the conversation ---------------------------------------------------------------------------------------------------

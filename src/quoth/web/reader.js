@@ -29,21 +29,34 @@ export class Reader {
     this.adorn = adorn;
     this.changed = changed;
     /** @type {BookPage | null} */ this.page = null;
+    /** @type {Source | null} */ this.source = null; // what it is open at
     this.bookId = "";
     this.wanted = 0; // the last one that was asked for: an earlier one that comes late is not shown
     /** @type {HTMLElement | null} */ this.from = null; // what the reader opened it with, to go back there
     this.title = element("h2", { id: "reader-title", dir: "auto" });
     this.place = element("span", { className: "reader-place" });
     this.text = element("div", { className: "prose reader-text", tabindex: "0", role: "region", "aria-labelledby": "reader-title" });
-    this.turner = element("nav", { className: "reader-turner", "aria-label": say("pagesAround") });
-    const close = element("button", { type: "button", className: "quiet", "aria-label": say("close"), onclick: () => this.close() }, "✕");
-    const inside = [element("header", {}, this.title, this.place, close), this.text, this.turner];
+    this.turner = element("nav", { className: "reader-turner" });
+    this.closer = element("button", { type: "button", className: "quiet", onclick: () => this.close() }, "✕");
+    const inside = [element("header", {}, this.title, this.place, this.closer), this.text, this.turner];
     this.node = beside
       ? element("aside", { className: "book", "aria-labelledby": "reader-title", hidden: true }, inside)
       : element("dialog", { "aria-labelledby": "reader-title" }, inside);
     this.node.addEventListener("click", (/** @type {Event} */ event) => {
       if (!beside && event.target === this.node) this.close(); // the backdrop
     });
+    this.label();
+  }
+
+  label() {
+    this.turner.ariaLabel = say("pagesAround");
+    this.closer.ariaLabel = say("close");
+  }
+
+  // The same page, in another language of the interface.
+  retell() {
+    this.label();
+    if (this.page && this.source) this.draw(this.source);
   }
 
   get opened() {
@@ -109,6 +122,7 @@ export class Reader {
 
   /** @param {Source} source */
   draw(source) {
+    this.source = source;
     const page = /** @type {BookPage} */ (this.page);
     this.title.replaceChildren(...crumbs(page.breadcrumb));
     const published = link(addressOf(source.quote ? source : { source_url: page.source_url }), "↗");

@@ -8,7 +8,7 @@ const GAP = 8; // pixels
 
 /** @param {"askAboutThis" | "askAboutCode"} label @param {ParentNode} place @param {() => void} pressed */
 function floating(label, place, pressed) {
-  const button = element("button", { type: "button", className: "about", hidden: true }, say(label));
+  const button = element("button", { type: "button", className: "about", hidden: true });
   button.addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault()); // or the selection would be lost
   button.addEventListener("click", pressed);
   place.append(button);
@@ -17,6 +17,7 @@ function floating(label, place, pressed) {
     hide: () => (button.hidden = true),
     /** @param {number} right @param {(height: number) => number} topOf */
     show(right, topOf) {
+      button.textContent = say(label); // in the language of now
       button.hidden = false;
       const left = Math.min(Math.max(right - button.offsetWidth, GAP), innerWidth - button.offsetWidth - GAP);
       Object.assign(button.style, { left: `${left}px`, top: `${topOf(button.offsetHeight)}px` });
@@ -64,18 +65,20 @@ export function offerCode({ place, ask }) {
     hide();
     if (block) ask(codeOf(block));
   });
+  const draw = () => {
+    const box = block?.getBoundingClientRect();
+    if (!box || box.bottom < GAP || box.top > innerHeight - GAP || getSelection()?.isCollapsed === false) return hide();
+    return show(box.right - GAP, (height) => Math.min(box.bottom, innerHeight - GAP) - height / 2);
+  };
   const look = (/** @type {Event} */ event) => {
     if (event.composedPath().includes(button)) return;
-    block = event.target instanceof Element ? event.target.closest("pre") : null;
-    if (!block || codeOf(block).length < SHORTEST || getSelection()?.isCollapsed === false) {
-      hide();
-      return;
-    }
-    const box = block.getBoundingClientRect();
-    show(box.right - GAP, (height) => Math.min(box.bottom, innerHeight - GAP) - height / 2);
+    const under = event.target instanceof Element ? event.target.closest("pre") : null;
+    block = under && codeOf(under).length >= SHORTEST ? under : null;
+    draw();
   };
   for (const name of ["pointerover", "focusin"]) document.addEventListener(name, look);
-  document.addEventListener("scroll", hide, { passive: true, capture: true });
+  // It stays with its block. Hidden, it would not come back: a pointer that rests on the code enters nothing.
+  document.addEventListener("scroll", draw, { passive: true, capture: true });
   const here = document.querySelector("pre:hover, pre:focus-within");
   if (here) look(/** @type {any} */ ({ target: here, composedPath: () => [] })); // what made somebody call this
 }

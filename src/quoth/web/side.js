@@ -20,7 +20,6 @@ export class Side {
     this.bookId = "";
     /** @type {string | null} */ this.current = null;
     /** @type {boolean | null} */ this.folded = null; // null: as there is room
-    node.setAttribute("aria-label", say("conversations"));
     addEventListener("storage", (event) => event.key === this.key && this.draw()); // another tab
   }
 
@@ -66,6 +65,7 @@ export class Side {
   }
 
   draw() {
+    this.node.ariaLabel = say("conversations");
     const anew = element("button", { type: "button", className: "quiet", onclick: () => this.open(null) }, `+ ${say("newConversation")}`);
     this.node.replaceChildren(
       element("h2", {}, say("conversations")),

@@ -52,7 +52,7 @@ const starter = (words, onclick) => element("button", { type: "button", classNam
 export function contentsNode(contents, read) {
   if (!contents.pages.length && !contents.sections.length) return null;
   const few = counted(contents) <= UNFOLDED;
-  return element("section", { className: "start contents" }, element("h2", {}, say("contents")), branch(contents, read, few));
+  return element("section", { className: "start contents" }, element("h2", { "data-say": "contents" }, say("contents")), branch(contents, read, few));
 }
 
 /** @param {Section} section @returns {number} */

@@ -38,34 +38,54 @@ export class Talk {
     this.filters = filters;
     this.options = turn;
     this.reader = reader;
-    this.turns = element("div", { className: "turns", role: "group", "aria-label": say("conversation") });
+    this.turns = element("div", { className: "turns", role: "group" });
+    /** @type {Turn[]} */ this.told = [];
     this.speaker = new Speaker();
     this.dock = this.makeDock();
     this.nodes = [this.turns, this.dock, this.speaker.node, this.reader.node];
+    this.label();
   }
 
   makeDock() {
     const stroke = (/** @type {string} */ path) => icon("path", { d: path });
     this.box = element("textarea", {
-      id: "question", rows: "1", maxlength: "32000", dir: "auto", placeholder: say("askPlaceholder"), "aria-describedby": "keys",
+      id: "question", rows: "1", maxlength: "32000", dir: "auto", "aria-describedby": "keys",
       oninput: () => this.grow(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event),
     });
-    this.sendButton = element("button", { type: "submit", "aria-label": say("ask") }, stroke("M12 19V6m0 0-6 6m6-6 6 6"));
+    this.sendButton = element("button", { type: "submit" }, stroke("M12 19V6m0 0-6 6m6-6 6 6"));
     this.stopButton = element(
-      "button", { type: "button", className: "stop", "aria-label": say("stop"), hidden: true, onclick: () => this.stop() },
+      "button", { type: "button", className: "stop", hidden: true, onclick: () => this.stop() },
       icon("rect", { x: 7, y: 7, width: 10, height: 10, rx: 2 }),
     );
+    this.name = element("label", { className: "unseen", for: "question" });
     this.form = element(
       "form", { className: "ask", autocomplete: "off", onsubmit: (/** @type {Event} */ event) => this.onSubmit(event) },
-      element("label", { className: "unseen", for: "question" }, say("yourQuestion")),
-      this.box, this.sendButton, this.stopButton,
+      this.name, this.box, this.sendButton, this.stopButton,
     );
     this.chip = element("div", { className: "selected", hidden: true });
-    const keys = element(
-      "p", { className: "keys", id: "keys" },
-      parts("keysHint", { enter: "Enter", shift: "Shift" }).map((part, at) => (at % 2 ? element("kbd", {}, part) : part)),
-    );
-    return element("div", { className: "dock" }, this.chip, this.form, keys);
+    this.keys = element("p", { className: "keys", id: "keys" });
+    return element("div", { className: "dock" }, this.chip, this.form, this.keys);
+  }
+
+  // What is around the turns, in the language of now.
+  label() {
+    this.turns.ariaLabel = say("conversation");
+    this.name.textContent = say("yourQuestion");
+    this.sendButton.ariaLabel = say("ask");
+    this.stopButton.ariaLabel = say("stop");
+    const hint = parts("keysHint", { enter: "Enter", shift: "Shift" });
+    this.keys.replaceChildren(...hint.map((part, at) => (at % 2 ? element("kbd", {}, part) : part)));
+    this.select(this.selected);
+  }
+
+  // The same conversation, in another language of the interface.
+  retell() {
+    this.label();
+    for (const turn of this.told) turn.retell();
+    for (const { node, question, selected } of this.queue.splice(0)) {
+      node.remove();
+      this.wait(question, selected);
+    }
   }
 
   get empty() {
@@ -84,6 +104,7 @@ export class Talk {
     this.opened = false;
     this.bookId = bookId;
     this.turns.replaceChildren();
+    this.told = [];
     const session = tab.get(this.sessionKey);
     if (session) await this.restore(session);
     if (this.bookId !== bookId) return; // the reader has opened another one meanwhile
@@ -113,6 +134,7 @@ export class Talk {
   begin(question, selected = null) {
     const read = (/** @type {import("./types.js").Source} */ source) => this.reader.read(source, this.bookId);
     const turn = new Turn(question, { ...this.options, selected, beside: this.reader.beside, read });
+    this.told.push(turn);
     this.turns.insertBefore(turn.node, this.queue[0]?.node ?? null);
     return turn;
   }
@@ -227,6 +249,7 @@ export class Talk {
     this.stop();
     tab.remove(this.sessionKey);
     this.turns.replaceChildren();
+    this.told = [];
     this.select(null);
     this.changed();
     this.box.focus();

@@ -28,6 +28,8 @@ export class Turn {
     this.lookup = lookup;
     this.text = "";
     /** @type {import("./verdict.js").Facts | null} */ this.facts = null; // what the verdict was made of
+    /** @type {[import("./server.js").Trouble, () => void] | null} */ this.failure = null; // why there is no answer, and how to ask again
+    this.searched = ""; // what was searched for, where that is not the question
     this.request = ""; // the number under which the server knows this answer
     /** @type {string | null} */ this.rating = null; // what the reader said of it
     /** @type {{text: string, reason: string | null}[]} */ this.unsupported = [];
@@ -80,10 +82,26 @@ export class Turn {
 
   /** @param {{results: import("./types.js").Found[], searched_query: string}} data */
   retrieved({ results, searched_query: searched }) {
-    if (searched && searched !== this.question) this.head.before(element("p", { className: "searched", dir: "auto" }, say("searchedFor", { query: searched })));
+    if (searched !== this.question) this.searched = searched;
+    this.tellSearched();
     const pages = new Set(results.map((result) => result.title)).size;
     if (results.length) this.progress.textContent = say("reading", { passages: say("passages", { n: results.length }), pages: say("pages", { n: pages }) });
     this.cards.found(results.map(({ chunk_id, breadcrumb, source_url, title, section_title }) => ({ chunk_id, breadcrumb, source_url, section: section_title ?? title })));
+  }
+
+  tellSearched() {
+    this.node.querySelector(".searched")?.remove();
+    if (this.searched) this.head.before(element("p", { className: "searched", dir: "auto" }, say("searchedFor", { query: this.searched })));
+  }
+
+  // The same in another language of the interface. One that is on its way changes with its next word.
+  retell() {
+    this.tellSearched();
+    this.cards.label();
+    if (this.sources.length) this.cite(this.sources);
+    if (this.facts) this.conclude(this.facts);
+    else if (this.failure) this.fail(...this.failure);
+    else if (this.node.classList.contains("settled")) this.interrupted();
   }
 
   /** @param {string} text */
@@ -186,6 +204,7 @@ export class Turn {
   // What had arrived stays. `retry` asks once more; after a limit that is possible when its time has passed.
   /** @param {import("./server.js").Trouble} trouble @param {() => void} retry */
   fail(trouble, retry) {
+    this.failure = [trouble, retry];
     this.settle();
     this.node.classList.add("failed");
     if (!this.margin.childElementCount) this.margin.remove();
@@ -216,7 +235,7 @@ function countDown(trouble, hint, again) {
   hint.setAttribute("aria-live", "off");
   hint.textContent = trouble.told().hint;
   trouble.wait -= 1;
-  setTimeout(() => countDown(trouble, hint, again), 1000);
+  setTimeout(() => again.isConnected && countDown(trouble, hint, again), 1000);
 }
 
 // A doubtful sentence as it is named below the verdict: without the signs that only its form needs.

@@ -28,6 +28,12 @@ test("what is drawn and not written opens the heading", () => {
   assert.equal(fragment("$x$ is"), "");
 });
 
+test("beside a formula, the words around it are named where they say enough", () => {
+  assert.equal(fragment("The energy of a body is $E = mc^2$ and \\(x_1\\), but \\( alone stays."), "The%20energy%20of%20a%20body%20is");
+  assert.equal(fragment("So $E = mc^2$ here."), "");
+  assert.equal(fragment("It costs $5 a month."), "");
+});
+
 test("sources of one section are together, in the order of the first", () => {
   const source = (index, name) => ({ index, breadcrumb: ["Book", name], source_url: name });
   const groups = bySection([source(1, "a"), source(2, "b"), source(3, "a"), { index: 4, quote: "selected" }]);

@@ -51,6 +51,14 @@ const texts = {
   picture: "picture",
   copy: "Copy",
   copied: "Copied",
+  helpful: "Helpful",
+  notHelpful: "Not helpful",
+  whyNot: "What was wrong?",
+  reasonWrong: "Not right",
+  reasonIncomplete: "Not complete",
+  reasonOffTopic: "Not what I asked",
+  reasonSource: "The source does not fit",
+  thanks: "Thank you.",
 
   // no answer
   neverMentions: "The book never mentions {terms}.",

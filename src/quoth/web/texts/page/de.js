@@ -1,9 +1,10 @@
-// What only the page of its own says, in German: the start, the conversations, what readers think of an answer.
+// What only the page of its own says, in German: the start, the conversations, shared answers.
 
 /** @type {import("../index.js").PageTexts} */
 const texts = {
   skip: "Zur Frage springen",
   newShort: "Neu",
+  language: "Sprache",
   promiseWhole:
     "Antworten in den Worten des Buchs, jede mit der Stelle, aus der sie stammt. Was das Buch nicht sagt, steht auch hier nicht.",
   noBook: "Hier gibt es noch kein Buch, das man fragen kann.",
@@ -32,14 +33,6 @@ const texts = {
   filter_hardware_tier: "Hardware",
   filter_proficiency_levels: "Niveau",
   filter_layer: "Ebene",
-  helpful: "Hilfreich",
-  notHelpful: "Nicht hilfreich",
-  whyNot: "Was war falsch?",
-  reasonWrong: "Nicht richtig",
-  reasonIncomplete: "Nicht vollständig",
-  reasonOffTopic: "Nicht meine Frage",
-  reasonSource: "Die Quelle passt nicht",
-  thanks: "Danke.",
   share: "Teilen",
   linkCopied: "Link kopiert",
   sharedAnswer: "Jemand hat diese Antwort geteilt.",

@@ -1,8 +1,9 @@
-// What only the page of its own says, in English: the start, the conversations, what readers think of an answer.
+// What only the page of its own says, in English: the start, the conversations, shared answers.
 
 const texts = {
   skip: "Skip to the question",
   newShort: "New",
+  language: "Language",
   promiseWhole:
     "Answers in the book’s own words, each with the place it comes from. What the book does not say, it does not say here either.",
   noBook: "There is no book to ask here yet.",
@@ -31,14 +32,6 @@ const texts = {
   filter_hardware_tier: "Hardware",
   filter_proficiency_levels: "Level",
   filter_layer: "Layer",
-  helpful: "Helpful",
-  notHelpful: "Not helpful",
-  whyNot: "What was wrong?",
-  reasonWrong: "Not right",
-  reasonIncomplete: "Not complete",
-  reasonOffTopic: "Not what I asked",
-  reasonSource: "The source does not fit",
-  thanks: "Thank you.",
   share: "Share",
   linkCopied: "Link copied",
   sharedAnswer: "Somebody shared this answer.",

@@ -1,9 +1,10 @@
-// What only the page of its own says, in Urdu: the start, the conversations, what readers think of an answer.
+// What only the page of its own says, in Urdu: the start, the conversations, shared answers.
 
 /** @type {import("../index.js").PageTexts} */
 const texts = {
   skip: "سوال پر جائیں",
   newShort: "نئی",
+  language: "زبان",
   promiseWhole: "جوابات کتاب کے اپنے الفاظ میں، ہر ایک اپنے مقام کے حوالے کے ساتھ۔ جو کتاب نہیں کہتی، وہ یہاں بھی نہیں کہا جاتا۔",
   noBook: "یہاں ابھی کوئی کتاب نہیں جس سے پوچھا جا سکے۔",
   key: "کلید",
@@ -31,14 +32,6 @@ const texts = {
   filter_hardware_tier: "ہارڈویئر",
   filter_proficiency_levels: "سطح",
   filter_layer: "پرت",
-  helpful: "مفید",
-  notHelpful: "مفید نہیں",
-  whyNot: "کیا غلط تھا؟",
-  reasonWrong: "درست نہیں",
-  reasonIncomplete: "مکمل نہیں",
-  reasonOffTopic: "میں نے یہ نہیں پوچھا تھا",
-  reasonSource: "ماخذ موزوں نہیں",
-  thanks: "شکریہ۔",
   share: "شیئر کریں",
   linkCopied: "لنک کاپی ہو گیا",
   sharedAnswer: "کسی نے یہ جواب شیئر کیا ہے۔",

@@ -1,9 +1,10 @@
-// What only the page of its own says, in Chinese: the start, the conversations, what readers think of an answer.
+// What only the page of its own says, in Chinese: the start, the conversations, shared answers.
 
 /** @type {import("../index.js").PageTexts} */
 const texts = {
   skip: "跳到提问处",
   newShort: "新对话",
+  language: "语言",
   promiseWhole: "用书中原文回答，并注明每句话的出处。书里没有的内容，这里也不会说。",
   noBook: "这里还没有可以提问的书。",
   key: "密钥",
@@ -31,14 +32,6 @@ const texts = {
   filter_hardware_tier: "硬件",
   filter_proficiency_levels: "水平",
   filter_layer: "层",
-  helpful: "有帮助",
-  notHelpful: "没有帮助",
-  whyNot: "哪里不对？",
-  reasonWrong: "不正确",
-  reasonIncomplete: "不完整",
-  reasonOffTopic: "答非所问",
-  reasonSource: "来源不符",
-  thanks: "谢谢。",
   share: "分享",
   linkCopied: "链接已复制",
   sharedAnswer: "有人分享了这个答案。",
