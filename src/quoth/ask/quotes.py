@@ -16,7 +16,7 @@ from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
 from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.asciidoc_tables import row_as_markdown
-from quoth.text.plain import ATTRIBUTES
+from quoth.text.line_marks import ATTRIBUTES
 from quoth.text.rst_inline import as_markdown
 from quoth.text.sentences import Sentence, fold
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from quoth.sources.files import front_matter
 from quoth.sources.includes import Dialect, Directive, bounded, first_existing
-from quoth.text.plain import IMPORT
+from quoth.text.line_marks import IMPORT
 
 # --- mdBook --------------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from quoth.text.limits import MAX_PAGE_CHARACTERS
 from quoth.text.markdown import first_heading
 
 # Raise it when pages are read differently than before, so that unchanged files are read again.
-_READER_VERSION = "5"
+_READER_VERSION = "6"
 
 
 @dataclass(frozen=True, slots=True)

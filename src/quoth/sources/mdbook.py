@@ -21,7 +21,8 @@ from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
 from quoth.sources.loading import Damaged, defaults_used, load_toml
 from quoth.text.limits import MAX_DEPTH
-from quoth.text.plain import comments, inline_text
+from quoth.text.line_marks import comments
+from quoth.text.plain import inline_text
 
 # --- SUMMARY.md ------------------------------------------------------------------------------------------------------
 

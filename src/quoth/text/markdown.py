@@ -169,26 +169,27 @@ class _Tree:
     def _siblings(self, tokens: Sequence[Token], at: int, line: int, last: int) -> tuple[tuple[Block, ...], int]:
         """The blocks from token `at` to the end of its container, which spans the lines from `line` to `last`."""
         blocks: list[Block] = []
-        directives = _Directives()
-        while at < len(tokens) and tokens[at].nesting >= 0:
-            token = tokens[at]
+        directives: _Directives | None = None
+        while at < len(tokens) and (token := tokens[at]).nesting >= 0:
             first, end = token.map or [line, line]
             if line < first:
                 blocks.extend(self.gap(line, first))
             line = max(line, end)
-            if token.type in _CONTAINERS:
+            if kind := _CONTAINERS.get(token.type):
                 children, at = self._siblings(tokens, at + 1, first, end)
-                blocks.append(self._container(_CONTAINERS[token.type], children, first, end, token.info))
-            else:
-                if token.type == "directive_open":
-                    directives.open(_Open(len(blocks), len(token.markup), token.info))
-                blocks.append(self._from_token(token))
-                if token.type == "directive_close":
-                    directives.close(blocks, len(token.markup))
-                at += 1
-        blocks.extend(self.gap(line, last))
+                blocks.append(self._container(kind, children, first, end, token.info))
+                continue
+            if token.type == "directive_open":
+                directives = directives or _Directives()
+                directives.open(_Open(len(blocks), len(token.markup), token.info))
+            blocks.append(self._from_token(token))
+            if directives and token.type == "directive_close":
+                directives.close(blocks, len(token.markup))
+            at += 1
+        if line < last:
+            blocks.extend(self.gap(line, last))
         # A parser may see a paragraph in a lone form feed; it is empty.
-        return tuple(block for block in blocks if block.end > block.start), at + 1
+        return tuple([block for block in blocks if block.end > block.start]), at + 1
 
     def _container(self, kind: BlockKind, children: tuple[Block, ...], first: int, last: int, info: str) -> Block:
         if not children:
@@ -201,6 +202,8 @@ class _Tree:
         first, last = token.map or [0, 0]
         start, end = self.lines.span(first, last)
         kind = _LEAVES[token.type]
+        if kind == "paragraph":
+            return self._leaf(kind, start, end)
         if kind == "heading":
             words, anchor = heading_anchor(token.content)
             leaf = self._leaf(kind, start, end)

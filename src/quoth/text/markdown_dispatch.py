@@ -2,9 +2,10 @@
 
 markdown-it tries every rule on every line. Most rules can only claim a line that starts with a mark of theirs; one rule
 before all others asks just these, so what is found is the same and takes half the time. Text, headings, fences and
-tables are claimed by rules of ours: the same lines, as one token, because nobody asks for what is in them. The table of
-line starts is built with string methods. Only public names of the library are used, and its own loop and containers are
-left as they are. `quoth.text.markdown` turns the tokens into blocks.
+tables are claimed by rules of ours: the same lines, as one token, because nobody asks for what is in them. A token has
+only the fields that are asked for. The table of line starts is built with string methods. Only public names of the
+library are used, and its own loop and containers are left as they are. `quoth.text.markdown` turns the tokens into
+blocks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Callable
 from itertools import accumulate, count
 from operator import add
+from typing import Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import mdTrim
@@ -173,6 +175,31 @@ def _push(state: StateBlock, kind: str, first: int, last: int, tag: str = "") ->
     return token
 
 
+class _Token(Token):
+    """Without attributes, children and other fields of a renderer, which take longer to make than the rest."""
+
+    __slots__ = ()
+
+    def __init__(self, kind: str, tag: str, nesting: Literal[-1, 0, 1], level: int) -> None:
+        self.type = kind
+        self.tag = tag
+        self.nesting = nesting
+        self.level = level
+        self.map = None
+        self.content = self.markup = self.info = ""
+
+
+class _State(StateBlock):
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        if nesting < 0:
+            self.level -= 1
+        token = _Token(ttype, tag, nesting, self.level)
+        if nesting > 0:
+            self.level += 1
+        self.tokens.append(token)
+        return token
+
+
 def block_tokens(parser: MarkdownIt, source: str) -> list[Token]:
     """The tokens of `source`, whose lines end in line feeds; the inline parser is not run."""
     tokens: list[Token] = []
@@ -184,7 +211,7 @@ def block_tokens(parser: MarkdownIt, source: str) -> list[Token]:
 
 def _state(parser: MarkdownIt, source: str, tokens: list[Token]) -> StateBlock:
     """`StateBlock(source, …)`, which would look at each line character by character."""
-    state = StateBlock("", parser, {}, tokens)
+    state = _State("", parser, {}, tokens)
     lines = source.split("\n")
     if not lines[-1].strip(" \t"):
         lines.pop()  # nothing behind the last line end

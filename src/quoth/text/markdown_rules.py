@@ -12,7 +12,8 @@ from bisect import bisect_left
 
 from markdown_it.rules_block import StateBlock
 
-from quoth.text.plain import IMPORT, TAG, labels
+from quoth.text.line_marks import IMPORT, labels
+from quoth.text.plain import TAG
 from quoth.text.rst_directives import CODE, INVISIBLE
 
 # --- directives of Docusaurus (`:::note`) and pymdownx (`/// note`), and MDX ---

@@ -5,66 +5,38 @@ only tells a renderer what to do (link targets, emphasis, tags, imports, heading
 of a page, also on one that was cut, so it looks at lines and never at a parse tree. It knows nothing of chunks.
 
 Every pattern takes linear time on any text: quantifiers that could give back what they took are possessive, and those
-that would search to the end of the text from each of many beginnings are bounded.
+that would search to the end of the text from each of many beginnings are bounded. `quoth.text.line_marks` has the
+marks that fill whole lines.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import plain_asciidoc
 from quoth.text.limits import MAX_DEPTH
+from quoth.text.line_marks import (
+    HEADING_ID,
+    MYST_ROLE,
+    SCRIPT_TAG,
+    has_statement,
+    in_lines,
+    labels,
+    role_words,
+    without_comments,
+    without_line_marks,
+)
 from quoth.text.rst import plain_rst
 from quoth.text.rst_directives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
-from quoth.text.rst_inline import NUMBERED
 
-# What an author says of an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. Of a heading, it
-# names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
-_ATTRIBUTE = r"(?:[#.][\w.:/-]++|data-[\w-]++(?!=)|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
-ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
-_HEADING_ID = re.compile(
-    r"(?<![ \t])[ \t]*+(?:\{(?:/\*|:)?[ \t]*+#(?P<id>[\w.:-]++)[^{}\n]*+\}|(?P<list>" + ATTRIBUTES + r"))[ \t]*+$",
-    re.M,
-)
 _NAMED = re.compile(r"(?:\bid=|#)[\"']?([^\s\"'{}]++)")
-# Behind a link, an image or an icon in a sentence. Elsewhere braces may be code.
-_BEHIND = re.compile(
-    r"(?<=[)\]:]){:?[ \t]*+(?=[#.:]|(?:width|height|align|loading|target|title|rel|style|class|id|data-)\b)"
-    r"[^{}\n]*+\}"
-)
 # The anchor that GitBook writes behind a heading; as HTML it is one on any page.
 _ANCHOR_TAG = re.compile(r"<a\b([^<>]*+)></a>[ \t]*$")
 _ID_ATTRIBUTE = re.compile(r"\bid=\"([\w.:-]++)\"")
-_COMMENT_START = re.compile(r"<!--|\{/\*")
-_SCRIPT = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
-IMPORT = re.compile(r"^import\s(?:[^'\"`;]{0,2000}?\sfrom\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*$", re.M)
-_EXPORT = re.compile(r"^export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)[^\n]*$", re.M)
-# A reference definition is a link target; a footnote (`[^1]:`) is text.
-_DEFINITION = re.compile(
-    r"^[ \t>]*\[(?!\^)(?:[^\[\]\n\\]|\\.)+\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"
-    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$",
-    re.M,
-)
-_DIRECTIVE = re.compile(
-    r"^[ \t>]*:{3,}[ \t]*(?:\{?([A-Za-z][\w:-]*)\}?[ \t]*(?:\[([^\n]*?)\])?[ \t]*([^\n{]*)(?:\{[^\n]*)?)?$", re.M
-)
-_BLOCK = re.compile(r"^[ \t>]*/{3,}[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\|[ \t]*([^\n]*))?)?$", re.M)  # of pymdownx
-# MkDocs' admonitions and tabs, and lines of template tags.
-_INDENTED = re.compile(
-    r"^[ \t>]*(?:(?:!!!|\?\?\?\+?)[ \t]?([\w-]+)(?:[ \t]+[\w-]+)*(?:[ \t]+\"([^\n]*)\")?"
-    r"|===[!+]*[ \t]+\"([^\n]*)\")[ \t]*$",
-    re.M,
-)
-_TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
-# A shortcode of Hugo in a page that Hugo does not publish; in code it is what the page explains.
-_SHORTCODE = re.compile(r"(`++[^`\n]*+`++)|\{\{[<%][^\n]{0,1000}?[>%]\}\}")
-_SHORTCODE_TEXT = re.compile(r"(?<![\w-])text\s*=\s*\"([^\"\n]*)\"")
-# Attributes whose value is shown to the reader.
-_LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*+(?:\{\s*+)?([\"'`])(.*?)\1", re.S)
 # A tag of HTML or JSX. No real one has 200 attributes.
 TAG = (
     r"</?(?:[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])(?:[^<>\"'{}`]++|\"[^\"]*\"|'[^']*'"
@@ -77,21 +49,9 @@ _FENCE_MARKS = re.compile(r"```|~~~")
 _MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*+(.*)$")
 _MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?=\n|$)", re.S)
 _MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
-_MYST_ROLE = re.compile(
-    r"\{(?P<role>[A-Za-z][\w:.+-]*)\}`+(?P<said>(?:[^`\n]|\n(?!\s))*+)(?P<below>[ \t\n]*+<[^<>`\n]*+>)?`+"
-)
-_MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
-_PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
-_PREFIX_MARKS = " \t>#*+-"
-_PREFIXED = re.compile(r"\n[ \t>#*+-]")
-_RULER = re.compile(
-    r"^[ \t>]*+(?:=++|-{2,}+|(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+"
-    r"|\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?)[ \t]*+$",
-    re.M,
-)
-_RULED = ("--", "==", "-|", "**", "__", "- -", "* *")
-_ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
+_PREFIX = re.compile(r"\n(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
+_ROW = re.compile(r"\n[ \t>]*\|.*")
 _GAP = re.compile(r"\n[ \t]*\n")
 _SPECIAL = re.compile(r"[\\`*_\[<&~]")
 # Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
@@ -111,7 +71,6 @@ _INLINE = re.compile(
     r"|~~",
     re.S,
 )
-_REACHING = ("<!--", "{/*", "<s", "<S", "import", "export")  # what may reach across a blank line
 _LONGEST_REMEMBERED, _MOST_REMEMBERED = 4_000, 1_000  # characters of a paragraph, and paragraphs
 # Tags inside a word or sentence; all others separate words.
 _WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
@@ -137,14 +96,16 @@ def _plain(text: str, depth: int) -> str:
     parts: list[str] = []
     at = 0
     while at < len(text) and (opening := _opening(text, at)):
-        parts.append(_prose(text[at : opening.start()]))
+        if at < opening.start():
+            parts.append(_prose(text[at : opening.start()]))
         quoted = ">" in text[opening.start() : opening.start(1)]
         end, after = _closing(text, opening[1], opening.end(), " \t>" if quoted else " \t")
         body = text[opening.end() : end]
         parts.append(_fenced(opening[2], _QUOTE.sub("", body) if quoted else body, depth))
         at = after
-    parts.append(_prose(text[at:]))
-    return "\n".join(part for part in parts if part)
+    if at < len(text):
+        parts.append(_prose(text[at:]))
+    return "\n".join(filter(None, parts))
 
 
 def _fenced(info: str, body: str, depth: int) -> str:
@@ -175,8 +136,8 @@ def _directive_words(name: str, title: str, body: str, depth: int) -> str:
 def heading_anchor(content: str) -> tuple[str, str]:
     """The words of a heading without its explicit anchor, and the anchor; empty when it has none."""
     if "<!--" in content:
-        content = _without_comments(content)
-    if explicit := _HEADING_ID.search(content):
+        content = without_comments(content)
+    if explicit := HEADING_ID.search(content):
         ids = _NAMED.findall(explicit["list"]) if explicit["list"] else [explicit["id"]]
         return content[: explicit.start()], ids[-1] if ids else ""
     tag = _ANCHOR_TAG.search(content)
@@ -184,40 +145,14 @@ def heading_anchor(content: str) -> tuple[str, str]:
     return (content[: tag.start()], ids[-1]) if tag and ids else (content, "")
 
 
-def without_heading_id(text: str) -> str:
-    return _BEHIND.sub("", _HEADING_ID.sub("", text))
-
-
-def comments(text: str) -> Iterator[tuple[int, int]]:
-    """Where comments of HTML and of MDX begin and end. One of HTML that is never closed reaches to the end."""
-    at = 0
-    closes = True  # a comment of MDX that begins here may be closed
-    while mark := _COMMENT_START.search(text, at):
-        if mark[0] == "<!--":
-            end = text.find("-->", mark.end())
-            at = len(text) if end < 0 else end + 3
-            yield mark.start(), at
-            continue
-        end = text.find("*/}", mark.end()) if closes else -1
-        closes = end >= 0
-        at = end + 3 if closes else mark.end()
-        if closes:
-            yield mark.start(), at
-
-
 def inline_text(text: str) -> str:
     """The words of one line of Markdown as a renderer shows them. Anchors are made from these."""
     if not _SPECIAL.search(text):
         return text.strip()
     if "}`" in text:
-        text = _MYST_ROLE.sub(_role_words, text)
+        text = MYST_ROLE.sub(role_words, text)
     text = _INLINE.sub(_heading_replacement, text)
     return (html.unescape(text) if "&" in text else text).strip()
-
-
-def labels(tag: str) -> str:
-    """The words of a tag that a reader sees: its label, title, caption or description."""
-    return " ".join(match[1].strip() for match in _LABEL.findall(tag) if match[1].strip())
 
 
 def _opening(text: str, at: int) -> re.Match[str] | None:
@@ -251,7 +186,7 @@ def _closing(text: str, marks: str, at: int, margin: str) -> tuple[int, int]:
 
 def _prose(text: str) -> str:
     """Paragraph by paragraph, unless something in it may reach across a blank line."""
-    if "\n\n" not in text or any(map(text.__contains__, _REACHING)):
+    if "\n\n" not in text or has_statement(text) or "<!--" in text or "{/*" in text or SCRIPT_TAG.search(text):
         return _paragraph(text)
     return "\n".join(filter(None, map(_paragraph, _GAP.split(text))))
 
@@ -261,11 +196,9 @@ def _paragraph(text: str) -> str:
 
 
 def _words_of(text: str) -> str:
-    text = _without_line_marks(text)
-    if text[:1] in _PREFIX_MARKS or _PREFIXED.search(text):
-        text = _PREFIX.sub("", text)
+    text = in_lines(_PREFIX, "\n", without_line_marks(text))
     if "|" in text:
-        text = _ROW.sub(_cells, text)
+        text = in_lines(_ROW, _cells, text)
     if _SPECIAL.search(text):
         # Inline marks never reach across a blank line, so neither may our patterns.
         text = "\n".join(map(_spoken, _GAP.split(text))) if "\n\n" in text else _spoken(text)
@@ -283,77 +216,8 @@ def _lines(text: str) -> str:
     return "\n".join(filter(None, map(str.strip, text.split("\n")))).lstrip("\ufeff")
 
 
-def _without_comments(text: str) -> str:
-    kept: list[str] = []
-    at = 0
-    for start, end in comments(text):
-        kept.append(text[at:start])
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-def _role_words(match: re.Match[str]) -> str:
-    """As code, so that what looks like emphasis in it (`__init__`) is left alone."""
-    said, titled = match["said"], match["below"] is not None
-    target = said.rfind("<")
-    if not titled and said.endswith(">") and target >= 0 and not set(said[target:-1]) & {">", "\n"}:
-        said, titled = said[:target], True  # `Title <target>`
-    said = said.rstrip(" \t\n") if titled else said
-    said = said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
-    if not titled and said[:1].isdigit():
-        said = NUMBERED.get(match["role"].lower(), "") + said
-    return f"`{said}`" if said.strip() else said
-
-
-def _directive_title(match: re.Match[str]) -> str:
-    return match[2] or (match[3] or "").strip() or match[1] or ""
-
-
-def _indented_title(match: re.Match[str]) -> str:
-    title = match[2] if match[1] else match[3]
-    return str(match[1]) if title is None else title
-
-
-def _shortcode_words(match: re.Match[str]) -> str:
-    said = _SHORTCODE_TEXT.search(match[0])
-    return match[1] or (said[1] if said else labels(match[0]))
-
-
-def _without_line_marks(text: str) -> str:
-    """Without the marks that fill whole lines. Looking for a string before its pattern is many times faster."""
-    if "{" in text:
-        text = without_heading_id(text)
-        if "}`" in text:
-            text = _MYST_ROLE.sub(_role_words, text)
-    if ")=" in text:
-        text = _MYST_TARGET.sub("", text)
-    if "<!--" in text or "{/*" in text:
-        text = _without_comments(text)
-    if "<s" in text or "<S" in text:
-        text = _SCRIPT.sub("", text)
-    if "port" in text:
-        text = _EXPORT.sub("", IMPORT.sub("", text))
-    if "]:" in text:
-        text = _DEFINITION.sub("", text)
-    return _without_tool_marks(text)
-
-
-def _without_tool_marks(text: str) -> str:
-    if ":::" in text:
-        text = _DIRECTIVE.sub(_directive_title, text)
-    if "///" in text:
-        text = _BLOCK.sub(lambda match: match[2] or match[1] or "", text)
-    if "!!!" in text or "???" in text or "===" in text:
-        text = _INDENTED.sub(_indented_title, text)
-    if "{%" in text:
-        text = _TEMPLATE.sub(lambda match: labels(match[0]), text)
-    if "{{" in text:
-        text = _SHORTCODE.sub(_shortcode_words, text)
-    return _RULER.sub("", text) if any(map(text.__contains__, _RULED)) else text
-
-
 def _cells(match: re.Match[str]) -> str:
-    return match[0].replace("\\|", "\0").replace("|", " ").replace("\0", "|").strip()
+    return "\n" + match[0].replace("\\|", "\0").replace("|", " ").replace("\0", "|").strip()
 
 
 def _spoken(text: str) -> str:
@@ -367,6 +231,8 @@ def _nested(text: str, replace: Callable[[re.Match[str]], str]) -> str:
 
 def _replacement(match: re.Match[str]) -> str:
     kind = match.lastgroup
+    if kind == "code":  # the most frequent one
+        return match["code"].strip()
     if kind == "tag":
         tag = match[0]
         if "=" in tag and (said := labels(tag)):

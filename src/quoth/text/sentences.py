@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Markup
+from quoth.text.line_marks import ATTRIBUTES
 from quoth.text.markers import PATTERN
 from quoth.text.offsets import Stretches
-from quoth.text.plain import ATTRIBUTES
 from quoth.text.ticks import Ticks
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
