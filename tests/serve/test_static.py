@@ -130,7 +130,7 @@ async def test_fonts_are_served_where_their_wheel_is_installed_and_an_empty_shee
             assert (await served("a.woff2")).status_code == 404
         with monkeypatch.context() as installed:
             installed.syspath_prepend(tmp_path / "somewhere")
-            assert (await served("fonts.css")).text == "@font-face { src: url(a.woff2) }"
+            assert (await served("fonts.css")).text == "@font-face{src: url(a.woff2)}"
             font = await served("a.woff2")
             assert (font.headers["content-type"], font.content) == ("font/woff2", b"wOF2")
             assert (await served("__init__.py")).status_code == 404
