@@ -170,7 +170,7 @@ class Checks:
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
-        self._whole: dict[str, str] = {}  # what operators are told of the parts that are not well
+        self._whole: dict[str, str] = {}  # what operators are told about parts that are not healthy
         self._found_at = float("-inf")
         self.starting = True  # until model and index were loaded, or failed to
 

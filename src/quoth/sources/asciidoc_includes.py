@@ -114,9 +114,9 @@ class _Document:
     closing: str = ""  # the line that ends the listing or comment we are in
     filling: bool = False  # its attributes are replaced all the same
     verbatim: bool = False  # a paragraph that is shown as it is
-    block: BlockAttributes = BlockAttributes()  # what the lines above say of the next block
+    block: BlockAttributes = BlockAttributes()  # what the lines above say about the next block
     before: str = ""  # the last line, empty where a block may begin
-    header: int = -1  # lines below the title of the document; -2: behind the header
+    header: int = -1  # lines below the title of the document; -2: after the header
     underline: bool = False  # the next line only underlines a title
     first: bool = True
 
@@ -153,7 +153,7 @@ class _Document:
             yield from self._line(line, following, match.start(1))
 
     def _settings(self, start: int) -> Iterator[Directive]:
-        """What the parser has to know of the site's attributes, written where an author would write it."""
+        """What the parser has to know about the site's attributes, written where an author would write it."""
         values = self.attributes.values
         said = [f":{name}: {values[name]}".rstrip() for name in ("idprefix", "idseparator") if name in values]
         said += [] if "sectids" in values else [":sectids!:"]

@@ -171,7 +171,7 @@ class Module:
 
 @dataclass(slots=True)
 class _Reader:
-    """Works out expressions. Every method takes the place of a token and gives a value and the place behind it."""
+    """Works out expressions. Every method takes the place of a token and returns a value and the place after it."""
 
     tokens: list[Token]
     ends: dict[int, int]
@@ -370,7 +370,7 @@ def _spread(value: object, into: Mapping[str, object]) -> dict[str, object]:
 
 
 def _called(value: object) -> object:
-    """A function of ours that only returns something is that value already."""
+    """A function of the file that only returns something is already that value."""
     return value if isinstance(value, (dict, list, str)) else UNKNOWN
 
 

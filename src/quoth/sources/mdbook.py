@@ -21,7 +21,8 @@ from quoth.sources.folder import Route
 from quoth.sources.front_matter import Place
 from quoth.sources.loading import Damaged, defaults_used, load_toml
 from quoth.text.limits import MAX_DEPTH
-from quoth.text.plain import comments, inline_text
+from quoth.text.markdown_inline import inline_text
+from quoth.text.plain import comments
 
 # --- SUMMARY.md ------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """What a line of AsciiDoc may be: the patterns that the parser and the reader of includes share.
 
-The patterns are Asciidoctor's. `BlockAttributes` is what the lines above a block say of it. No offsets here.
+The patterns are Asciidoctor's. `BlockAttributes` is what the lines above a block say about it. No offsets here.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def underlined(line: str, below: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class BlockAttributes:
-    """What the lines above a block say of it."""
+    """What the lines above a block say about it."""
 
     style: str = ""
     id: str = ""
@@ -67,7 +67,7 @@ class BlockAttributes:
         return next((value for name, value in self.named if name == key), "")
 
     def with_line(self, line: str) -> BlockAttributes:
-        """With what one more `[…]` line says."""
+        """The same, with what one more `[…]` line says."""
         inside = line[1:-1]
         if inside.startswith("["):
             id = inside[1:-1].partition(",")[0]

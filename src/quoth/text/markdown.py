@@ -2,8 +2,8 @@
 
 In: the whole text of a file and how it is written. Out: a tree of Blocks whose leaves hold every character that is not
 white space, each exactly once, in order. markdown-it-py finds the blocks and their lines (its inline parser is never
-run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives and MDX are block
-rules of ours. This module must not know of pages, tokens or chunks.
+run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives and MDX have
+block rules of our own. This module must not know about pages, tokens or chunks.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from quoth.text.asciidoc import first_asciidoc_title, parse_asciidoc
 from quoth.text.blocks import NEWLINE, Block, BlockKind, Lines, check_depth, leaves
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.markdown_dispatch import block_tokens, dispatch
+from quoth.text.markdown_inline import inline_text
 from quoth.text.markdown_rules import directive_rule, indented_rule, mdx_rule, myst_rule, template_rule
-from quoth.text.plain import heading_anchor, inline_text, plain
+from quoth.text.plain import heading_anchor, plain
 from quoth.text.rst import first_title, parse_rst
 from quoth.text.rst_ids import labelled_myst
 
@@ -134,7 +135,7 @@ def _parser(markup: Markup) -> MarkdownIt:
 
 
 class _Open(NamedTuple):
-    """A directive that is not closed yet."""
+    """A directive that is still open."""
 
     place: int  # of its opening line among its siblings
     colons: int

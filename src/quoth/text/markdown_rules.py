@@ -1,8 +1,8 @@
-"""Block rules of ours for markdown-it: what Docusaurus, MDX, MyST, MkDocs and template languages add to Markdown.
+"""Our own block rules for markdown-it: what Docusaurus, MDX, MyST, MkDocs and template languages add to Markdown.
 
 Each rule claims whole lines that are not prose and may interrupt a paragraph or a list. The text between an opening
 and a closing line is parsed as Markdown; `quoth.text.markdown` makes a container of the two. A line that only looks
-like markup stays text: to lose words is worse than to keep a bracket.
+like markup stays text: losing words is worse than keeping a bracket.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from bisect import bisect_left
 
 from markdown_it.rules_block import StateBlock
 
-from quoth.text.plain import IMPORT, TAG, labels
+from quoth.text.markdown_inline import TAG, labels
+from quoth.text.plain import IMPORT
 from quoth.text.rst_directives import CODE, INVISIBLE
 
 # --- directives of Docusaurus (`:::note`) and pymdownx (`/// note`), and MDX ---
@@ -25,8 +26,8 @@ _LONGEST_TAG = 20_000  # characters
 _LONG_TAG = re.compile(r"</?[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])")
 _EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)(?![\w-])")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/", re.S)
-# How far a page may be searched in all for the ends of tags and comments, in lengths of the page. Each of many lines
-# that open one and never close it would be followed to the end of the page otherwise.
+# How far a page may be searched in total for the ends of tags and comments, in lengths of the page. Without this limit,
+# each line that opens one and never closes it would be followed to the end of the page.
 _SEARCHES = 20
 
 

@@ -10,20 +10,19 @@ that would search to the end of the text from each of many beginnings are bounde
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import plain_asciidoc
 from quoth.text.limits import MAX_DEPTH
+from quoth.text.markdown_inline import SPECIAL, inline_text, labels, spoken, without_roles
 from quoth.text.rst import plain_rst
 from quoth.text.rst_directives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
-from quoth.text.rst_inline import NUMBERED
 
-# What an author says of an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. Of a heading, it
-# names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
+# What an author says about an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. On a heading,
+# it names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
 _ATTRIBUTE = r"(?:[#.][\w.:/-]++|data-[\w-]++(?!=)|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
 ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 _HEADING_ID = re.compile(
@@ -31,12 +30,12 @@ _HEADING_ID = re.compile(
     re.M,
 )
 _NAMED = re.compile(r"(?:\bid=|#)[\"']?([^\s\"'{}]++)")
-# Behind a link, an image or an icon in a sentence. Elsewhere braces may be code.
+# After a link, an image or an icon in a sentence. Elsewhere braces may be code.
 _BEHIND = re.compile(
     r"(?<=[)\]:]){:?[ \t]*+(?=[#.:]|(?:width|height|align|loading|target|title|rel|style|class|id|data-)\b)"
     r"[^{}\n]*+\}"
 )
-# The anchor that GitBook writes behind a heading; as HTML it is one on any page.
+# The anchor that GitBook writes after a heading; written as HTML, it is an anchor on any page.
 _ANCHOR_TAG = re.compile(r"<a\b([^<>]*+)></a>[ \t]*$")
 _ID_ATTRIBUTE = re.compile(r"\bid=\"([\w.:-]++)\"")
 _COMMENT_START = re.compile(r"<!--|\{/\*")
@@ -63,23 +62,12 @@ _TEMPLATE = re.compile(r"^[ \t>]*(?:\{%(?:[^%\n]|%(?!\}))*%\}[ \t]*)+$", re.M)
 # A shortcode of Hugo in a page that Hugo does not publish; in code it is what the page explains.
 _SHORTCODE = re.compile(r"(`++[^`\n]*+`++)|\{\{[<%][^\n]{0,1000}?[>%]\}\}")
 _SHORTCODE_TEXT = re.compile(r"(?<![\w-])text\s*=\s*\"([^\"\n]*)\"")
-# Attributes whose value is shown to the reader.
-_LABEL = re.compile(r"(?<![\w-])(?:label|title|caption|alt|summary)\s*[=:]\s*+(?:\{\s*+)?([\"'`])(.*?)\1", re.S)
-# A tag of HTML or JSX. No real one has 200 attributes.
-TAG = (
-    r"</?(?:[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])(?:[^<>\"'{}`]++|\"[^\"]*\"|'[^']*'"
-    r"|\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\})*+\}){0,200}+)?>"
-)
-
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.M)
 _QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.M)
 _FENCE_MARKS = re.compile(r"```|~~~")
 _MYST = re.compile(r"\s*\{([A-Za-z][\w:.+-]*)\}[ \t]*+(.*)$")
 _MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?=\n|$)", re.S)
 _MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
-_MYST_ROLE = re.compile(
-    r"\{(?P<role>[A-Za-z][\w:.+-]*)\}`+(?P<said>(?:[^`\n]|\n(?!\s))*+)(?P<below>[ \t\n]*+<[^<>`\n]*+>)?`+"
-)
 _MYST_TARGET = re.compile(r"^[ \t]*\([^()\n]+\)=[ \t]*$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"^(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
@@ -93,28 +81,8 @@ _RULER = re.compile(
 _RULED = ("--", "==", "-|", "**", "__", "- -", "* *")
 _ROW = re.compile(r"^[ \t>]*\|.*$", re.M)
 _GAP = re.compile(r"\n[ \t]*\n")
-_SPECIAL = re.compile(r"[\\`*_\[<&~]")
-# Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate.
-_INLINE = re.compile(
-    r"`(?P<more>`*+)(?P<code>.{1,5000}?)(?<!`)`(?P=more)(?!`)"
-    r"|`+"
-    r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|\[(?P<link>(?:[^\[\]`]|`[^`]*+`|\[(?:[^\[\]]|\[[^\[\]]*+\])*+\])*+)\]"
-    r"(?:\((?:<[^<>\n]*+>|(?:[^()\s]|\((?:[^()\s]|\([^()\s]*+\))*+\))*+)(?:\s+(?:\"[^\"]*+\"|'[^']*+'))?\s*+\)"
-    r"|\[[^\[\]\n]*+\])"
-    r"|\[\^[^\]\s]{1,80}\]:?"
-    r"|!(?=\[[^\]]{0,1000}+\][(\[])"
-    r"|<(?P<tag>" + TAG[1:] + r")"
-    r"|\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*"
-    r"|\*(?P<star>\*{0,2})(?!\*)"
-    r"|_(?P<line>_{0,2})(?!_)"
-    r"|~~",
-    re.S,
-)
 _REACHING = ("<!--", "{/*", "<s", "<S", "import", "export")  # what may reach across a blank line
 _LONGEST_REMEMBERED, _MOST_REMEMBERED = 4_000, 1_000  # characters of a paragraph, and paragraphs
-# Tags inside a word or sentence; all others separate words.
-_WITHIN = re.compile(r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|span|strong|sub|sup|u|var|Link)\b[^>]*>|</?>")
 
 
 def plain(text: str, markup: Markup = "markdown") -> str:
@@ -205,21 +173,6 @@ def comments(text: str) -> Iterator[tuple[int, int]]:
             yield mark.start(), at
 
 
-def inline_text(text: str) -> str:
-    """The words of one line of Markdown as a renderer shows them. Anchors are made from these."""
-    if not _SPECIAL.search(text):
-        return text.strip()
-    if "}`" in text:
-        text = _MYST_ROLE.sub(_role_words, text)
-    text = _INLINE.sub(_heading_replacement, text)
-    return (html.unescape(text) if "&" in text else text).strip()
-
-
-def labels(tag: str) -> str:
-    """The words of a tag that a reader sees: its label, title, caption or description."""
-    return " ".join(match[1].strip() for match in _LABEL.findall(tag) if match[1].strip())
-
-
 def _opening(text: str, at: int) -> re.Match[str] | None:
     """The next line that opens a fence. Looks for the marks first: a pattern would stop at every line."""
     if at == 0 and (match := _FENCE.match(text)):  # as in most blocks that hold a fence
@@ -266,9 +219,9 @@ def _words_of(text: str) -> str:
         text = _PREFIX.sub("", text)
     if "|" in text:
         text = _ROW.sub(_cells, text)
-    if _SPECIAL.search(text):
+    if SPECIAL.search(text):
         # Inline marks never reach across a blank line, so neither may our patterns.
-        text = "\n".join(map(_spoken, _GAP.split(text))) if "\n\n" in text else _spoken(text)
+        text = "\n".join(map(spoken, _GAP.split(text))) if "\n\n" in text else spoken(text)
     return _lines(text)
 
 
@@ -292,19 +245,6 @@ def _without_comments(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _role_words(match: re.Match[str]) -> str:
-    """As code, so that what looks like emphasis in it (`__init__`) is left alone."""
-    said, titled = match["said"], match["below"] is not None
-    target = said.rfind("<")
-    if not titled and said.endswith(">") and target >= 0 and not set(said[target:-1]) & {">", "\n"}:
-        said, titled = said[:target], True  # `Title <target>`
-    said = said.rstrip(" \t\n") if titled else said
-    said = said.rsplit(".", 1)[-1] if said.startswith("~") else said.lstrip("!")
-    if not titled and said[:1].isdigit():
-        said = NUMBERED.get(match["role"].lower(), "") + said
-    return f"`{said}`" if said.strip() else said
-
-
 def _directive_title(match: re.Match[str]) -> str:
     return match[2] or (match[3] or "").strip() or match[1] or ""
 
@@ -322,9 +262,7 @@ def _shortcode_words(match: re.Match[str]) -> str:
 def _without_line_marks(text: str) -> str:
     """Without the marks that fill whole lines. Looking for a string before its pattern is many times faster."""
     if "{" in text:
-        text = without_heading_id(text)
-        if "}`" in text:
-            text = _MYST_ROLE.sub(_role_words, text)
+        text = without_roles(without_heading_id(text))
     if ")=" in text:
         text = _MYST_TARGET.sub("", text)
     if "<!--" in text or "{/*" in text:
@@ -354,50 +292,3 @@ def _without_tool_marks(text: str) -> str:
 
 def _cells(match: re.Match[str]) -> str:
     return match[0].replace("\\|", "\0").replace("|", " ").replace("\0", "|").strip()
-
-
-def _spoken(text: str) -> str:
-    text = _INLINE.sub(_replacement, text)
-    return html.unescape(text) if "&" in text else text
-
-
-def _nested(text: str, replace: Callable[[re.Match[str]], str]) -> str:
-    return _INLINE.sub(replace, text) if _SPECIAL.search(text) else text
-
-
-def _replacement(match: re.Match[str]) -> str:
-    kind = match.lastgroup
-    if kind == "tag":
-        tag = match[0]
-        if "=" in tag and (said := labels(tag)):
-            return f" {said} "
-        return "" if _WITHIN.fullmatch(tag) else " "
-    return _words(match, _replacement)
-
-
-def _heading_replacement(match: re.Match[str]) -> str:
-    return "" if match.lastgroup == "tag" else _words(match, _heading_replacement)
-
-
-def _words(match: re.Match[str], nested: Callable[[re.Match[str]], str]) -> str:
-    """The words that are left of a mark other than a tag."""
-    kind = match.lastgroup
-    if kind == "code":
-        return match["code"].strip()
-    if kind == "link" or kind == "strong":
-        return _nested(match[kind], nested)
-    if kind == "escaped":
-        return match["escaped"]
-    if kind == "star" or kind == "line":
-        return "" if _is_emphasis(match) else match[0]
-    return ""
-
-
-def _is_emphasis(match: re.Match[str]) -> bool:
-    """Marks that open or close emphasis touch a word on one side only, unlike those of `2 * 3`, `a*b`, `snake_case`."""
-    text, start, end = match.string, match.start(), match.end()
-    before = text[start - 1] if start else " "
-    after = text[end] if end < len(text) else " "
-    opens = not (before.isalnum() or before == "_") and not after.isspace()
-    closes = not before.isspace() and not (after.isalnum() or after == "_")
-    return opens or closes
