@@ -73,11 +73,11 @@ class BlockAttributes:
             id = inside[1:-1].partition(",")[0]
             return replace(self, id=id or self.id)
         positional, named = _parts(inside)
-        spec = positional[0] if positional else ""
+        spec, language = (*positional, "", "")[:2]
         style, id, options = _shorthand(spec)
         values = dict(named)
         options = ",".join(filter(None, (self.options, options, values.get("options", ""), values.get("opts", ""))))
-        language = positional[1].strip() if len(positional) > 1 else ""
+        language = language.strip()
         return replace(
             self,
             style=values.get("style") or style or ("source" if language and not spec else self.style),
