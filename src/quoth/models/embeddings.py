@@ -2,9 +2,9 @@
 
 In: texts. Out: unit vectors. What is asked follows the provider's protocol (`embedding_wire`) over `endpoint`. Texts go
 in batches within the provider's limits, several batches at a time; a server that finds a batch too large gets smaller
-ones from then on. Passing faults are tried again, as late as `Retry-After` says. The last queries are remembered;
-passages are not, because an index already keeps the vector of every text it holds. Vectors are checked: as many as
-texts, as long as the settings say, of finite numbers. Knows nothing of chunks or books.
+ones from then on. After a passing fault a request is tried again, when `Retry-After` says so. The last queries are
+remembered; passages are not, because an index already keeps the vector of every text it holds. Vectors are checked: as
+many as texts, as long as the settings say, of finite numbers. Knows nothing of chunks or books.
 """
 
 from __future__ import annotations

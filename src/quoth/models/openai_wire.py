@@ -174,7 +174,7 @@ class _Call:
 @dataclass(slots=True)
 class Completion:
     """Gathers the chunks of one completion. `begun`: the model has made a first token, be it of a call or of a thought.
-    `finished`: it came to its end; `truncated`: not by its own will."""
+    `finished`: it came to its end; `truncated`: it was cut off."""
 
     filter: AnswerFilter = field(default_factory=AnswerFilter)
     begun: bool = False

@@ -57,7 +57,7 @@ class ServiceStatus(Shape):
 
 
 class Answering(Shape):
-    """What to expect of the answers."""
+    """What to expect from the answers."""
 
     mode: Annotated[
         Literal["full", "extractive"], Field(description="A language model writes, or the book's own sentences")
