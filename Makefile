@@ -69,7 +69,7 @@ test-clients: $(STAMP) $(CLIENTS) ## every recipe of docs/clients.md with its re
 	$(BIN)/pytest tests/serve/client_recipes.py $(PYTEST_ARGS)
 
 coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below the floor in pyproject.toml
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=all --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 house: $(STAMP) ## how large the house is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
 	@$(BIN)/python scripts/house.py $(HOUSE_ARGS)

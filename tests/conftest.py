@@ -20,9 +20,10 @@ from sharing import Once
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-# The same examples each time: a failure comes from the change that was made. `--hypothesis-profile=explore` looks for
-# new ones.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+# The same examples each time: a failure comes from the change that was made. `make coverage`, and so CI, tries as many
+# as Hypothesis does by default; `--hypothesis-profile=explore` looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True, max_examples=50, deadline=None)
+hypothesis.settings.register_profile("all", derandomize=True, max_examples=100, deadline=None)
 hypothesis.settings.register_profile("fast", derandomize=True, max_examples=15, deadline=None)
 hypothesis.settings.register_profile("explore", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("repeatable")

@@ -186,7 +186,7 @@ class Quoth:
         return await self._parts.books()
 
     async def delete_book(self, book: str) -> None:
-        """Its index and all that is known of its pages. Conversations stay: they belong to their readers."""
+        """Its index and all that is known about its pages. Conversations stay: they belong to their readers."""
         await self._parts.book(book)
         await self._parts.index.delete_book(book)
         await self._parts.library.delete_book(book)

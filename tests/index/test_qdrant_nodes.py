@@ -1,15 +1,13 @@
-"""Which address is asked, which one next, and which is left alone: with nodes that answer when the test says so, a
-clock that it moves, and at the end real connections."""
+"""Which address is asked, which one next, and which is left alone: with nodes that answer when the test says so, and a
+clock that it moves."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
 
 import pytest
 
-from qdrant_wire import Cluster, Fault, qdrant_cluster
 from quoth.index.qdrant_nodes import NoAnswer, Node, Nodes, Reply, Request
 
 QUESTION = Request("POST", "/collections/quoth/points", b"{}")
@@ -195,36 +193,3 @@ async def test_second_questions_are_a_small_part_of_all(nodes: Played, monkeypat
         await ask(nodes, wait=None)
     nodes._usual = 10.0
     assert patience() == usual
-
-
-# --- real connections ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def cluster() -> AsyncIterator[Cluster]:
-    with qdrant_cluster(3) as cluster:
-        yield cluster
-
-
-@pytest.mark.slow
-async def test_requests_that_were_outrun_or_given_up_leave_no_connection(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("quoth.index.qdrant_nodes._FIRST_PAUSE", 0.0)  # the silent one is asked again and again
-    silent = cluster.nodes[0]
-    silent.faults = [Fault(silent=True)] * 1000
-    nodes = Nodes([node.url for node in cluster.nodes], None)
-    request = Request("GET", "/collections")
-    for _ in range(10):
-        assert (await nodes.ask(request, limit=60, wait=0.02, first=nodes.all[0])).node is not nodes.all[0]
-    given_up = [asyncio.create_task(nodes.ask_one(nodes.all[0], request)) for _ in range(5)]
-    await asyncio.to_thread(silent.wait_for, 15, "GET", "/collections")
-    for task in given_up:
-        task.cancel()
-    await asyncio.gather(*given_up, return_exceptions=True)
-    session = nodes._opened()
-    assert session.connector is not None
-    assert len(session.connector._acquired) == 0
-    silent.awake.set()  # now it would write to those who have gone
-    await asyncio.to_thread(silent.wait_until_left)
-    await nodes.close()

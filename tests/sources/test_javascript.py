@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linear import SMALL, grows_too_fast
-from quoth.sources.javascript import SPREADS, UNKNOWN, Call, Module, Unknown, exported, first_object, is_known
+from quoth.sources.javascript import Module, exported
+from quoth.sources.javascript_values import SPREADS, UNKNOWN, Call, Unknown, first_object, is_known
 from writings import thorough
 
 CONFIG = r"""

@@ -1,10 +1,10 @@
 """A question → what kind of answer it wants, and about what.
 
-In: the question as a reader typed it. Out: `Asked`: its kind, its subject, the sides of a comparison. `extract` chooses
-by it which piece of the book to quote: a definition, the steps, one excerpt for each side, the row with the value, the
-whole list, the reason. The subject of an instruction (`instructions` recognises them) is its object. English only; any
-other question wants a `fact`, the sentence nearest to it and what is around it. Pure: knows neither passages nor
-scores. Whether a sentence holds a price or a date is decided in `kinds`.
+In: the question as a reader typed it. Out: `Asked`: its kind, its subject, the sides of a comparison. `extract` uses
+it to choose which piece of the book to quote: a definition, the steps, one excerpt for each side, the row with the
+value, the whole list, the reason. The subject of an instruction (`instructions` recognises them) is its object. English
+only; any other question wants a `fact`, the sentence nearest to it and what is around it. Pure: knows neither passages
+nor scores. `kinds` decides whether a sentence holds a price or a date.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def identifiers(question: str) -> tuple[str, ...]:
 
 
 def absent_identifiers(question: str, evidence: Evidence) -> tuple[str, ...]:
-    """Those that the book does not have, and sides of a comparison that it knows nothing of. An identifier is searched
+    """Those that the book does not have, and sides of a comparison that it does not cover. An identifier is searched
     for as a whole, so where even the nearest passages do not hold it, the book does not, although it may use every
     piece of it."""
     held = frozenset[int]().union(

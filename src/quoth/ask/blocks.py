@@ -1,8 +1,8 @@
 """A passage → its blocks: paragraphs, lists with their items, tables, code, each as a run of its sentences.
 
 In: a chunk. Out: a `Layout`: the sentences of the chunk, which of them belong together, what introduces a block, and
-which tab (a language, a system, a version) a block is in. `extract` quotes whole blocks by it. Works on any piece of a
-page, in any markup, by the lines around a sentence. Knows nothing of questions or scores.
+which tab (a language, a system, a version) a block is in. `extract` uses it to quote whole blocks. Works on any piece
+of a page, in any markup, by the lines around a sentence. Knows nothing of questions or scores.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | Non
 
 
 def _goes_on(text: str, unit: Sentence, kind: BlockKind, block: Block, gap: str) -> bool:
-    """Whether the sentence belongs to the block before it, from which `gap` parts it."""
+    """Whether the sentence belongs to the block before it; `gap` is the text between them."""
     if block.kind == "table":
         return unit.kind == "row" and not _BLANK_LINE.search(gap)
     if _MARKUP.search(gap):
@@ -203,7 +203,7 @@ def _block(
 
 
 def _as_code(block: Block, code: str, lead: str) -> Block:
-    """What the fence says of it. A cut one has its opening line in the lead of the chunk, or no closing line."""
+    """What the fence says about it. A cut one has its opening line in the lead of the chunk, or no closing line."""
     opening = code if _FENCE.match(code) else lead
     language, file = _FENCE_LANGUAGE.match(opening), _FENCE_FILE.match(opening)
     fence = _FENCE.match(opening)

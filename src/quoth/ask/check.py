@@ -1,7 +1,7 @@
 """Answer text + what it cites → each sentence, checked against its sources.
 
 In: an answer with `[n]` markers and the passages behind the numbers. Out: `Grounding`. A sentence is supported when a
-cited passage has it word for word, or when all its exact parts occur there and the rest is likely enough said there
+cited passage has it word for word, or when all its exact parts occur there and the rest is probably said there
 (`support.py`). A marker without a source and a quote that is not in its chunk support nothing. A sentence without a
 marker is attributed to the passages that say it, if any do. Knows no model and no stream: `writing.py` has both.
 """
@@ -20,7 +20,7 @@ from quoth.domain import CheckedSentence, Citation, Grounding
 from quoth.text.offsets import end_in_file, start_in_file
 from quoth.text.terms import content_terms, term_ids
 
-# What becomes of an unsupported sentence: it is marked as such, or the reader never sees it.
+# What happens to an unsupported sentence: it is marked, or the reader never sees it.
 GroundingPolicy = Literal["mark", "strict"]
 NOTHING_SUPPORTED = "The answer is withheld: none of its sentences is supported by the passages that were found."
 
@@ -40,7 +40,7 @@ def check(text: str, citations: Sequence[Citation], question: str = "") -> Groun
 
 
 def checkable(text: str) -> list[Claim]:
-    """What can be right or wrong. That something is not in the book is no statement of the book's."""
+    """What can be right or wrong. That something is not in the book is not a statement of the book."""
     return [claim for claim in claims(text) if is_claim(claim) and not refuses(claim.words)]
 
 

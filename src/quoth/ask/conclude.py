@@ -1,4 +1,4 @@
-"""The one verdict on an answer: what the search found, what the model said of it, and what the check found. Pure.
+"""The one verdict on an answer: what the search found, what the model said about it, and what the check found. Pure.
 
 In: the verdict on the evidence, and the reply. Out: the verdict that every door shows. Before the answer, `judge` says
 how likely the passages hold it. The model has then read them, and the check has compared its sentences with them; both

@@ -3,8 +3,8 @@
 In: the layouts of the passages, a place in them, what is asked. Out: the places of all sentences that belong to the
 answer. A definition brings its paragraph, a step its list and its code, an item its list where the list is asked for, a
 row its table, a sentence what it leans on. Nothing stops at a colon, and a block goes on in the next passage where a
-chunk ended inside it and that passage was found too. Of several tabs the one that the question names is taken, else
-the first. Scores are decided in `extract`.
+chunk ended inside it and that passage was found too. If there are several tabs, the one that the question names is
+taken, or else the first. `extract` decides on the scores.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 In: the question and the passages found for it. Out: a `Draft`: the piece of the book that answers, whole and verbatim,
 with the decisive sentence marked in each citation. Three steps: `asked` says what is wanted, `weigh` weighs every
-sentence of the passages, and of the best `expand` makes a whole piece (of a comparison, `sides` does); here is decided
-how many pieces there are, and which. No model is called. Whether to answer at all is decided elsewhere.
+sentence of the passages, and `expand` makes a whole piece of the best ones (`sides` does so for a comparison). This
+module decides how many pieces there are, and which. No model is called. Whether to answer at all is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _alike(one: frozenset[int], other: frozenset[int]) -> bool:
 
 
 def _in_order(pieces: Sequence[Piece], passages: Sequence[Passage], what: Asked) -> list[Piece]:
-    """As the book has them; but a definition comes first, and the sides of a comparison as they were named."""
+    """In the order of the book; but a definition comes first, and the sides of a comparison as they were named."""
     if what.sides:
         return list(pieces)
     first = pieces[:1] if what.wanted in ("definition", "simpler", "translation") else pieces[:0]

@@ -176,7 +176,7 @@ def defining(sought: Sought, here: Layout, position: int) -> float:
 
 
 def explains_heading(sought: Sought, here: Layout, position: int) -> bool:
-    """The first paragraph below a heading speaks of what the heading names, whether it repeats the name or not."""
+    """The first paragraph below a heading is about what the heading names, whether it repeats the name or not."""
     if here.block(position) != _first_paragraph(here):
         return False
     return sought.asked.wanted == "summary" or _names_term(sought, here)

@@ -77,7 +77,7 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
     )
     confidence = judge.probability(basis.features)
     if absent_identifiers(evidence.asked, evidence):
-        # What is said of it is said of something else, however well the other words fit.
+        # The passage is about something else, however well the other words fit.
         confidence = min(confidence, calibration.threshold / 2)
     level = _level(confidence, calibration)
     return Verdict(

@@ -92,7 +92,7 @@ class TurnInProgress:
             self._storing = self._memory.in_background(self._memory.add(self.so_far()))
 
     async def interrupt(self) -> None:
-        """What the reader has by now is all there will be. Only the operator is left to be told of a fault."""
+        """The reader gets no more than they already have. Only the operator can still be told about a fault."""
         try:
             await self.store()
         except QuothError as error:

@@ -1,6 +1,6 @@
 """Where words or a code block of an answer are in a passage. Pure.
 
-In: a sentence or a block as the answer has it, the text of a passage. Out: the offsets at which it is there word for
+In: a sentence or a block as the answer writes it, the text of a passage. Out: the offsets at which it is there word for
 word, however lines are broken, quoted or indented; nothing where it is not. Whether it is supported is decided in
 `check`.
 """

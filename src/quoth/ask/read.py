@@ -52,7 +52,7 @@ def in_order(scored: Sequence[Scored], readings: Mapping[str, Reading], order: O
 
 
 def with_signs(scores: Sequence[float], signs: Sequence[float | None], order: Order) -> list[float]:
-    """A passage that was not read never gets above one that was: nothing is known of it but that it seemed worse."""
+    """A passage that was not read never gets above one that was: all that is known about it is that it seemed worse."""
     read = [
         score + order.weight * said if said is not None else None for score, said in zip(scores, signs, strict=True)
     ]

@@ -61,7 +61,7 @@ def _whole(value: object) -> object:
 
 Whole = BeforeValidator(_whole)
 
-# What JSON Schema says of a text is no wider than what is accepted, so a generated client sends nothing that fails.
+# The JSON Schema of a text accepts no more than the code does, so a generated client sends nothing that fails.
 _UUID4 = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
 _QueryText = Annotated[
     str,
@@ -75,7 +75,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 _IN_URL = r"[^\s\x85<>{}|\\^`\"]"
 _URL_PREFIX = rf"^(/|/[^/\s\x85<>{{}}|\\^`\"]{_IN_URL}*|https?://{_IN_URL}*)$"
 UrlPrefix = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=_URL_PREFIX)]
-# Three characters (S3), or fewer with something in them that is no small letter: `Go`, `C`, `-v`, `&&`, `主题`.
+# Three characters, or fewer if one of them is not a lower-case letter: `Go`, `C`, `-v`, `&&`, `主题`.
 _SearchText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY, pattern=r"\S[\s\S]+\S|[^a-z\s]"),

@@ -26,7 +26,7 @@ _STRETCH, _STEP = 24, 8  # content words: as many as two sentences hold, and how
 _NEAR = 4  # content words from one to the next: the two belong together
 FEATURES = ("new", "apart", "scattered", "numbers", "names", "no_claim")
 
-# Words with which an answer speaks of itself, of its sources or of its own order. They claim nothing.
+# Words with which an answer refers to itself, its sources or its own order. They claim nothing.
 _GLUE = """
 according additionally addition additional aforementioned another answer answers answered appear appears article
 author based basis besides brief briefly case certain clear clearly conclude conclusion confidence confirm consider

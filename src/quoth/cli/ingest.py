@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from quoth.sources import BookSource
 
 
-AUTO = "auto"  # of --url-style: as the toolchain has it
+AUTO = "auto"  # of --url-style: as the toolchain does it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class IngestCommand:
         )
 
     async def remembering(self, quoth: Quoth) -> IngestCommand:
-        """With what was said of its addresses when the book was ingested before. `auto` forgets their style; where the
-        book is published stays known as long as its project does not say so itself."""
+        """With what was said about its addresses when the book was ingested before. `auto` forgets their style; where
+        the book is published stays known as long as its project does not say so itself."""
         said = replace(self, url_style="" if self.url_style == AUTO else self.url_style)
         try:
             known = await quoth.library.book(self.book_id)

@@ -140,7 +140,7 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
-    note: str = ""  # what its reader should know of it, where it is not quite what was asked for
+    note: str = ""  # what its reader should know about it, where it is not quite what was asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """What an ingest needs to know of a chunk that is already in the index."""
+    """What an ingest needs to know about a chunk that is already in the index."""
 
     id: str
     source_file: str

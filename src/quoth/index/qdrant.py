@@ -1,6 +1,6 @@
 """The index on a Qdrant server or cluster: the ChunkIndex port over one collection for all books.
 
-Between the port and its parts: `qdrant_ledger` (which generation is live, and what is known of it as a whole),
+Between the port and its parts: `qdrant_ledger` (which generation is live, and what is known about it as a whole),
 `qdrant_points` (the chunks, seen in a View) and `qdrant_writer`. A question sees one publication from its first call to
 its last. It is searched in the one that this process saw last while the ledger is asked whether that is still live, and
 once more where it is not. What the generation before held stays until the next publication, so that questions under way

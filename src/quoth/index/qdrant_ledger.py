@@ -1,4 +1,4 @@
-"""What is published of each book on a Qdrant server: which generation is live, and what is known of it as a whole.
+"""What is published of each book on a Qdrant server: which generation is live, and what is known about it as a whole.
 
 Under `qdrant` and `qdrant_writer`. A second, tiny collection without vectors, `<name>-books`, holds for each book its
 entry, replaced with one write that only succeeds when nobody else has replaced it; the records that the entry names

@@ -148,7 +148,7 @@ class Points:
                 yield found[point_id]
 
     async def stored(self, view: View, among: Iterable[Json]) -> dict[str, StoredChunk]:
-        """What an ingest needs to know of the chunks that pass one of the view's filters."""
+        """What an ingest needs to know about the chunks that pass one of the view's filters."""
         return {
             id_of(record): to_stored(id_of(record), record["payload"])
             for one in among

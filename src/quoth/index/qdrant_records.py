@@ -1,4 +1,4 @@
-"""What a publication says of a book as a whole: how many chunks hold each term, and which chunks each file has.
+"""What a publication says about a book as a whole: how many chunks hold each term, and which chunks each file has.
 
 Under `qdrant_ledger` (which stores it) and `qdrant` (which asks it). A record holds sums: what a publication adds to
 those before it, or all of them together. So an edit writes what it changes, a reader that knows the publication before

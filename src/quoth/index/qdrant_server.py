@@ -100,7 +100,7 @@ class Server:
         return self._result(await self._ask(request, wait=_LONG_READ_WAIT, at=at))
 
     async def state(self, path: str) -> Any:
-        """What the nearest node says of the cluster or of a collection, for somebody who waits."""
+        """What the nearest node says about the cluster or a collection, for a caller who is waiting."""
         return self._result(await self._ask(_request("GET", path)))
 
     async def write(
@@ -136,7 +136,7 @@ class Server:
         return answers
 
     async def of_one(self, node: Node, path: str) -> Any:
-        """What one node says of itself."""
+        """What one node says about itself."""
         try:
             return self._result(await self.nodes.ask_one(node, _request("GET", path)))
         except NoAnswer as none:

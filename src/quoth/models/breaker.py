@@ -1,7 +1,7 @@
-"""The circuit breaker of the language model: one that is down should not make every reader wait.
+"""The circuit breaker of the language model: a model that is down should not make every reader wait.
 
-Pure but for the clock that is handed in. After so many failures in a row calls are refused at once, for a while. Then
-one call may try: its success closes the circuit, its failure opens it again.
+Pure except for the clock that is passed in. After so many failures in a row calls are refused at once, for a while.
+Then one call may try: its success closes the circuit, its failure opens it again.
 """
 
 from __future__ import annotations

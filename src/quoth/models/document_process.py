@@ -1,7 +1,7 @@
 """The process that converts documents, one after another: `python -P -m quoth.models.document_process`.
 
 In, from standard input: the path of a document in hex, one per line. Out: a line of JSON with its Markdown and title,
-or with the reason why there is none. Documents come from strangers and the converters from others, so they work in a
+or with the reason why there is none. Documents come from strangers and converters from third parties, so they work in a
 process of their own with a limit on memory; `documents` starts it, watches the time, and starts another when it
 has died.
 """

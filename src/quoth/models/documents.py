@@ -3,7 +3,7 @@
 
 An extra (`pip install 'quoth[documents]'`), because most books are folders of text. The Markdown is a rendition:
 offsets of such a page point into it, not into the document. A document that takes too long, too much memory, or makes
-its converter crash costs one `Unreadable`, and the next one gets a new process. Blocking; the ingest reads in threads.
+its converter crash is one `Unreadable`, and the next one gets a new process. Blocking; the ingest reads in threads.
 """
 
 from __future__ import annotations

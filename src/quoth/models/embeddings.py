@@ -2,9 +2,9 @@
 
 In: texts. Out: unit vectors. What is asked follows the provider's protocol (`embedding_wire`) over `endpoint`. Texts go
 in batches within the provider's limits, several batches at a time; a server that finds a batch too large gets smaller
-ones from then on. Passing faults are tried again, as late as `Retry-After` says. The last queries are remembered;
-passages are not, because an index already keeps the vector of every text it holds. Vectors are checked: as many as
-texts, as long as the settings say, of finite numbers. Knows nothing of chunks or books.
+ones from then on. After a passing fault a request is tried again, when `Retry-After` says so. The last queries are
+remembered; passages are not, because an index already keeps the vector of every text it holds. Vectors are checked: as
+many as texts, as long as the settings say, of finite numbers. Knows nothing of chunks or books.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class RemoteEmbedder:
         return vector
 
     async def check(self) -> str:
-        """Embeds one text, whatever is known of the model; a sentence for `quoth config --check`."""
+        """Embeds one text, whatever is known about the model; a sentence for `quoth config --check`."""
         self._demand_open()
         [row] = await self._rows(["Are you there?"], "query", QUERY_RETRIES, QUERY_SECONDS)
         vector = self._unit(row, None)
@@ -197,7 +197,7 @@ class RemoteEmbedder:
         return [self._unit(row, dimensions) for row in rows]
 
     async def _rows(self, texts: Sequence[str], kind: Kind, retries: Retries, seconds: float) -> list[Any]:
-        # No provider embeds nothing; a mark stands for it.
+        # No provider embeds an empty text; a mark takes its place.
         sent = [text if text.strip() else "." for text in texts]
         body = self._provider.body(self._options.model, sent, kind, self._asked_dimensions)
         clock = asyncio.get_running_loop().time

@@ -2,7 +2,7 @@
 
 In: where it is, which key it wants, a request. Out: its response, unread. The language model and the embedders of other
 providers are reached through it; their protocols are not known here. Redirects are not followed: a key goes to the
-server that settings name and to no other. The only module, with `openai`, that knows aiohttp (docs/decisions/0025).
+server that settings name and to no other. Only this module and `openai` know aiohttp (docs/decisions/0025).
 """
 
 from __future__ import annotations

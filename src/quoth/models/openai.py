@@ -169,19 +169,23 @@ class OpenAIChat:
         spoke, finished = completion.filter.shown, completion.finished
         if isinstance(fault, Malformed | ReportedFault):
             raise Passing(_failed(self._unechoed(str(fault), messages))) from fault
-        if isinstance(fault, TimeoutError) and not spoke and not finished:
-            late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
-            raise Passing(_failed(f"no {late} within {getattr(self._options, limit):g} seconds")) from fault
-        if isinstance(fault, Endless) and not spoke and not finished:
-            raise _failed(f"{fault} does not end", "QUOTH_MAX_TOKENS sets it a limit.") from fault
         if fault is None and not finished:
             raise Passing(_failed("its answer was cut off"))
+        if fault is not None and not spoke and not finished:
+            raise self._gave_nothing(completion, fault) from fault
         turn = completion.turn()
         if completion.filter.thought and not spoke and not turn.tool_calls:
             raise _failed("it thought and gave no answer", "Turn its thinking off, or raise QUOTH_MAX_TOKENS.")
         if finished and spoke:
             self._thinks_first = completion.filter.unopened
         return turn
+
+    def _gave_nothing(self, completion: Completion, fault: Exception) -> Exception:
+        """A call that was too long or too slow before it had a word to keep."""
+        if isinstance(fault, Endless):
+            return _failed(f"{fault} does not end", "QUOTH_MAX_TOKENS sets it a limit.")
+        late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
+        return Passing(_failed(f"no {late} within {getattr(self._options, limit):g} seconds"))
 
     async def _blocks(
         self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float, *, last: bool

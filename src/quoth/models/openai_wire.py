@@ -174,7 +174,7 @@ class _Call:
 @dataclass(slots=True)
 class Completion:
     """Gathers the chunks of one completion. `begun`: the model has made a first token, be it of a call or of a thought.
-    `finished`: it came to its end; `truncated`: not by its own will."""
+    `finished`: it came to its end; `truncated`: it was cut off."""
 
     filter: AnswerFilter = field(default_factory=AnswerFilter)
     begun: bool = False
@@ -280,11 +280,10 @@ class Completion:
         if not known:
             return None
         last = known[-1]
-        if identity and last.id and identity != last.id:
-            return next((call for call in known if call.id == identity), None)
-        if name and last.name and (not identity or identity != last.id) and (index is None or _complete(last)):
-            return None
-        return last
+        if identity and last.id:
+            return last if last.id == identity else next((call for call in known if call.id == identity), None)
+        begins_another = name and last.name and (index is None or _complete(last))
+        return None if begins_another else last
 
 
 def _complete(call: _Call) -> bool:

@@ -1,4 +1,4 @@
-"""Token counts for embedders whose tokenizer is not here: a careful guess, rather too many than too few.
+"""Token counts for embedders whose tokenizer is not here: a careful guess that prefers too many to too few.
 
 In: texts. Out: `ports.TokenCounter` for the chunker, so that what it makes fits into what the embedder reads. A word is
 counted in short stretches of letters of one case or of digits, a mark as one, a letter of another script by the bytes

@@ -125,7 +125,7 @@ class IndexWriter(Protocol):
         """Insert, or replace those with the same id."""
 
     async def drop(self, ids: Sequence[str]) -> None:
-        """Delete by id; unknown ids are no error."""
+        """Delete by id; unknown ids are not an error."""
 
     async def publish(self, book: Book | None = None) -> None:
         """Make everything so far durable and visible to all readers, at once. May be called many times. The book's

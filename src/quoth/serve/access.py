@@ -1,4 +1,4 @@
-"""Who may enter, through which door, how often. Every request passes here, right behind the doorway.
+"""Who may enter, through which door, how often. Every request passes here, right after the doorway.
 
 In: a request and what it shows: the name it was sent to, its address, its origin, a key, or a token of a site's own
 login. Out: the same request with `state.key`, `state.owner` and `state.caller`, or the problem that says why not. Plain
@@ -99,7 +99,7 @@ def _is_page(path: str) -> bool:
 
 
 class Guard:
-    """What this process knows of keys, limits and origins."""
+    """What this process knows about keys, limits and origins."""
 
     def __init__(self, quoth: Quoth, limiter: RateLimiter | None, tokens: Tokens | None) -> None:
         self._quoth = quoth
@@ -142,7 +142,7 @@ class Guard:
         self._origins = frozenset((*self._quoth.settings.cors_origins, *theirs))
 
     async def key_of(self, request: Request) -> Key:
-        """The key that the request shows. `Unauthorized` when it is none of ours."""
+        """The key that the request shows. `Unauthorized` when it is not one of our keys."""
         shown = _shown_key(request)
         now = self._quoth.clock.now()
         if self._tokens is not None and not shown.startswith(keys.PREFIXES):

@@ -55,7 +55,7 @@ async def stream_answer(
     farewell: bytes = b"",
     identify: Identify = lambda name, data: "",
 ) -> Response:
-    """`to_events` turns the pipeline's events into the door's. `found` names the first one that tells of passages."""
+    """`to_events` turns the pipeline's events into the door's. `found` names the first one that mentions passages."""
     events = to_events(quoth_of(request).conversations.ask(question))
     opening = asyncio.create_task(_read_until(found, events))
     try:

@@ -1,4 +1,4 @@
-"""What a caller may learn of the server's inside: of an outage which part failed, of a book's folder its name.
+"""What a caller may learn about the server's inside: which part failed in an outage, what a book's folder is called.
 
 In: an error or a book, and the request. Out: the same without paths, hosts and tables, which are for operators (keys of
 scope `admin`) and for the log. Knows no web framework, so that `quoth mcp` need not load one.
@@ -68,7 +68,7 @@ def is_admin(request: Request) -> bool:
 
 
 def visible_source(request: Request, book: Book) -> str:
-    """Where the book came from. Of a folder of this machine only operators see more than the name."""
+    """Where the book came from. Only operators see more than the name of a folder on this machine."""
     if is_admin(request) or "://" in book.source:
         return book.source
     return PurePath(book.source).name

@@ -73,6 +73,6 @@ def _read(path: Path, bounds: Bounds) -> Figure | None:
     try:
         content = real.read_bytes() if real.stat().st_size <= _LARGEST else b""
     except OSError:
-        return None  # gone, or not ours to read: its words are shown in its place
+        return None  # gone, or not readable: its words are shown in its place
     media_type, beginning = known
     return Figure(media_type, content) if beginning.match(content) else None

@@ -57,7 +57,7 @@ class ServiceStatus(Shape):
 
 
 class Answering(Shape):
-    """What to expect of the answers."""
+    """What to expect from the answers."""
 
     mode: Annotated[
         Literal["full", "extractive"], Field(description="A language model writes, or the book's own sentences")
@@ -170,7 +170,7 @@ class Checks:
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
-        self._whole: dict[str, str] = {}  # what operators are told of the parts that are not well
+        self._whole: dict[str, str] = {}  # what operators are told about parts that are not healthy
         self._found_at = float("-inf")
         self.starting = True  # until model and index were loaded, or failed to
 

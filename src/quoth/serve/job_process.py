@@ -59,7 +59,7 @@ def ingest_command(settings: Settings, order: IngestOrder, job_id: int) -> Comma
 
 
 def pull_command(folder: str) -> Command:
-    """Hooks of the checkout run with it, so no secret of ours goes along, whatever its name is: only the variables
+    """Hooks of the checkout run with it, so it gets none of our secrets, whatever their names: only the variables
     that git and ssh need to find their way. It must never ask for a password."""
     kept = {name: value for name, value in os.environ.items() if name.upper() in _FOR_GIT or name.startswith("LC_")}
     return Command(

@@ -99,8 +99,8 @@ class FallbackLimiter:
 
 
 class AnswerPlaces:
-    """The answers under way in this process. A caller who holds more places than are free gets no further one: alone
-    they can hold half of the places, and the rest is left to others."""
+    """The answers under way in this process. A caller who holds more places than are free gets no more: alone, they
+    can hold half of the places, and the rest is left to others."""
 
     def __init__(self, most: int) -> None:
         self._free = most

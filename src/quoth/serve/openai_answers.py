@@ -64,7 +64,7 @@ def without_footer(text: str) -> str:
 
 
 def _footer(answer: Answer) -> str:
-    """Of a selected text there is no list: its reader has it before them."""
+    """A selected text has no list of sources: the reader can see it."""
     sources = [f"- [{source.index}] {_listed(source)}" for source in answer.sources if source.selection_length is None]
     if sources:
         return _SOURCES + "\n".join(sources)

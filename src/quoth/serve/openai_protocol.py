@@ -1,7 +1,7 @@
 """What OpenAI's clients ask: a request for a chat completion, as a `Question` like any other door's.
 
 Such a client keeps the conversation itself and sends it whole each time, so the history of a question comes from its
-messages. Parameters that can be left aside without harm have no effect, and the answer names them; what asks for
+messages. Parameters that can safely be ignored have no effect, and the answer names them; what asks for
 something that a book cannot give is refused by name. How answers look is in `openai_answers`. Knows no transport.
 """
 
@@ -135,7 +135,7 @@ class CompletionRequest(BaseModel):
     enable_thinking: bool | None = Field(None, description=IDLE)
     chat_template_kwargs: Any = Field(None, description=IDLE)
 
-    # A book gives one answer, whole, and calls no tool of its client; nothing goes wrong when these are left aside.
+    # A book gives one answer, whole, and calls no tool of its client; nothing goes wrong when these are ignored.
     n: Annotated[int, Field(ge=1)] | None = Field(None, description=f"{IDLE}: there is one answer")
     stop: str | list[str] | None = Field(None, description=IDLE)
     logprobs: bool | None = Field(None, description=IDLE)

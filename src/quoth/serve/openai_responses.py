@@ -294,7 +294,7 @@ def _annotations(shown: Told) -> list[OutputAnnotation]:
 
 @dataclass(frozen=True, slots=True)
 class ResponseBase:
-    """What is known of a response before it has a word."""
+    """What is known about a response before its first word."""
 
     id: str
     model: str

@@ -73,7 +73,7 @@ def _title(code: str) -> str:
 
 
 def problem_of(error: QuothError, request: Request) -> Problem | OpenAIProblem:
-    """Operators see an outage whole; the inside of a fault of ours is in the log alone."""
+    """Operators see an outage in full; the details of our own faults are only in the log."""
     request_id = request_id_of(request)
     whole = is_admin(request) and error.status != 500
     told = problem(error if whole else public(error, request_id), request_id=request_id, instance=path_of(request))

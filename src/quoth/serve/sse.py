@@ -37,7 +37,7 @@ def frame(name: str, data: Mapping[str, object], identity: str = "") -> bytes:
 class EventStream(Response):
     """Sends events until they end, fail, or the reader leaves; in each case the generator is closed before the end.
 
-    An error of ours becomes the last event, `error`. Anything else goes up to the doorway, which does the same.
+    One of our errors becomes the last event, `error`. Anything else goes up to the doorway, which does the same.
     """
 
     media_type = "text/event-stream"

@@ -32,7 +32,7 @@ from quoth.serve.deps import quoth_of
 from quoth.serve.opinions import find_shared
 
 _WEB = Path(__file__).parent.parent / "web"
-_FONTS = "quoth_fonts"  # a wheel of data; without it the page uses the letters of the reader's system
+_FONTS = "quoth_fonts"  # a wheel of data; without it the page uses the fonts of the reader's system
 _NAMES_ASSETS = ("index.html", "answer.html", "widget.js")
 _ASSETS = b"assets/"
 # What the widget opens is sent as one script; the button has loaded these two before.

@@ -1,7 +1,7 @@
 """`POST /ingestion/webhook/github`: a push to the book's repository starts an incremental job.
 
 GitHub signs the raw body (HMAC-SHA256) and nothing else. So the body alone says what happened and in which repository;
-its headers (event, delivery id) are not looked at, and `?book_id=` in the address only chooses between books that come
+its headers (event, delivery id) are ignored, and `?book_id=` in the address only chooses between books that come
 from that repository, or from a folder that belongs to none. A body that was seen before starts nothing again.
 """
 

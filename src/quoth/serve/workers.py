@@ -56,7 +56,7 @@ class Supervisor:
         self._deaths: list[float] = []
 
     def run(self) -> None:
-        """Returns after a signal. Raises an error of ours if the workers cannot start or do not stay alive."""
+        """Returns after a signal. Raises one of our errors if the workers cannot start or do not stay alive."""
         with _signals() as told_to_stop:
             try:
                 for _ in range(self._count):

@@ -114,9 +114,9 @@ class _Document:
     closing: str = ""  # the line that ends the listing or comment we are in
     filling: bool = False  # its attributes are replaced all the same
     verbatim: bool = False  # a paragraph that is shown as it is
-    block: BlockAttributes = BlockAttributes()  # what the lines above say of the next block
+    block: BlockAttributes = BlockAttributes()  # what the lines above say about the next block
     before: str = ""  # the last line, empty where a block may begin
-    header: int = -1  # lines below the title of the document; -2: behind the header
+    header: int = -1  # lines below the title of the document; -2: after the header
     underline: bool = False  # the next line only underlines a title
     first: bool = True
 
@@ -131,17 +131,9 @@ class _Document:
             match = lines[at]
             at += 1
             line = match[1].rstrip()
-            if self.closing.startswith("////"):
-                self._inside(line)
-                continue
-            if line.endswith("]") and "::" in line and (found := self._preprocessed(line, match, path)):
+            found = self._not_prose(line, match, path)
+            if found is not None:
                 yield from found
-                continue
-            if not all(self.conditions):
-                yield Directive(match.start(), match.end())
-                continue
-            if self.closing or self.verbatim:
-                yield from self._inside(line, match.start(1))
                 continue
             entry = ENTRY.match(line) if line.startswith(":") else None
             if entry and self._may_set():
@@ -153,12 +145,24 @@ class _Document:
             yield from self._line(line, following, match.start(1))
 
     def _settings(self, start: int) -> Iterator[Directive]:
-        """What the parser has to know of the site's attributes, written where an author would write it."""
+        """What the parser has to know about the site's attributes, written where an author would write it."""
         values = self.attributes.values
         said = [f":{name}: {values[name]}".rstrip() for name in ("idprefix", "idseparator") if name in values]
         said += [] if "sectids" in values else [":sectids!:"]
         if said:
             yield Directive(start, start, text="".join(f"{line}\n" for line in said))
+
+    def _not_prose(self, line: str, match: re.Match[str], path: Path) -> Sequence[Directive] | None:
+        """What takes the place of a line in a comment or listing, of one for the preprocessor, and of one under a
+        condition that does not hold. None for a line of the text itself."""
+        if self.closing.startswith("////"):
+            self._inside(line)
+            return []
+        if line.endswith("]") and "::" in line and (found := self._preprocessed(line, match, path)):
+            return found
+        if not all(self.conditions):
+            return [Directive(match.start(), match.end())]
+        return self._inside(line, match.start(1)) if self.closing or self.verbatim else None
 
     # --- conditions and includes -------------------------------------------------------------------------------------
 
@@ -269,6 +273,10 @@ class _Document:
         if closing := delimiter(line):
             self._opens(line, closing)
             return
+        yield from self._prose(line, following, start)
+
+    def _prose(self, line: str, following: str, start: int) -> Iterator[Directive]:
+        """A line of a paragraph or a title."""
         if not self.before and not TITLE.match(line):
             self._begins(line)
         if self.verbatim:

@@ -1,4 +1,4 @@
-"""`quoth-book.toml` beside a book: what its author says of it that no toolchain knows.
+"""`quoth-book.toml` beside a book: what its author says about it that no toolchain knows.
 
 In: the folder that was given. Out: a `BookFile`, and a notice with its line for every key that is unknown or has a
 value that makes no sense; such a key counts as not given. The file is looked for in the folder and in those above it,

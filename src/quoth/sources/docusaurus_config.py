@@ -16,7 +16,8 @@ from posixpath import join, normpath
 
 from quoth.domain import Notice
 from quoth.sources.bounds import Bounds
-from quoth.sources.javascript import SPREADS, Call, Module, Unknown, first_object, is_known
+from quoth.sources.javascript import Module
+from quoth.sources.javascript_values import SPREADS, Call, Unknown, first_object, is_known
 from quoth.sources.loading import Damaged, load_json
 
 _PLUGINS = ("@docusaurus/plugin-content-docs", "content-docs", "docusaurus-plugin-content-docs")

@@ -81,7 +81,7 @@ def place(
 def place_by_path(name: str) -> Place:
     """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter. A
     module without a name is called by its folder: `module-1`. Only if the path has that shape: three levels, each with
-    a number. Where the folder above `docs` was given, that name is no level."""
+    a number. Where the folder above `docs` was given, that name is not a level."""
     *folders, file = name.removeprefix("docs/").split("/")
     stem = file.rsplit(".", 1)[0]
     if not 1 <= len(folders) <= 2:

@@ -30,14 +30,14 @@ class Glob:
     def matches(self, name: str) -> bool:
         if self._regex is not None:
             return self._regex.fullmatch(name) is not None
-        rest = [False] * len(name) + [True]  # whether the pieces behind this one match the name from each letter on
+        rest = [False] * len(name) + [True]  # whether the pieces after this one match the name from each letter on
         for piece in reversed(self._pieces):
             rest = _from_each_letter(piece, name, rest)
         return rest[0]
 
 
 def _from_each_letter(piece: str, name: str, rest: Sequence[bool]) -> list[bool]:
-    """Whether the piece and those behind it match the name from each letter on."""
+    """Whether the piece and those after it match the name from each letter on."""
     if piece in (BELOW, OR_BELOW):
         return [*(letter == "/" for letter in name), piece == OR_BELOW]
     found = [False] * len(name) + [piece in (ANYTHING, _IN_FOLDER) and rest[-1]]
@@ -55,7 +55,7 @@ def _from_each_letter(piece: str, name: str, rest: Sequence[bool]) -> list[bool]
 
 def _through_folders(name: str, rest: Sequence[bool]) -> list[bool]:
     found = list(rest)
-    below = False  # a slash further on, behind which the rest matches
+    below = False  # a slash further on, after which the rest matches
     for at in range(len(name) - 1, -1, -1):
         below = below or (name[at] == "/" and rest[at + 1])
         found[at] = rest[at] or below

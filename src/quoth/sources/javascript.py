@@ -3,17 +3,27 @@
 In: the text of a module, and a way to open the modules beside it. Out: what it exports, as plain values. Literals,
 constants, spreads, template strings, `||`, `?:` and functions that only return something are understood; a variable of
 the environment counts as not set, as in a plain build. Everything else is `UNKNOWN`, so that the caller can say which
-setting it could not read; spreads of which nothing is known are kept under `SPREADS`. Knows nothing of what the
-values mean.
+setting it could not read; spreads of which nothing is known are kept under `SPREADS`. `javascript_values` has
+the operators. Knows nothing of what the values mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
 
 from quoth.sources.javascript_tokens import Token, end_of_hole, ends_of, number_of, string_of, tokens_of, unescaped
+from quoth.sources.javascript_values import (
+    UNKNOWN,
+    Call,
+    Unknown,
+    called,
+    is_known,
+    joined,
+    member,
+    signed,
+    unknown_spread,
+)
 
 _MOST_DEPTH = 60  # expressions inside each other
 _LONGEST_TEMPLATE = 5_000  # characters
@@ -24,23 +34,6 @@ _TIGHTEST = 9
 _PREFIXES = ("await", "typeof", "void", "new", "async")
 
 
-class Unknown(NamedTuple):
-    """A value that only running the program would tell; `said` is how it is written, as far as it is a name."""
-
-    said: str = ""
-
-
-UNKNOWN: Final = Unknown()
-SPREADS: Final = "..."  # the member of an object that holds the spreads of which nothing is known
-
-
-class Call(NamedTuple):
-    """`name(…)`: what the function gives is not known, but what it is given may be."""
-
-    name: str
-    arguments: tuple[object, ...]
-
-
 Load = Callable[[str], "Module | None"]
 """The module that an import names, or None."""
 
@@ -48,21 +41,6 @@ Load = Callable[[str], "Module | None"]
 def exported(text: str, load: Load = lambda name: None) -> object:
     """The default export of a module, or its `module.exports`; `UNKNOWN` if it has none."""
     return Module(text, load).value("default")
-
-
-def first_object(value: object) -> Mapping[str, object]:
-    """A configuration may be wrapped in calls, as in `withMermaid(defineConfig({…}))`; empty if there is none."""
-    for _ in range(_MOST_DEPTH):
-        if isinstance(value, dict):
-            return value
-        if not isinstance(value, Call):
-            break
-        value = next((given for given in value.arguments if isinstance(given, (dict, Call))), None)
-    return {}
-
-
-def is_known(value: object) -> bool:
-    return not isinstance(value, (Unknown, Call))
 
 
 class Module:
@@ -91,17 +69,22 @@ class Module:
             kind, text = self._tokens[at]
             if at in self._ends:
                 at = self._ends[at]
-            elif kind == "name" and text in ("const", "let", "var"):
-                self._declared(at + 1)
-            elif kind == "name" and text == "function" and at + 1 < len(self._tokens):
-                self._constants.setdefault(self._tokens[at + 1].text, at)
-            elif kind == "name" and text == "import":
-                self._imported(at + 1)
-            elif kind == "name" and text == "export" and self._is(at + 1, "default"):
-                self._exports["default"] = at + 2
-            elif self._is(at, "module") and self._is(at + 2, "exports") and self._is(at + 3, "="):
-                self._exports["default"] = at + 4
+            elif kind == "name":
+                self._statement(text, at)
             at += 1
+
+    def _statement(self, word: str, at: int) -> None:
+        """Notes what the statement declares, imports or exports that begins with this word."""
+        if word in ("const", "let", "var"):
+            self._declared(at + 1)
+        elif word == "function" and at + 1 < len(self._tokens):
+            self._constants.setdefault(self._tokens[at + 1].text, at)
+        elif word == "import":
+            self._imported(at + 1)
+        elif word == "export" and self._is(at + 1, "default"):
+            self._exports["default"] = at + 2
+        elif word == "module" and self._is(at + 2, "exports") and self._is(at + 3, "="):
+            self._exports["default"] = at + 4
 
     def _declared(self, at: int) -> None:
         """`const a: Type = …` and `const { a } = …`; of the second kind nothing is known."""
@@ -171,7 +154,7 @@ class Module:
 
 @dataclass(slots=True)
 class _Reader:
-    """Works out expressions. Every method takes the place of a token and gives a value and the place behind it."""
+    """Works out expressions. Every method takes the place of a token and returns a value and the place after it."""
 
     tokens: list[Token]
     ends: dict[int, int]
@@ -187,7 +170,7 @@ class _Reader:
         value, at = self._postfix(*self._primary(at))
         while (mark := self._text(at)) in _BINDS and _BINDS[mark] > binds:
             right, at = self.expression(at + 1, _BINDS[mark])
-            value = _joined(mark, value, right)
+            value = joined(mark, value, right)
         if binds == 0 and mark == "?":
             yes, at = self.expression(at + 1)
             no, at = self.expression(at + 1) if self._text(at) == ":" else (UNKNOWN, at)
@@ -200,7 +183,7 @@ class _Reader:
         return self.tokens[at].text if at < len(self.tokens) and self.tokens[at].kind in ("mark", "name") else ""
 
     def _skipped(self, at: int) -> int:
-        """Behind an expression that is not looked at."""
+        """The place after an expression that is not looked at."""
         while at < len(self.tokens) and self._text(at) not in (",", ")", "]", "}", ";"):
             at = self.ends.get(at, at) + 1
         return at
@@ -227,10 +210,7 @@ class _Reader:
             return self.expression(at + 1)[0], self.ends[at] + 1
         if text in ("!", "-", "+"):
             value, at = self.expression(at + 1, _TIGHTEST)
-            if text == "!":
-                return (UNKNOWN if not is_known(value) else not value), at
-            number = isinstance(value, (int, float))
-            return (-value if number and text == "-" else value if number else UNKNOWN), at  # type: ignore[operator]
+            return signed(text, value), at
         return UNKNOWN, at + (kind == "regex")
 
     def _named(self, text: str, at: int) -> tuple[object, int]:
@@ -279,22 +259,11 @@ class _Reader:
         return (self.expression(found[0])[0] if len(found) == 1 else UNKNOWN), end + 1
 
     def _postfix(self, value: object, at: int) -> tuple[object, int]:
+        """The value with everything that follows it: members, calls, what TypeScript says about its type."""
         while at < len(self.tokens):
             mark = self._text(at)
-            if isinstance(value, list) and [self._text(at + n) for n in range(1, 4)] == ["filter", "(", "Boolean"]:
-                value, at = [item for item in value if item or isinstance(item, (dict, list))], at + 5
-            elif mark in (".", "?.") and at + 1 < len(self.tokens) and self._text(at + 1) not in ("(", "["):
-                value = _member(value, self.tokens[at + 1].text)
-                at += 2
-            elif mark == "?.":
-                at += 1
-            elif mark == "[":
-                key, _ = self.expression(at + 1)
-                value, at = _member(value, key), self.ends[at] + 1
-            elif mark == "(":
-                given = tuple(self._items(at + 1, self.ends[at]))
-                value = Call(value.said, given) if isinstance(value, Unknown) and value.said else _called(value)
-                at = self.ends[at] + 1
+            if mark in (".", "?.", "[", "("):
+                value, at = self._accessed(value, mark, at)
             elif mark == "!" and self._text(at + 1) != "=":
                 at += 1
             elif mark in ("as", "satisfies"):
@@ -304,6 +273,21 @@ class _Reader:
             else:
                 break
         return value, at
+
+    def _accessed(self, value: object, mark: str, at: int) -> tuple[object, int]:
+        """A member of the value, or what calling it gives; `a?.[b]` and `a?.(b)` are read on from their bracket."""
+        if mark == "[":
+            key, _ = self.expression(at + 1)
+            return member(value, key), self.ends[at] + 1
+        if mark == "(":
+            given = tuple(self._items(at + 1, self.ends[at]))
+            known = Call(value.said, given) if isinstance(value, Unknown) and value.said else called(value)
+            return known, self.ends[at] + 1
+        if isinstance(value, list) and [self._text(at + n) for n in range(1, 4)] == ["filter", "(", "Boolean"]:
+            return [item for item in value if item or isinstance(item, (dict, list))], at + 5
+        if at + 1 < len(self.tokens) and self._text(at + 1) not in ("(", "["):
+            return member(value, self.tokens[at + 1].text), at + 2
+        return value, at + 1
 
     def _items(self, at: int, end: int) -> Iterator[object]:
         while at < end:
@@ -320,7 +304,7 @@ class _Reader:
         while at < end:
             if self._text(at) == "...":
                 value, following = self.expression(at + 1)
-                found.update(value if isinstance(value, dict) else _spread(value, found))
+                found.update(value if isinstance(value, dict) else unknown_spread(value, found))
             else:
                 key, value, following = self._property(at, end)
                 if key is not None:
@@ -360,41 +344,3 @@ class _Reader:
             parts.append(str(value))
             at = end + 1
         return "".join([*parts, unescaped(text[at:])])
-
-
-def _spread(value: object, into: Mapping[str, object]) -> dict[str, object]:
-    known = into.get(SPREADS, ())
-    if is_known(value) or value == UNKNOWN:
-        return {}
-    return {SPREADS: (*(known if isinstance(known, tuple) else ()), value)}
-
-
-def _called(value: object) -> object:
-    """A function of ours that only returns something is that value already."""
-    return value if isinstance(value, (dict, list, str)) else UNKNOWN
-
-
-def _member(value: object, key: object) -> object:
-    if isinstance(value, dict):
-        return value.get(str(key))
-    if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
-        return value[key]
-    return Unknown(f"{value.said}.{key}" if isinstance(value, Unknown) and value.said else "")
-
-
-def _joined(mark: str, left: object, right: object) -> object:
-    if mark in ("||", "??"):
-        missing = left is None if mark == "??" else not left
-        return right if not is_known(left) or missing else left
-    if not is_known(left) or (mark == "&&" and not left):
-        return left if is_known(left) else UNKNOWN
-    if mark == "&&":
-        return right
-    if not is_known(right):
-        return UNKNOWN
-    if mark in ("===", "=="):
-        return left == right
-    if mark in ("!==", "!="):
-        return left != right
-    texts = isinstance(left, str) and isinstance(right, (str, int))
-    return f"{left}{right}" if mark == "+" and texts else UNKNOWN

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from quoth.sources.bounds import Bounds
-from quoth.sources.javascript import Module, first_object
+from quoth.sources.javascript import Module
+from quoth.sources.javascript_values import first_object
 from quoth.sources.loading import Damaged, defaults_used
 
 ENDINGS = ("ts", "mts", "js", "mjs", "cts", "cjs")

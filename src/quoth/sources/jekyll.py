@@ -1,7 +1,7 @@
 """A Jekyll site: `_config.yml`, which files are pages, their addresses, and the pages above them.
 
 Markdown files with front matter are pages, unless `exclude` names them or a folder of theirs begins with an underscore
-and is no collection. `permalink` of the front matter wins, then that of the collection or the site. The parents that
+and is not a collection. `permalink` of the front matter wins, then that of the collection or the site. The parents that
 just-the-docs names in front matter give the sections above a page. Themes and plugins are not looked at.
 """
 

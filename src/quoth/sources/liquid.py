@@ -203,7 +203,7 @@ class Liquid:
                 yield Directive(line.start + span.start(), line.start + span.end())
 
     def _block(self, lines: Sequence[MarkedLine], at: int, said: str) -> Iterator[Directive]:
-        """Attributes on a line of their own belong to the block above, or, behind a blank line, to the one below."""
+        """Attributes on a line of their own belong to the block above, or, after a blank line, to the one below."""
         line = lines[at]
         above = lines[at - 1] if at and lines[at - 1].text.strip() else None
         named = _ID.search(said)

@@ -29,7 +29,7 @@ class Damaged(ValueError):
 
 
 def defaults_used(what: str, error: Exception) -> str:
-    """What an author is told of a file that cannot be read."""
+    """What an author is told about a file that cannot be read."""
     return f"{what} cannot be read: {error}. Defaults are used until it is fixed"
 
 

@@ -61,7 +61,7 @@ class _MkDocs:
 
 
 class _Loader(SafeLoader):
-    """Reads the value behind any tag."""
+    """Reads the value after any tag."""
 
 
 def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:

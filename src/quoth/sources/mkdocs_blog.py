@@ -2,7 +2,7 @@
 
 A post is a page below `post_dir`; its address is made from its date, its title and its categories, not from its path.
 In: the plugin's options, a post's front matter and title. Out: the path of the page. Lists, archives and categories are
-written by the plugin and are no pages of the book.
+written by the plugin and are not pages of the book.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _day(said: object) -> date | None:
 
 
 def _shown(part: str, day: date) -> str:
-    """A part of a pattern as babel has it: `yyyy`, `MM`, `d`; anything else is itself."""
+    """A part of a pattern as in babel: `yyyy`, `MM`, `d`; anything else is itself."""
     number = {"y": day.year, "M": day.month, "d": day.day}.get(part[0])
     return part if number is None else f"{number:0{min(len(part), 4)}d}"
 

@@ -31,7 +31,7 @@ def mkdocs_includes(
     bases: Sequence[Path], extensions: Collection[str], *, generated: Callable[[Path], None] | None = None
 ) -> Dialect:
     """Files are looked for below each of `bases`, in order. `generated`, if pages are partly written by mkdocstrings,
-    is told of each such page."""
+    is told about each such page."""
     dialects: list[Dialect] = [snippets(bases)]
     if any(name.startswith(("mdx_include", "markdown_include")) for name in extensions):
         dialects.append(lambda text, path, start: _includes(text, start, bases))

@@ -2,7 +2,7 @@
 
 `files` crawls: every page is downloaded, turned into text and put aside on disk, since an ingest must know what changed
 before it reads. `read` then gives the pages from there. A page that could not be fetched this time counts as one that
-cannot be read, so that the book keeps what it knows of it; a page that the sitemap no longer names is gone.
+cannot be read, so that the book keeps what it has of it; a page that the sitemap no longer names is gone.
 Sources are synchronous and run in a thread; the crawl has an event loop of its own there.
 """
 

@@ -44,7 +44,8 @@ def looks_like_a_web_page(data: bytes) -> bool:
 
 
 def parse_sitemap(data: bytes, url: str, *, limit: int) -> SitemapFile:
-    """`Unreadable` when it is no sitemap. `limit` is the most bytes that a compressed one may unfold to."""
+    """`Unreadable` when it is not a sitemap. `limit` is the largest size in bytes to which a compressed one may
+    expand."""
     if data.startswith(_GZIP):
         data = _unfolded(data, url, limit)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -16,8 +16,8 @@ from quoth.domain import AnchorRule, Markup, Notice
 from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
-from quoth.sources.javascript import Call, first_object, is_known
 from quoth.sources.javascript_files import ENDINGS, exported
+from quoth.sources.javascript_values import Call, first_object, is_known
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
 from quoth.text.written_ids import github_slug

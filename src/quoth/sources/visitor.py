@@ -179,7 +179,7 @@ class Visitor:
 
 
 def _read_robots(data: bytes) -> Protego:
-    """A version behind the name of a crawler (`User-agent: Quoth/1.0`) does not count: RFC 9309 compares names."""
+    """A version after the name of a crawler (`User-agent: Quoth/1.0`) does not count: RFC 9309 compares names."""
     text = data[:ROBOTS_BYTES].decode("utf-8-sig", "replace")
     return Protego.parse(_VERSIONED_AGENT.sub(r"\1", text))
 

@@ -19,8 +19,8 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import FrontMatter, walk
 from quoth.sources.folder import Route
 from quoth.sources.globs import Glob, pieces_of
-from quoth.sources.javascript import is_known
 from quoth.sources.javascript_files import ENDINGS, exported
+from quoth.sources.javascript_values import is_known
 from quoth.sources.plain import label_of
 from quoth.text.limits import MAX_DEPTH
 

@@ -150,7 +150,7 @@ def _dedented(code: str) -> str:
 
 
 def _spoken(expression: str, front: FrontMatter) -> str:
-    """What can be said of an expression without running it: a text that is written there, or a value of the page."""
+    """What is known about an expression without running it: a text that is written there, or a value of the page."""
     if string := _STRING.fullmatch(expression):
         return string[2]
     named = _FRONT.fullmatch(expression)

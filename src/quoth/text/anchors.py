@@ -40,7 +40,7 @@ class Anchors:
         some toolchains see more in it than its words."""
         if self._rule == "none":
             return ""
-        if self._rule == "html":  # the ids of the published page are all there is
+        if self._rule == "html":  # only the ids of the published page count
             return explicit
         if self._rule == "pdf":
             return explicit.replace("page-", "page=")
@@ -64,7 +64,7 @@ class Anchors:
                 self._seen.setdefault(explicit, 0)
             return explicit
         base = written_id(written, self._rule)
-        if self._rule in _COUNTED_ALONE:  # kramdown does not look whether a number makes an id that is taken
+        if self._rule in _COUNTED_ALONE:  # kramdown does not check whether a number makes an id that is taken
             number = self._seen[base] = self._seen.get(base, -1) + 1
             return f"{base}-{number}" if base and number else base
         anchor = self._unique(base)
@@ -102,7 +102,7 @@ class Anchors:
             passed.append(anchor)
             anchor = self._next.get(anchor) or _counted_on(anchor)
         self._seen[anchor] = 0
-        self._next.update(dict.fromkeys(passed, anchor))  # none of these is looked through again
+        self._next.update(dict.fromkeys(passed, anchor))  # none of these is searched again
         return anchor
 
 

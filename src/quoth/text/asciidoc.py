@@ -1,7 +1,7 @@
 """AsciiDoc → blocks with exact offsets, as `quoth.text.markdown` gives them for Markdown.
 
-A parser of lines that tries its patterns in the order of Asciidoctor. Includes, conditions and attributes have been put
-in before (`quoth.sources.asciidoc_includes`), so the text is the one that is published. Sections get the ids that
+A parser of lines that tries its patterns in the order of Asciidoctor. Includes, conditions and attributes have already
+been resolved (`quoth.sources.asciidoc_includes`), so the text is the one that is published. Sections get the ids that
 Asciidoctor gives them, which depend on `idprefix`, `idseparator`, `leveloffset` and everything above them that has an
 id. Listings are fences, sidebars, examples and admonitions are containers. Lists are read by `asciidoc_lists`.
 """
@@ -87,7 +87,7 @@ class _Reader(ListReader):
     # --- the head of a page ------------------------------------------------------------------------------------------
 
     def _header(self, blocks: list[Block]) -> int:
-        """The title of the document, its author and its attributes. Returns the line behind them."""
+        """The title of the document, its author and its attributes. Returns the line after them."""
         line = 0
         while line < self.count and (not self.raw[line] or self._is_silent(line)):
             line = self._silent(blocks, line, self.count) if self.raw[line] else line + 1
@@ -114,7 +114,7 @@ class _Reader(ListReader):
         return said.startswith(":") and ENTRY.match(said) is not None
 
     def _silent(self, blocks: list[Block], line: int, last: int) -> int:
-        """A comment or an attribute. Returns the line behind it."""
+        """A comment or an attribute. Returns the line after it."""
         said = self.raw[line]
         end = line + 1
         if closing := delimiter(said):
@@ -143,7 +143,7 @@ class _Reader(ListReader):
     # --- one block ---------------------------------------------------------------------------------------------------
 
     def one(self, blocks: list[Block], line: int, last: int, *, top: bool = False, listed: bool = False) -> int:
-        """Reads the block that begins here, with the lines that say something of it, and returns the line behind."""
+        """Reads the block that begins here, with the lines that describe it, and returns the line after it."""
         head, line, attributes = self._metadata(blocks, line, last)
         if line >= last:
             self._told(blocks, head, last, "")
@@ -175,7 +175,7 @@ class _Reader(ListReader):
         return self._paragraph(blocks, head, line, last, attributes, listed=listed)
 
     def _metadata(self, blocks: list[Block], line: int, last: int) -> tuple[int, int, BlockAttributes]:
-        """The lines that say something of the block below. `head` is the first of the `[…]` lines right above it."""
+        """The lines that describe the block below. `head` is the first of the `[…]` lines right above it."""
         attributes = BlockAttributes()
         head = line
         while line < last:
@@ -305,7 +305,7 @@ class _Reader(ListReader):
         return end
 
     def _macro(self, line: int, name: str, inside: str) -> Block:
-        """A picture has its description to read; other macros are the business of a converter."""
+        """A picture has its description to read; other macros are left to a converter."""
         said = inline(f"image:x[{inside}]") if name == "image" else ""
         return self.leaf("paragraph", line, line + 1, said)
 
@@ -314,7 +314,7 @@ _SAID_BY = frozenset(("quote", "verse"))
 
 
 def _offset(now: int, said: str) -> int:
-    """`leveloffset`, absolute or relative to the one that holds."""
+    """`leveloffset`, absolute, or relative to the current one."""
     if not re.fullmatch(r"[+-]?\d{1,3}", said):
         return 0
     return now + int(said) if said[0] in "+-" else int(said)

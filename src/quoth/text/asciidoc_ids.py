@@ -1,7 +1,8 @@
 """The ids that Asciidoctor gives to the sections of a document.
 
 An id is made from the words of the title, with `idprefix` before it and `idseparator` between words, unless something
-above it in the document has it: then a number from 2 on follows. Ids that the author gave to blocks count too.
+above it in the document already has that id: then a number follows, starting with 2. Ids that the author gave to blocks
+count too.
 """
 
 from __future__ import annotations
@@ -58,6 +59,6 @@ def _kept(words: str) -> str:
 
 
 def _is_word(letter: str) -> bool:
-    """As Ruby has it: letters, marks, decimal digits and connectors."""
+    """As Ruby defines a word: letters, marks, decimal digits and connectors."""
     category = unicodedata.category(letter)
     return category[0] in "LM" or category in ("Nd", "Pc")

@@ -12,7 +12,7 @@ import html
 import re
 from collections.abc import Callable
 
-_INSIDE = r"(?:[^\]\\]|\\.){0,1000}+"  # brackets, in which `\]` does not close
+_INSIDE = r"(?:[^\]\\]|\\.){0,1000}+"  # brackets, which `\]` does not close
 _LONG = r"{0,500}?"
 _ROLE = r"(?:\[[^\]\[\n]{1,100}+\])?"
 

@@ -1,6 +1,6 @@
 """What a line of AsciiDoc may be: the patterns that the parser and the reader of includes share.
 
-The patterns are Asciidoctor's. `BlockAttributes` is what the lines above a block say of it. No offsets here.
+The patterns are Asciidoctor's. `BlockAttributes` is what the lines above a block say about it. No offsets here.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def underlined(line: str, below: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class BlockAttributes:
-    """What the lines above a block say of it."""
+    """What the lines above a block say about it."""
 
     style: str = ""
     id: str = ""
@@ -67,17 +67,17 @@ class BlockAttributes:
         return next((value for name, value in self.named if name == key), "")
 
     def with_line(self, line: str) -> BlockAttributes:
-        """With what one more `[…]` line says."""
+        """The same, with what one more `[…]` line says."""
         inside = line[1:-1]
         if inside.startswith("["):
             id = inside[1:-1].partition(",")[0]
             return replace(self, id=id or self.id)
         positional, named = _parts(inside)
-        spec = positional[0] if positional else ""
+        spec, language = (*positional, "", "")[:2]
         style, id, options = _shorthand(spec)
         values = dict(named)
         options = ",".join(filter(None, (self.options, options, values.get("options", ""), values.get("opts", ""))))
-        language = positional[1].strip() if len(positional) > 1 else ""
+        language = language.strip()
         return replace(
             self,
             style=values.get("style") or style or ("source" if language and not spec else self.style),

@@ -42,7 +42,7 @@ class ListReader:
         self._markers: dict[int, str] = {}
 
     def one(self, blocks: list[Block], line: int, last: int, *, top: bool = False, listed: bool = False) -> int:
-        """Reads the block that begins here, of whatever kind, and returns the line behind it."""
+        """Reads the block that begins here, of whatever kind, and returns the line after it."""
         raise NotImplementedError
 
     # --- lists -------------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ class ListReader:
         return found
 
     def list_at(self, line: int, last: int, above: tuple[str, ...]) -> tuple[Block, int]:
-        """The list that begins here, and the line behind it."""
+        """The list that begins here, and the line after it."""
         if self.is_too_deep(line):
             end = self.until(line + 1, last)
             return self.flat(line, end)[0], end
@@ -146,7 +146,7 @@ class ListReader:
         return line
 
     def until(self, line: int, last: int, *, listed: bool = False) -> int:
-        """The line behind a paragraph whose first line is above `line`."""
+        """The line after a paragraph whose first line is above `line`."""
         while line < last:
             said = self.raw[line]
             if not said or said == "+" or self._is_block(line) or (listed and self.marker(line)):

@@ -1,7 +1,7 @@
-"""How much one page or one file of settings may ask of us.
+"""How much work one page or one file of settings may cause.
 
-Books come from strangers too. Each limit is far beyond what real books need; a page that goes past one costs one
-notice with its file name, never the ingest. docs/security.md lists them for operators.
+Books come from strangers too. Each limit is far beyond what real books need; a page that exceeds one gets a notice with
+its file name, and the ingest goes on. docs/security.md lists them for operators.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_DOCUMENT_SECONDS = 600.0  # for converting one PDF, EPUB or DOCX; a manual o
 MAX_DOCUMENT_BYTES = 2_000_000_000  # of memory for the process that converts it
 MAX_DOCUMENT_UNPACKED = 500_000_000  # bytes of the files inside an EPUB or DOCX
 
-MAX_INCLUDE_DEPTH = 10  # files that include each other, as mdBook has it
+MAX_INCLUDE_DEPTH = 10  # files that include each other, as in mdBook
 MAX_INCLUDED_CHARACTERS = 4_000_000  # that includes may add to one page
 
 MAX_CONFIG_BYTES = 5_000_000  # of a configuration or a table of contents

@@ -2,8 +2,8 @@
 
 In: the whole text of a file and how it is written. Out: a tree of Blocks whose leaves hold every character that is not
 white space, each exactly once, in order. markdown-it-py finds the blocks and their lines (its inline parser is never
-run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives and MDX are block
-rules of ours. This module must not know of pages, tokens or chunks.
+run); we map lines to offsets of the original text, whatever its line endings. Docusaurus' directives and MDX have
+block rules of our own. This module must not know about pages, tokens or chunks.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _parser(markup: Markup) -> MarkdownIt:
 
 
 class _Open(NamedTuple):
-    """A directive that is not closed yet."""
+    """A directive that is still open."""
 
     place: int  # of its opening line among its siblings
     colons: int

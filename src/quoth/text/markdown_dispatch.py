@@ -1,11 +1,10 @@
-"""markdown-it's block rules, asked in a shorter way.
+"""markdown-it's block rules, tried only where they can apply.
 
-markdown-it tries every rule on every line. Most rules can only claim a line that starts with a mark of theirs; one rule
-before all others asks just these, so what is found is the same and takes half the time. Text, headings, fences and
-tables are claimed by rules of ours: the same lines, as one token, because nobody asks for what is in them. A token has
-only the fields that are asked for. The table of line starts is built with string methods. Only public names of the
-library are used, and its own loop and containers are left as they are. `quoth.text.markdown` turns the tokens into
-blocks.
+markdown-it tries every rule on every line. Most rules can only claim a line that starts with one of their marks; one
+rule before all others tries just these, so the result is the same in half the time. Our own rules claim text, headings,
+fences and tables: the same lines, as one token, because nothing needs what is in them. A token has only the fields that
+are asked for. The table of line starts is built with string methods. Only public names of the library are used, and its
+own loop and containers are left as they are. `quoth.text.markdown` turns the tokens into blocks.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from markdown_it.token import Token
 
 Rule = Callable[[StateBlock, int, int, bool], bool]
 
-# The marks that a line must start with for a rule to claim it. Rules that are not named here are always asked.
+# The marks that a line must start with for a rule to claim it. Rules that are not named here are always tried.
 _MARKS = {
     "directive": ":/",
     "indented": "!?=",
@@ -45,7 +44,7 @@ _HEADING = re.compile(r"#{1,6}(?![^ \t])")
 
 
 def dispatch(ruler: Ruler[Rule]) -> None:
-    """Puts the short way before the rules that are there; to be called once, after all of them."""
+    """Adds the dispatching rule before the existing ones. Call it once, after all others have been added."""
     ruler.at("table", _table_rule, {"alt": ["paragraph", "reference"]})
     ruler.at("fence", _fence_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     ruler.at("heading", _heading_rule, {"alt": ["paragraph", "reference", "blockquote"]})
@@ -214,7 +213,7 @@ def _state(parser: MarkdownIt, source: str, tokens: list[Token]) -> StateBlock:
     state = _State("", parser, {}, tokens)
     lines = source.split("\n")
     if not lines[-1].strip(" \t"):
-        lines.pop()  # nothing behind the last line end
+        lines.pop()  # nothing after the last line end
     lengths = list(map(len, lines))
     starts = list(map(add, accumulate(lengths, initial=0), count()))[:-1]
     shifts = [len(line) - len(line.lstrip(" \t")) if line[:1] in " \t" else 0 for line in lines]

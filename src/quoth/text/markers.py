@@ -53,7 +53,7 @@ def code_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _fence_end(text: str, fence: str, at: int) -> int:
-    """Behind the line that closes the fence; the end of the text where none does."""
+    """After the line that closes the fence; the end of the text where none does."""
     while (found := text.find(fence, at)) >= 0:
         start = text.rfind("\n", 0, found) + 1
         end = text.find("\n", found)

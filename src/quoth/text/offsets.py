@@ -1,8 +1,8 @@
-"""Offsets: from the text of a page to its own file, and which stretch of a text holds one.
+"""From offsets in the text of a page to offsets in its file, and which stretch of a text holds an offset.
 
 Text and file differ only where a page includes others: there the text holds more than the file. In: a chunk (or the
-inserts of a page) and an offset into the text. Out: the offset or the line in the file. Text that an include has
-brought is placed at its directive.
+inserts of a page) and an offset into the text. Out: the offset or the line in the file. Text that an include
+added is placed at its directive.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from quoth.domain import Chunk, Insert
 
 
 class Stretches:
-    """Stretches of a text in order, none of which overlaps another: asked in logarithmic time."""
+    """Stretches of a text in order, none of which overlaps another. A lookup takes logarithmic time."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         self._spans = list(spans)
@@ -39,7 +39,7 @@ def start_in_file(chunk: Chunk, offset: int) -> int:
 
 
 def end_in_file(chunk: Chunk, offset: int) -> int:
-    """Like `start_in_file`, for the end of a stretch: behind a directive, not before it."""
+    """Like `start_in_file`, for the end of a stretch: after a directive, not before it."""
     index = bisect_left(chunk.inserts, offset, key=_start) - 1
     if index < 0:
         return offset - chunk.shift

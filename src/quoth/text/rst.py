@@ -42,8 +42,8 @@ def parse_rst(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, 
 
 
 def plain_rst(text: str) -> str:
-    """The words of any piece of a page, one line for each thing said. The borders of a table that was cut are no words,
-    although its pieces are no tables."""
+    """The words of any piece of a page, one line for each thing said. The borders of a table that was cut are not
+    words, although its pieces are not tables."""
     said = "\n".join(leaf.plain for leaf in leaves(parse_rst(_margin(text) + text, whole=False)) if leaf.plain)
     return _BORDERS.sub("", said).strip("\n") if "==" in said or "-+" in said else said
 
@@ -72,7 +72,7 @@ class _Place(NamedTuple):
     """Where a block may begin."""
 
     line: int
-    last: int  # the line behind the region
+    last: int  # the line after the region
     base: int  # the column where the text of the region begins
     top: bool  # headings are possible
 
@@ -124,7 +124,7 @@ class _Reader(IndentedLines):
     # --- one block ---------------------------------------------------------------------------------------------------
 
     def _one(self, blocks: list[Block], place: _Place) -> int:
-        """Reads the block that begins here and returns the line behind it. Each reader that is tried returns the line
+        """Reads the block that begins here and returns the line after it. Each reader that is tried returns the line
         of the place itself where it finds no block of its kind."""
         said = self.said(place.line)
         if said[0].isalpha() and said[1:2].isalpha() and said[0] not in "ivxlcdmIVXLCDM":
@@ -381,7 +381,7 @@ class _Reader(IndentedLines):
 
 
 def _without_tags(code: str) -> str:
-    """HTML without its tags. A `<` behind the last `>` opens none."""
+    """HTML without its tags. A `<` after the last `>` opens none."""
     tags, closing, rest = code.rpartition(">")
     return re.sub(r"<[^>]+>", " ", tags + closing) + rest
 

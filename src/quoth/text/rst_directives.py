@@ -1,4 +1,4 @@
-"""The part of a directive of reStructuredText that a reader sees, and of its tables.
+"""What a reader sees of a directive of reStructuredText, and of its tables.
 
 The names are those of docutils, of Sphinx and of its common extensions. A directive that is not listed here shows its
 argument and its content, which is right for most: an unknown name costs no words. MyST uses the same names.

@@ -18,7 +18,7 @@ _BORDER = re.compile(r"=[ =]*+$")
 
 class IndentedLines:
     """`indent` is the column where the text of a line begins, -1 for a blank line; `at` is the same as an index. A line
-    whose marker has been read begins behind it, so that the text behind a bullet is read as a line of its own."""
+    whose marker has been read begins after it, so that the text after a bullet is read as a line of its own."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
@@ -37,8 +37,8 @@ class IndentedLines:
         return self.raw[line][self.at[line] :]
 
     def behind(self, line: int, skip: int, rest: Sequence[int], *, fixed: bool) -> None:
-        """Moves the beginning of a line behind its marker. Where the text below is indented less than the text
-        behind the marker, or `fixed` is off, the line counts as indented like the text below."""
+        """Moves the beginning of a line past its marker. Where the text below is indented less than the text
+        after the marker, or `fixed` is off, the line counts as indented like the text below."""
         self.at[line] += skip
         if self.at[line] >= len(self.raw[line]):
             self.indent[line] = -1
@@ -47,7 +47,7 @@ class IndentedLines:
         self.indent[line] = min([column, *rest]) if fixed or not rest else min(rest)
 
     def deeper(self, line: int, last: int, base: int) -> int:
-        """The end of the lines that are indented more than `base`, without the blank lines behind them."""
+        """The end of the lines that are indented more than `base`, without the blank lines after them."""
         end = line
         while line < last and (self.indent[line] < 0 or self.indent[line] > base):
             line += 1
@@ -66,7 +66,7 @@ class IndentedLines:
         return line
 
     def simple_end(self, line: int, last: int) -> int:
-        """The line behind a simple table: behind its second border below, or behind a border before a blank line."""
+        """The line after a simple table: after its second border below, or after a border before a blank line."""
         borders = self._borders.get(len(self.said(line)), [])
         first = bisect_right(borders, line)
         for count, number in enumerate(borders[first : first + 2], 1):

@@ -121,7 +121,7 @@ def _lines(text: str) -> list[_Line]:
 
 class _MarkdownUnits:
     """Reads a text block by block. Each reader below gets the line at which a block may begin. If the block is of its
-    kind, it returns the units of the block and moves `_at` behind it; otherwise it returns None."""
+    kind, it returns the units of the block and moves `_at` past it; otherwise it returns None."""
 
     def __init__(self, text: str) -> None:
         self._text = text

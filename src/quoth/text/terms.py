@@ -2,7 +2,7 @@
 
 In: any text, a passage at ingest or a query at search. Out: `TermWeights` whose ids depend on the text alone (a hash of
 the term), so that the same word has the same id on every machine. The index knows how rare a term is (IDF); this module
-knows how often it occurs in a passage of what length.
+knows how often it occurs in a passage, and how long the passage is.
 
 Identifiers stay whole *and* are split: `tf2_ros` is found as itself, by `tf2` and by `ros`. If you change an id or a
 weight, raise `TERMS_VERSION`: an index knows which one built it.
@@ -55,7 +55,7 @@ _STOP_WORDS = frozenset(
 _CAPITAL_WORDS = frozenset({"IT", "US", "WHO"})  # names, although the same words in small letters are stop words
 
 # A run of marks (`../`) is read once: from its first mark, or from its second where the first follows a word. Where no
-# word follows the run, no match begins inside it; a run of n marks would cost n² steps otherwise.
+# word follows the run, no match begins inside it; otherwise a run of n marks would cost n² steps.
 _TOKEN = re.compile(
     r"`\w+`"  # one word set as code: `for` is content, for is not
     r"|(?<![\w-])--?[A-Za-z]\w*(?:[-.]\w+)*"  # a flag
@@ -151,8 +151,8 @@ def query_pairs(text: str) -> list[Pair]:
     return found
 
 
-# Bytes fold a text of any language in one pass: ASCII letters become small, other ASCII than letters and digits becomes
-# a space, and the bytes of all other letters stay.
+# Bytes fold a text of any language in one pass: ASCII letters become small, ASCII that is neither a letter nor a digit
+# becomes a space, and the bytes of all other letters stay.
 _SIDE_BY_SIDE = bytes(
     at if at > 127 or chr(at).isdigit() or chr(at) == "_" else ord(chr(at).lower()) if chr(at).isalpha() else 32
     for at in range(256)

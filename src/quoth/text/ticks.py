@@ -2,7 +2,7 @@
 
 A run of k backticks opens code that the next run of exactly k closes. A pattern would search to the end of the text
 for each run that nothing closes; here all runs of a text are listed once, by length. A run that nothing closes as a
-whole may still open code with its last backticks, as readers and models leave one too many behind.
+whole may still open code with its last backticks, because readers and models sometimes write one too many.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _NO_LETTERS = re.compile(r"^[^a-zA-Z]+")
 
 _CONTRACTION = re.compile(r"([A-Za-z\d])-([ts])(?=-|$)")  # "what's" is "whats"
 _NO_ADDRESS = re.compile(r"[^A-Za-z\d%_]+")
-# Punctuation that Mintlify drops at last, and emoji (most of what Unicode calls pictographic).
+# Punctuation that Mintlify drops at the end, and emoji (most of what Unicode calls pictographic).
 _MINT_LOST = re.compile(
     "[?,;:!'\"()\\[\\]{}\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u23e9-\u23fa"
     "\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u200d\ufe0e\ufe0f\U0001f000-\U0001faff]"

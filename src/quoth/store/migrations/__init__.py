@@ -1,6 +1,6 @@
 """How a database grows from one version of Quoth to the next: readable, ordered, shipped in the package.
 
-`sqlite.py` and `postgres.py` call it inside a transaction of theirs that shuts out all other processes, so a migration
+`sqlite.py` and `postgres.py` call it inside their own transaction, which shuts out all other processes, so a migration
 is applied once and whole, or not at all, however many processes start together. There is no alembic.ini.
 """
 
