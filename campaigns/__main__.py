@@ -50,14 +50,16 @@ counts as held. Everything runs on one machine, over loopback.
 
 
 def page(found: dict[str, list[dict[str, Any]]]) -> str:
-    lines, losses = [], []
+    lines, losses, notes = [], [], []
     for tallies in found.values():
         for one in tallies:
             more = ", ".join(f"{name}: {value}" for name, value in one["figures"].items())
             lines.append(f"| {one['name']} | {one['tried']:,} | {one['held']:,} | {len(one['lost']):,} | {more} |\n")
             losses += [f"- {one['name']}: `{loss}`\n" for loss in one["lost"]]
+            notes += [f"- {note}\n" for note in one.get("noted", [])]
     told = "\n## Lost\n\n" + "".join(losses) if losses else "\nNothing was lost.\n"
-    return HEAD + "".join(lines) + told
+    read = "\n## Small faults that are left unnoticed, and why\n\n" + "".join(notes) if notes else ""
+    return HEAD + "".join(lines) + told + read
 
 
 def keep(name: str, result: Sequence[Tally]) -> None:

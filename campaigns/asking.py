@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quoth"
-SLOW = {"index/test_embedded.py", "index/test_qdrant_cluster.py"}  # files in which every test is
+SLOW = {"index/test_embedded.py::TestEmbeddedIndex"}  # those in which every test is slow
 PATIENCE = 60.0  # seconds, and PATIENT times what the tests take without a fault: what never ends has been noticed
 PATIENT = 10
 NOTICED, SURVIVED, ANEW, RED = 1, 0, 3, 4  # exit codes of a forked process

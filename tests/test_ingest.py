@@ -10,13 +10,13 @@ import pytest
 
 from quoth.bootstrap import fingerprint_of
 from quoth.chunks.plan import FilePlan
-from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, Page, PageRecord, SourceFile
+from quoth.domain import Book, Chunk, IngestJob, IngestMode, JobStatus, Page, PageRecord, SourceFile
 from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.ingest import Ingest, IngestOptions, Progress
 from quoth.ports import ABANDONED
 from quoth.sources import BookSource, open_source
 from quoth.testing.embedder import FakeEmbedder, FakeTokens
-from quoth.testing.index import MemoryIndex
+from quoth.testing.index import MemoryIndex, _MemoryWriter
 from quoth.testing.library import MemoryLibrary
 from samples import TickingClock
 
@@ -467,3 +467,33 @@ async def test_the_plan_is_told_before_anything_is_done(workshop: Workshop) -> N
     workshop.embedder.calls.clear()
     await workshop.ingest().run(workshop.source(), planned=planned)
     assert told == [(["new.md"], ["topics.md"], ("nodes.md",), 0)]
+
+
+async def test_a_long_run_publishes_now_and_then(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published is not lost when the run is killed."""
+    published: list[Book | None] = []
+    publish = _MemoryWriter.publish
+
+    async def counted(writer: _MemoryWriter, book: Book | None = None) -> None:
+        published.append(book)
+        await publish(writer, book)
+
+    monkeypatch.setattr(_MemoryWriter, "publish", counted)
+    workshop.options = IngestOptions(batch_chunks=1, publish_seconds=0.0)
+    job = await workshop.run()
+    assert len(published) == job.files_processed + 1 == 3
+
+    published.clear()
+    workshop.options = IngestOptions(batch_chunks=1, publish_seconds=1e9)
+    await workshop.run("recreate")
+    assert len(published) == 1
+
+
+async def test_what_a_source_says_of_itself_is_told_with_the_job(workshop: Workshop) -> None:
+    workshop.write("_category_.json", "{ not json")
+    workshop.write("blog/draft.md", "---\ndraft: true\n---\n# Draft\n\nNot yet.\n")
+    source = workshop.source()
+    await asyncio.to_thread(source.files)
+    known = {str(notice) for notice in (*source.skipped, *source.notices)}
+    assert known
+    assert known <= {str(notice) for notice in (await workshop.run()).notices}
