@@ -81,7 +81,7 @@ def digest_of(mutant: Mutant) -> str:
 
 def digest_with_tests(mutant: Mutant) -> str:
     digest = hashlib.sha256(mutant.fault.source.encode())
-    for name in mutant.tests:
+    for name in ("contracts", *mutant.tests):
         place = ROOT / "tests" / name.split("::")[0]
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             digest.update(path.read_bytes())

@@ -17,4 +17,8 @@ NOTES: dict[tuple[str, str, str], str] = {
         "one.share > _NEARLY * best",
     ): "two products of rounded numbers are never equal but by accident",
     ("ask/memory", "10.0", "11.0"): "a limit of patience: tests do not assert on times",
+    ("index/columns", "8", "9"): "how many rows are sampled decides how fast it is, not what is found",
+    ("index/generations", "16", "17"): "threads that sync at once: a matter of speed",
+    ("index/qdrant_nodes", "20.0", "21.0"): "how many second questions are saved up: a matter of speed",
+    ("serve/limits", "100_000", "100001"): "a bound of memory; one caller more changes nothing",
 }

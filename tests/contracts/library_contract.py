@@ -425,6 +425,7 @@ class LibraryContract:
         assert [turn.query for turn in await library.recent_turns(SESSION, limit=2)] == ["question 5", "question 6"]
         assert await library.recent_turns(SESSION, limit=9) == (await library.turns(SESSION))[0]
         assert await library.recent_turns(SESSION, limit=0) == []
+        assert len(await library.recent_turns(SESSION)) == 5
 
     async def test_every_turn_can_be_read_page_by_page(self, library: Library) -> None:
         for number in range(7):
@@ -532,6 +533,7 @@ class LibraryContract:
         assert await library.recorded_questions("robots", since=NOW) == [asked[3], asked[0], asked[1]]
         assert await library.recorded_questions(since=NOW) == [asked[3], asked[2], asked[0], asked[1]]
         assert await library.recorded_questions(since=NOW, limit=1) == [asked[3]]
+        assert asked[3] in await library.recorded_questions(since=asked[3].asked_at)
         assert await library.recorded_questions(since=asked[0].asked_at) == [asked[3], asked[2], asked[0]]
 
     async def test_recording_drops_what_is_too_old_in_every_book(self, library: Library) -> None:
