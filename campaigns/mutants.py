@@ -40,7 +40,7 @@ BESIDE: dict[str, str] = {
     "ask/cited": "ask/test_cited.py test_conversation.py ask/test_unsupported.py serve/test_chat.py",
     "ask/check": "ask/test_check.py ask/test_unsupported.py",
     "ask/conclude": "ask/test_conclude.py",
-    "ask/expand": "ask/test_extract.py ask/test_extract_kinds.py ask/test_blocks.py",
+    "ask/expand": "ask/test_expand.py ask/test_extract.py ask/test_extract_kinds.py ask/test_blocks.py",
     "ask/extract": "ask/test_extract.py ask/test_extract_kinds.py",
     "ask/find": "ask/test_find.py ask/test_read.py",
     "ask/follow_up": "ask/test_follow_up.py ask/test_conversations_follow.py",

@@ -106,8 +106,10 @@ async def test_a_page_at_which_our_own_code_fails_is_one_notice_and_the_others_a
     workshop: Workshop, caplog: pytest.LogCaptureFixture
 ) -> None:
     source = cast(BookSource, _FailingSource(workshop.source(), "nodes.md"))
-    job = await workshop.ingest().run(source)
+    seen: list[Progress] = []
+    job = await workshop.ingest().run(source, tell=seen.append)
     assert (job.status, job.files_processed, job.files_failed) == ("completed", 2, 1)
+    assert [one.pages_done for one in seen if one.source_file] == [1, 2]
     (notice,) = [notice for notice in job.notices if notice.fatal]
     assert (notice.code, notice.source_file) == ("UNREADABLE_PAGE", "nodes.md")
     assert "TypeError" in notice.message
