@@ -172,18 +172,24 @@ async def campaign() -> Tally:
     asked = await asyncio.create_subprocess_exec(sys.executable, "-m", "campaigns.mutants", cwd=ROOT)
     if await asked.wait() != 0:
         raise SystemExit("The campaign of small faults broke off; its last lines say why.")
-    known = Known()
-    outcomes = [one for mutant in chosen(list(BESIDE)) if (one := known.of(mutant))]
+    return counted()
+
+
+def counted() -> Tally:
+    """All that has been asked about by now."""
+    known, mutants = Known(), chosen(list(BESIDE))
+    outcomes = [one for mutant in mutants if (one := known.of(mutant))]
     tally = Tally("small faults, noticed by the tests beside the code")
     for one in outcomes:
         reason = NOTES.get((one.module, one.before, one.after), "")
-        what = f"{one.module}.py:{one.line}: `{one.before}` → `{one.after}`"
+        what = f"{one.module}.py:{one.line}: {one.before} → {one.after}"
         if reason and not one.noticed:
-            tally.note(f"{what}: {reason}")
+            tally.note(f"`{what}`: {reason}")
         else:
             tally.judge(one.noticed, what)
     tally.figures = {
-        "modules": len(BESIDE),
+        "modules": len({one.module for one in outcomes}),
+        "chosen": len(mutants),
         "noticed, in percent": round(100 * tally.held / max(1, tally.tried)),
         "left with a reason": len(tally.noted),
     }
