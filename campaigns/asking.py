@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -75,7 +76,7 @@ def answers(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool, float]]:
                 yield mutants[number], code == NOTICED, took
         for mutant in anew:
             began = time.monotonic()
-            code = waited(fork(lambda mutant=mutant: _imported_anew(mutant)), seconds)
+            code = waited(fork(partial(_imported_anew, mutant)), seconds)
             yield mutant, code != SURVIVED, round(time.monotonic() - began, 1)
 
 
@@ -168,7 +169,7 @@ class _Asking:
             elif not tests:
                 answer = SURVIVED  # no test runs it
             else:
-                run = fork(lambda mutant=mutant, tests=tests: _with_fault(session, mutant, tests))
+                run = fork(partial(_with_fault, session, mutant, tests))
                 answer = waited(run, PATIENCE + PATIENT * took)
             self._tell(number, answer, time.monotonic() - began)
         return True
@@ -207,7 +208,7 @@ def _with_fault(session: pytest.Session, mutant: Mutant, names: set[str]) -> int
 
 
 def _run(
-    session: pytest.Session, items: Sequence[pytest.Item], before: Callable[[pytest.Item], None] = lambda _: None
+    session: pytest.Session, items: Sequence[pytest.Item], before: Callable[[pytest.Item], object] = lambda _: None
 ) -> None:
     """As pytest's own loop does, until one fails."""
     for number, item in enumerate(items):

@@ -18,6 +18,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from campaigns.asking import ROOT, SOURCE, Mutant, Red, answers, fork
 from campaigns.faults import faults
@@ -133,10 +134,7 @@ def ask(modules: Sequence[str], workers: int) -> None:
         if known.of(mutant) is None:
             suites.setdefault(mutant.tests, []).append(mutant)
     shares = [list(suites.values())[one::workers] for one in range(workers)]
-    codes = [
-        os.waitpid(child, 0)[1]
-        for child in [fork(lambda share=share: _ask_share(share), silent=False) for share in shares]
-    ]
+    codes = [os.waitpid(child, 0)[1] for child in [fork(partial(_ask_share, share), silent=False) for share in shares]]
     if any(codes):
         raise SystemExit("Some small faults could not be asked about; the lines above say why.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from samples import chunk, question
 NOTHING = ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
 
 
-def citation(**fields: object) -> Citation:
+def citation(**fields: Any) -> Citation:
     text = "A node publishes messages."
     return Citation(1, chunk(text, **fields), text, 0, len(text), 0.9)
 
