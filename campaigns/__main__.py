@@ -14,7 +14,7 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ CAMPAIGNS: dict[str, Run] = {
     "models": models.run,
     "clock": surroundings.clock,
     "disk": surroundings.disk,
-    "kills": kills.run,
+    "kills": kills.ingests,
+    "server-kills": kills.servers,
     "endurance": endurance.run,
     "mutants": mutants.campaign,
 }
@@ -49,14 +50,26 @@ counts as held. Everything runs on one machine, over loopback.
 
 
 def page(found: dict[str, list[dict[str, Any]]]) -> str:
-    lines, losses = [], []
+    lines, losses, notes = [], [], []
     for tallies in found.values():
         for one in tallies:
             more = ", ".join(f"{name}: {value}" for name, value in one["figures"].items())
             lines.append(f"| {one['name']} | {one['tried']:,} | {one['held']:,} | {len(one['lost']):,} | {more} |\n")
             losses += [f"- {one['name']}: `{loss}`\n" for loss in one["lost"]]
+            notes += [f"- {note}\n" for note in one.get("noted", [])]
     told = "\n## Lost\n\n" + "".join(losses) if losses else "\nNothing was lost.\n"
-    return HEAD + "".join(lines) + told
+    read = "\n## Small faults that are left unnoticed, and why\n\n" + "".join(notes) if notes else ""
+    return HEAD + "".join(lines) + told + read
+
+
+def keep(name: str, result: Sequence[Tally]) -> None:
+    """Beside what other campaigns found, also those that run at the same time."""
+    kept = REPORT.with_suffix(".json")
+    found: dict[str, list[dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else {}
+    found[name] = [asdict(tally) for tally in result]
+    ordered = {one: found[one] for one in CAMPAIGNS if one in found}
+    kept.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
+    REPORT.with_suffix(".md").write_text(page(ordered))
 
 
 def main() -> None:
@@ -65,19 +78,14 @@ def main() -> None:
     names = parser.parse_args().names or list(CAMPAIGNS)
     if unknown := set(names) - set(CAMPAIGNS):
         parser.error(f"there is no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
-    kept = REPORT.with_suffix(".json")
-    found: dict[str, list[dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else {}
     lost = 0
     for name in names:
         began = time.monotonic()
         result = asyncio.run(_run(CAMPAIGNS[name]))
-        found[name] = [asdict(tally) for tally in result]
         lost += sum(len(tally.lost) for tally in result)
         for tally in result:
             print(f"{tally.name}: {tally.held} of {tally.tried} held ({time.monotonic() - began:.0f} s)", flush=True)
-        ordered = {one: found[one] for one in CAMPAIGNS if one in found}
-        kept.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
-        REPORT.with_suffix(".md").write_text(page(ordered))
+        keep(name, result)
     raise SystemExit(1 if lost else 0)
 
 

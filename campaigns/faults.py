@@ -30,6 +30,7 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 @dataclass(frozen=True, slots=True)
 class Fault:
     line: int
+    end: int  # the last line of what is changed
     kind: Kind
     before: str
     after: str
@@ -83,7 +84,9 @@ def _fault(node: ast.expr, instead: ast.expr, kind: Kind, source: str) -> Fault:
     begin = _offset(lines, node.lineno, node.col_offset)
     end = _offset(lines, node.end_lineno, node.end_col_offset)
     before, after = source[begin:end], ast.unparse(instead)
-    return Fault(node.lineno, kind, " ".join(before.split()), after, f"{source[:begin]}({after}){source[end:]}")
+    same_lines = "\n" * before.count("\n")
+    faulty = f"{source[:begin]}({after}{same_lines}){source[end:]}"
+    return Fault(node.lineno, node.end_lineno, kind, " ".join(before.split()), after, faulty)
 
 
 def _offset(lines: list[str], line: int, column: int) -> int:

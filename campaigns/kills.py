@@ -6,7 +6,6 @@ answer that a reader got whole is in the store, and the next server starts on wh
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
@@ -43,10 +42,14 @@ async def _databases() -> AsyncIterator[dict[str, str]]:
         server.remove()
 
 
-async def run() -> list[Tally]:
+async def ingests() -> list[Tally]:
     async with _databases() as databases:
-        ingests = [await _ingests(name, url) for name, url in databases.items()]
-        return [*ingests, *[await _servers(name, url) for name, url in databases.items()]]
+        return [await _ingests(name, url) for name, url in databases.items()]
+
+
+async def servers() -> list[Tally]:
+    async with _databases() as databases:
+        return [await _servers(name, url) for name, url in databases.items()]
 
 
 async def _ingests(name: str, url: str) -> Tally:
@@ -125,8 +128,3 @@ async def _killed(folder: Path, workers: int, named: Mapping[str, str], dice: ra
 
 def _memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-if __name__ == "__main__":
-    for one in asyncio.run(run()):
-        print(one)

@@ -11,6 +11,7 @@ class Tally:
     tried: int = 0
     held: int = 0
     lost: list[str] = field(default_factory=list)
+    noted: list[str] = field(default_factory=list)  # neither held nor lost, and why
     figures: dict[str, float | int | str] = field(default_factory=dict)
 
     def hold(self) -> None:
@@ -20,6 +21,10 @@ class Tally:
     def lose(self, what: str) -> None:
         self.tried += 1
         self.lost.append(what)
+
+    def note(self, what: str) -> None:
+        self.tried += 1
+        self.noted.append(what)
 
     def judge(self, held: bool, what: str) -> None:
         if held:

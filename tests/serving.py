@@ -47,6 +47,9 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry), **more}
 
 
+START_SECONDS = 300  # on a machine that has much else to do; a test has less, by its own limit
+
+
 @asynccontextmanager
 async def serving(folder: Path, *arguments: str, **variables: str) -> AsyncIterator[Served]:
     """Starts a server, and kills it at the end if it still runs."""
@@ -59,7 +62,7 @@ async def serving(folder: Path, *arguments: str, **variables: str) -> AsyncItera
     served = Served(process, "")
     reading = asyncio.create_task(listen(served))
     try:
-        await asyncio.wait_for(served.up_or_gone.wait(), timeout=60)
+        await asyncio.wait_for(served.up_or_gone.wait(), timeout=START_SECONDS)
         yield served
     finally:
         if process.returncode is None:

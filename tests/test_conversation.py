@@ -9,13 +9,14 @@ import pytest
 
 from quoth.ask.request import Search
 from quoth.bootstrap import Quoth, bootstrap, fingerprint_of
-from quoth.domain import AnswerEvent, Delta, Done, Filters, Grounded, Retrieved, Sourced, Status, Turn
-from quoth.errors import IndexUnavailable, LibraryUnavailable
+from quoth.domain import AnswerEvent, Delta, Done, Filters, Grounded, Question, Retrieved, Sourced, Status, Turn
+from quoth.errors import IndexUnavailable, LibraryUnavailable, ModelUnavailable, SessionNotFound
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.library import MemoryLibrary
+from quoth.testing.model import Line, ScriptedModel
 from samples import TickingClock, question
 
 PAGE = """# Topics
@@ -213,3 +214,42 @@ async def test_a_database_that_is_down_is_an_error_and_never_the_refusal(quoth: 
 
 def _joined(tmp_path: Path, parts: dict[str, Any]) -> AbstractAsyncContextManager[Quoth]:
     return bootstrap(load_settings(data_dir=tmp_path / "data"), clock=TickingClock(), **parts)
+
+
+async def test_an_answer_says_how_long_each_stage_took(quoth: Quoth) -> None:
+    answer = await quoth.conversations.answer(question(ASKED))
+    assert list(answer.stage_ms) == ["retrieve", "judge", "answer", "check"]
+    assert all(spent > 0 and spent % 1_000 == 0 for spent in answer.stage_ms.values())  # the clock ticks in seconds
+    assert answer.query_time_ms % 1_000 == 0
+    assert answer.query_time_ms > sum(answer.stage_ms.values())
+
+
+async def test_a_forgotten_conversation_is_gone(quoth: Quoth) -> None:
+    await quoth.conversations.answer(question(ASKED))
+    await quoth.conversations.forget(question().session_id)
+    with pytest.raises(SessionNotFound):
+        await quoth.library.turns(question().session_id)
+
+
+async def test_a_question_about_a_selection_searches_nothing(quoth: Quoth) -> None:
+    about = await quoth.conversations.answer(question(ASKED, selected_text=PAGE))
+    assert (about.searches, about.retrieval_count, about.missing_terms, about.suggestions) == ((), 0, (), ())
+    searched = await quoth.conversations.answer(question(ASKED))
+    assert (len(searched.searches), searched.retrieval_count) == (1, 3)
+
+
+@pytest.mark.parametrize(("script", "topics"), [([["Transient local [1]."]], 1), ([[ModelUnavailable("down")]], 0)])
+async def test_a_topic_is_looked_for_only_where_a_model_has_answered(
+    tmp_path: Path, script: list[list[Line]], topics: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "topics.md").write_text(PAGE, encoding="utf-8")
+    embedder = FakeEmbedder()
+    parts = {"embedder": embedder, "index": MemoryIndex(fingerprint_of(embedder)), "library": MemoryLibrary()}
+    considered: list[Question] = []
+    async with _joined(tmp_path, {**parts, "model": ScriptedModel(script)}) as joined:
+        monkeypatch.setattr(joined.conversations.memory, "consider_topic", considered.append)
+        await joined.ingest.run(open_source(folder, book_id="book"))
+        await joined.conversations.answer(question(ASKED))
+    assert len(considered) == topics

@@ -10,13 +10,13 @@ import pytest
 
 from quoth.bootstrap import fingerprint_of
 from quoth.chunks.plan import FilePlan
-from quoth.domain import Chunk, IngestJob, IngestMode, JobStatus, Page, PageRecord, SourceFile
+from quoth.domain import Book, Chunk, IngestJob, IngestMode, JobStatus, Page, PageRecord, SourceFile
 from quoth.errors import Conflict, IndexUnavailable, LibraryUnavailable, QuothError
 from quoth.ingest import Ingest, IngestOptions, Progress
 from quoth.ports import ABANDONED
 from quoth.sources import BookSource, open_source
 from quoth.testing.embedder import FakeEmbedder, FakeTokens
-from quoth.testing.index import MemoryIndex
+from quoth.testing.index import MemoryIndex, _MemoryWriter
 from quoth.testing.library import MemoryLibrary
 from samples import TickingClock
 
@@ -106,8 +106,10 @@ async def test_a_page_at_which_our_own_code_fails_is_one_notice_and_the_others_a
     workshop: Workshop, caplog: pytest.LogCaptureFixture
 ) -> None:
     source = cast(BookSource, _FailingSource(workshop.source(), "nodes.md"))
-    job = await workshop.ingest().run(source)
+    seen: list[Progress] = []
+    job = await workshop.ingest().run(source, tell=seen.append)
     assert (job.status, job.files_processed, job.files_failed) == ("completed", 2, 1)
+    assert [one.pages_done for one in seen if one.source_file] == [1, 2]
     (notice,) = [notice for notice in job.notices if notice.fatal]
     assert (notice.code, notice.source_file) == ("UNREADABLE_PAGE", "nodes.md")
     assert "TypeError" in notice.message
@@ -467,3 +469,33 @@ async def test_the_plan_is_told_before_anything_is_done(workshop: Workshop) -> N
     workshop.embedder.calls.clear()
     await workshop.ingest().run(workshop.source(), planned=planned)
     assert told == [(["new.md"], ["topics.md"], ("nodes.md",), 0)]
+
+
+async def test_a_long_run_publishes_now_and_then(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published is not lost when the run is killed."""
+    published: list[Book | None] = []
+    publish = _MemoryWriter.publish
+
+    async def counted(writer: _MemoryWriter, book: Book | None = None) -> None:
+        published.append(book)
+        await publish(writer, book)
+
+    monkeypatch.setattr(_MemoryWriter, "publish", counted)
+    workshop.options = IngestOptions(batch_chunks=1, publish_seconds=0.0)
+    job = await workshop.run()
+    assert len(published) == job.files_processed + 1 == 3
+
+    published.clear()
+    workshop.options = IngestOptions(batch_chunks=1, publish_seconds=1e9)
+    await workshop.run("recreate")
+    assert len(published) == 1
+
+
+async def test_what_a_source_says_of_itself_is_told_with_the_job(workshop: Workshop) -> None:
+    workshop.write("_category_.json", "{ not json")
+    workshop.write("blog/draft.md", "---\ndraft: true\n---\n# Draft\n\nNot yet.\n")
+    source = workshop.source()
+    await asyncio.to_thread(source.files)
+    known = {str(notice) for notice in (*source.skipped, *source.notices)}
+    assert known
+    assert known <= {str(notice) for notice in (await workshop.run()).notices}

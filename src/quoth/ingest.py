@@ -85,7 +85,7 @@ class Run:
     job: IngestJob
     writer: IndexWriter
     tell: TellProgress
-    pages_total: int = 0
+    pages_total: int = field(init=False)  # known once the files are
     held: HeldChunks = field(default_factory=HeldChunks)
     notices: list[Notice] = field(default_factory=list)
     pages_done: int = 0

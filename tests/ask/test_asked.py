@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoth.ask.asked import INSTRUCTIONS, absent_identifiers, asked, identifiers
+from quoth.ask.asked import INSTRUCTIONS, Asked, absent_identifiers, asked, identifiers
 from quoth.domain import Evidence, Passage, QueryTerm
 from quoth.text.terms import query_terms
 from samples import chunk
@@ -109,3 +109,9 @@ def test_an_identifier_that_the_book_never_uses_is_absent() -> None:
     question = "What does v-memoize do?"
     assert absent_identifiers(question, found(question, "`v-memo` memoizes a part.", in_book=False)) == ("v-memoize",)
     assert absent_identifiers("What does memoizing do?", found("What does memoizing do?", "Nothing.")) == ()
+
+
+def test_a_term_of_many_words_is_not_to_be_defined() -> None:
+    six, seven = "robot arm joint state trajectory controller", "robot arm joint state trajectory controller plugin"
+    assert asked(f"What is the {six}?") == Asked("definition", six)
+    assert asked(f"What is the {seven}?").wanted == "fact"

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from quoth.ask.check import NOTHING_SUPPORTED, check, quote_is_in_place
+from quoth.ask.check import NOTHING_SUPPORTED, check, quote_is_in_place, sources_of
+from quoth.ask.support import features
 from quoth.ask.writing import drop_unsupported
 from quoth.domain import Citation, Draft
 from samples import chunk
@@ -269,3 +270,44 @@ def test_strict_says_so_when_nothing_is_left() -> None:
 )
 def test_what_is_left_keeps_its_shape(text: str, left: str) -> None:
     assert drop_unsupported(Draft(text, (citation(),)))[0].text == left
+
+
+def test_a_sentence_that_claims_nothing_is_laid_at_the_first_source_alone() -> None:
+    (found,) = check("Yes, it does.", (citation(1), citation(2, "Something else entirely."))).sentences
+    assert (found.supported, found.sources) == (True, (1,))
+
+
+def test_code_of_which_all_words_are_there_is_adapted_and_half_as_good() -> None:
+    adapted = "```bash\npip quoth install --no-deps\n```\n\n[1]"
+    (found,) = check(adapted, (citation(),)).sentences
+    assert (found.supported, found.sources, found.score) == (False, (1,), 0.5)
+    (foreign,) = check("```bash\nzebras dream\n```\n\n[1]", (citation(text="A sentence."),)).sentences
+    assert (foreign.supported, foreign.score) == (False, 0.0)
+    assert foreign.reason != found.reason
+
+
+@pytest.mark.parametrize("number", ["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])
+def test_a_number_in_words_is_the_number(number: str) -> None:
+    digits = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}[number]
+    page = citation(text=f"The queue of the sensor holds {digits} messages.")
+    assert supported(f"The queue of the sensor holds {number} messages. [1]", page) == [True]
+    assert supported(f"The queue of the sensor holds {digits + 1} messages. [1]", page) == [False]
+
+
+def names_missing(claim: str, text: str) -> float:
+    (source,) = sources_of([citation(text=text)]).values()
+    return features(claim, [source], frozenset())[0]["names"]
+
+
+def test_a_name_that_is_not_there_is_missing_unless_it_is_spelled_out() -> None:
+    assert names_missing("The sensor speaks XKCD.", "The sensor speaks to others.") == 1.0
+    assert names_missing("The sensor speaks Autoware.", "The sensor speaks to others.") == 1.0
+    assert names_missing("The sensor speaks DDS.", "The sensor speaks Data Distribution Service.") == 0.0
+    assert names_missing("It came in August.", "It came in Aug 2014.") == 0.0
+    assert names_missing("It came in August.", "It came in Sep 2014.") == 1.0
+
+
+def test_a_sentence_without_a_word_of_its_own_holds_nothing_new() -> None:
+    (source,) = sources_of([citation()]).values()
+    values, missing = features("It is.", [source], frozenset())
+    assert (values["new"], values["no_claim"], missing) == (0.0, 1.0, "")

@@ -77,3 +77,12 @@ def test_no_sign_against_an_answer_ever_raises_its_level(
     concluded = conclude(verdict(level), written(*supported, refusal=refusal))
     assert LEVELS.index(concluded.level) <= max(LEVELS.index(level), LEVELS.index("low"))
     assert concluded.should_answer == (concluded.level != "insufficient")
+
+
+def test_three_of_four_sentences_are_not_enough_for_the_highest_level() -> None:
+    assert conclude(verdict("high"), written(True, True, True, False)).level == "medium"
+    assert conclude(verdict("high"), written(True, True, True, False)).confidence == pytest.approx(0.9 * 3 / 4)
+
+
+def test_an_answer_in_which_nothing_could_be_checked_keeps_its_confidence() -> None:
+    assert conclude(verdict("high"), written()).confidence == pytest.approx(0.9)

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.ask.calibration import sigmoid
 from quoth.ask.find import Retriever, diversity, prepare
+from quoth.ask.fuse import FusionOptions
 from quoth.domain import Evidence, Filters, IndexedChunk
 from quoth.errors import IndexUnavailable
 from quoth.models.minilm import MiniLMEmbedder
@@ -215,3 +217,23 @@ def test_a_query_in_a_script_of_several_tokens_a_sign_is_cut_too() -> None:
     assert tokens.counts([korean]) == [400]
     assert 0 < tokens.counts([prepare(korean, tokens).readable])[0] <= tokens.limit
     assert tokens.counts([prepare("図" * 1000, tokens).readable]) == [tokens.limit]
+
+
+async def test_a_trace_has_the_first_ten_of_each_list() -> None:
+    texts = {f"c{n:02}": f"Sentence number {n} of a long page." for n in range(30)}
+    evidence = await found("zyzzyva", texts=texts)
+    assert sorted(one.dense_rank for one in evidence.candidates if one.dense_rank) == list(range(1, 11))
+
+
+async def test_without_fitted_numbers_the_nearest_passage_counts_as_near() -> None:
+    """However far it is; a fitted embedder's cosines count as they are."""
+    query = "How far is light?"
+    unfitted, fitted = [
+        (await found(query, name=name, texts={"a": "A lidar.", "b": "Light."})) for name in ("", FITTED)
+    ]
+    near = next(one for one in unfitted.passages if one.dense_rank == 1)
+    same = next(one for one in fitted.passages if one.dense_rank == 1)
+    assert near.dense_score is not None
+    assert near.dense_score == pytest.approx(same.dense_score)
+    assert near.score - same.score >= FusionOptions().cosine * (1.0 - near.dense_score) - 1e-9 > 0
+    assert near.similarity == pytest.approx(sigmoid(8.0 * near.score - 6.0))

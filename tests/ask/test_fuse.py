@@ -148,3 +148,16 @@ def test_a_missing_name_weighs_more_than_a_missing_ordinary_word() -> None:
 def test_the_ceiling_grows_with_what_was_asked() -> None:
     rarity = dict.fromkeys(query_weights("lidar camera").ids, 2.0)
     assert ceiling(query_weights("lidar camera"), rarity) == 2 * ceiling(query_weights("lidar"), rarity)
+
+
+def test_words_count_however_small_their_ceiling_is() -> None:
+    (only,) = fuse([], [("a", 0.25)], ceiling=0.5, depth=50, scale=AS_IT_IS, options=SIDES)
+    assert only.score == pytest.approx(0.25)
+    (none,) = fuse([("a", 0.5)], [], ceiling=0.0, depth=50, scale=AS_IT_IS, options=SIDES)
+    assert none.score == pytest.approx(0.25)
+
+
+def test_without_any_vector_only_words_count() -> None:
+    (only,) = fuse([], [("a", 10.0)], ceiling=10.0, depth=50, scale=AS_IT_IS, options=SIDES)
+    assert only.score == pytest.approx(0.5)
+    assert (only.dense, only.dense_rank) == (None, None)

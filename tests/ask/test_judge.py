@@ -263,3 +263,32 @@ def test_an_identifier_that_the_book_does_not_have_is_refused(name: str) -> None
     assert not judge(found, MINILM).should_answer
     held = evidence(f"What is the default of {name} for the upload size?", f"{text} {name} is 20.", score=0.9)
     assert judge(held, MINILM).should_answer
+
+
+def test_without_a_passage_there_is_nothing_to_measure() -> None:
+    empty = metrics_of(with_similarities())
+    assert (empty.num_chunks, empty.average_similarity, empty.max_similarity, empty.chunk_diversity) == (0, 0, 0, 0)
+
+
+def test_only_the_first_three_passages_are_read_closely() -> None:
+    query = "zebra stripes"
+    terms = tuple(QueryTerm(term.text, term.id, 4.0, in_book=True) for term in query_terms(query))
+
+    def share(at: int) -> float:
+        texts = ["Nothing of that here." if n != at else "Zebra stripes are black." for n in range(4)]
+        passages = tuple(Passage(chunk(text, id=str(n)), 0.5, 0.5) for n, text in enumerate(texts))
+        return features(Evidence(query=query, passages=passages, total_found=4, terms=terms))["top_share"]
+
+    assert [share(at) for at in range(4)] == [1.0, 1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(("words", "share"), [(1, 1 / 12), (6, 0.5), (12, 1.0), (13, 1.0), (20, 1.0)])
+def test_the_length_of_a_question_counts_up_to_twelve_words(words: int, share: float) -> None:
+    query = " ".join(f"word{n}x" for n in range(words))
+    assert features(evidence(query, "text", score=0.5))["words"] == pytest.approx(share)
+
+
+def test_a_threshold_that_is_just_met_is_met() -> None:
+    met = judge(with_similarities(0.75, 0.75, 0.75), replace(SPEC, threshold=0.75))
+    assert (met.level, met.should_answer) == ("medium", True)
+    assert not judge(with_similarities(0.75, 0.75, 0.75), replace(SPEC, threshold=0.76)).should_answer

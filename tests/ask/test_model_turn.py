@@ -303,6 +303,7 @@ async def test_a_turn_keeps_its_searches_with_the_calls_that_made_them(asked: As
     assert (second.call.id, second.query, second.results) == ("call_1", "deadline policy", 2)
     assert 0 < second.average <= 1
     assert "There is no tool" in wrong.error
+    assert (wrong.query, wrong.results, wrong.average) == ("", 0, 0.0)
     assert first.timestamp <= turns[0].timestamp
 
 

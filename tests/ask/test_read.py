@@ -104,6 +104,13 @@ async def test_the_best_few_are_read_with_their_heading_and_carry_what_was_read(
     assert [passage.chunk.text for passage in evidence.passages[:READ]] == [task.passage for task in reader.tasks]
 
 
+async def test_passages_are_read_with_the_whole_question_of_a_follow_up() -> None:
+    embedder, reader = FakeEmbedder(), ScriptedReader(3)
+    retriever = Retriever(await an_index(embedder, TEXTS), embedder, reader=reader)
+    await retriever.find("measure lidar", book_id="book", phrase="What does a lidar measure?")
+    assert {task.question for task in reader.tasks} == {"What does a lidar measure?"}
+
+
 async def test_the_order_follows_the_reading_where_numbers_were_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = Calibration(Logistic(0.0, {"score": 1.0}), Logistic(0.0), 0.2, 0.5, 0.8, order=ORDER)
     monkeypatch.setattr("quoth.ask.find.calibration_for", lambda embedder, reader="": fitted)

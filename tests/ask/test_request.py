@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from quoth.ask.request import ChatRequest, RunRequest, SearchRequest, ToolRequest, parse
-from quoth.domain import Book, Filters
+from quoth.domain import Book, Filters, Question
 from quoth.errors import QuothError
 
 BOOK = Book("b", "A book")
@@ -207,3 +207,57 @@ def test_a_search_may_be_written_in_the_words_of_a_question() -> None:
     assert (asked.text, asked.limit) == ("tf2_ros", 3)
     assert code_of(SearchRequest, {"query": ""}) == "EMPTY_QUERY"
     assert code_of(SearchRequest, {"query": "tf2", "top_k": 0}) == "INVALID_TOP_K"
+
+
+def question_of(fields: dict[str, Any], model: type[ChatRequest] = ChatRequest, **given: Any) -> Question:
+    request = parse(model, {"query": "What?", **fields})
+    return request.to_question(book=BOOK, request_id="r", **{"top_k": 5, **given})
+
+
+@pytest.mark.parametrize("model", [ChatRequest, RunRequest])
+def test_a_threshold_is_the_request_s_own_or_the_operator_s(model: type[ChatRequest]) -> None:
+    assert question_of({}, model).similarity_threshold == 0.0
+    assert question_of({}, model, similarity_threshold=0.4).similarity_threshold == 0.4
+    assert question_of({"similarity_threshold": 0.0}, model, similarity_threshold=0.4).similarity_threshold == 0.0
+
+
+def test_a_run_reads_at_most_ten_passages() -> None:
+    assert question_of({"top_k": 10}, RunRequest).top_k == 10
+    assert code_of(RunRequest, {"query": "What?", "top_k": 11}) == "INVALID_TOP_K"
+    assert question_of({}, RunRequest, top_k=20).top_k == 10
+
+
+def test_chapters_are_counted_from_zero() -> None:
+    assert question_of({"filters": {"chapter_min": 0}}).filters.chapter_min == 0
+    assert code_of(ChatRequest, {"query": "What?", "filters": {"chapter_min": -1}}) == "INVALID_FILTER"
+
+
+def message_of(model: type[BaseModel], fields: Any) -> str:
+    with pytest.raises(QuothError) as caught:
+        parse(model, fields)
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_text_that_is_too_short_to_search_for_is_told_as_such() -> None:
+    assert "too short" in message_of(SearchRequest, {"text": "ab"})
+    assert "too short" not in message_of(SearchRequest, {"text": 7})
+
+
+def test_a_filter_that_is_no_address_is_told_as_such() -> None:
+    wrong, long = ({"query": "What?", "filters": {"source_url_prefix": value}} for value in ("a b", "/" + "x" * 600))
+    assert "not the beginning of an address" in message_of(ChatRequest, wrong)
+    assert "not the beginning of an address" not in message_of(ChatRequest, long)
+
+
+class Foreign(BaseModel):
+    """A request of another shape, with our fields inside."""
+
+    quoth: ChatRequest
+
+
+def test_a_misspelt_field_inside_a_foreign_request_is_corrected() -> None:
+    said = message_of(Foreign, {"quoth": {"query": "What?", "topk": 3}})
+    assert "`quoth.topk`" in said
+    assert "`top_k`" in said
+    said = message_of(Foreign, {"quoth": {"query": "What?", "filters": {"lesso": 3}}})
+    assert "Did you mean `lesson`?" in said

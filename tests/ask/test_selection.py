@@ -34,3 +34,17 @@ def test_the_only_passage_is_the_selection_itself() -> None:
     evidence = evidence_of_selection("launch", SELECTION, book_id="b")
     assert [passage.chunk.text for passage in evidence.passages] == [SELECTION]
     assert evidence.passages[0].chunk.start == 0
+
+
+def test_a_selection_is_one_passage_that_holds_a_share_of_the_words() -> None:
+    evidence = evidence_of_selection("What does a launch file destroy?", SELECTION, book_id="b")
+    held = sum(term.in_book for term in evidence.terms) / len(evidence.terms)
+    assert 0 < held < 1
+    assert (evidence.total_found, evidence.passages[0].score, evidence.passages[0].similarity) == (1, held, held)
+    metrics = judge_selection(evidence).metrics
+    assert (metrics.average_similarity, metrics.num_chunks, metrics.chunk_diversity) == (held, 1, 0.0)
+
+
+def test_a_question_that_only_points_at_the_selection_asks_for_all_of_it() -> None:
+    verdict = judge_selection(evidence_of_selection("Explain this", SELECTION, book_id="b"))
+    assert (verdict.confidence, verdict.level) == (1.0, "high")

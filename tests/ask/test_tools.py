@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from quoth.ask.find import Retriever
 from quoth.ask.model_turn import TOOLS
-from quoth.ask.tools import SearchBook
-from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, ProficiencyLevel, passes
+from quoth.ask.tools import SearchBook, format_tool_response
+from quoth.domain import Book, Chunk, Filters, Fingerprint, IndexedChunk, Layer, Passage, ProficiencyLevel, passes
 from quoth.errors import QuothError
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
@@ -144,3 +144,18 @@ def test_the_schema_uses_only_words_that_every_server_takes() -> None:
     for tool in TOOLS:
         assert words(tool.parameters) <= taken
         assert len(json.dumps(tool.parameters)) < 1_300  # it is read in every turn
+
+
+def test_passages_are_told_with_their_numbers_and_those_already_read_without_their_text() -> None:
+    passages = [
+        Passage(chunk(f"Text {name}.", id=name, url=url), 0.5, 0.123456) for name, url in (("a", "/a"), ("b", ""))
+    ]
+    plain = json.loads(format_tool_response(passages, "q"))
+    assert [row["rank"] for row in plain["results"]] == [1, 2]
+    assert [row["content"] for row in plain["results"]] == ["Text a.", "Text b."]
+    assert [row["url"] for row in plain["results"]] == ["/a", "docs/page.md"]
+    assert (plain["total_results"], plain["query"], plain["results"][0]["score"]) == (2, "q", 0.1235)
+
+    again = json.loads(format_tool_response(passages, "q", ranks=(7, 3), known={"b"}))
+    assert [row["rank"] for row in again["results"]] == [7, 3]
+    assert [row["content"] for row in again["results"]] == ["Text a.", "(You have read it: rank 3.)"]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from quoth.ask.check import NOTHING_SUPPORTED, GroundingPolicy, quote_is_in_place
 from quoth.ask.claims import claims
-from quoth.ask.writing import Writing, cite
-from quoth.domain import Passage
+from quoth.ask.writing import Writing, cite, drop_unsupported
+from quoth.domain import Citation, Draft, Passage
 from samples import chunk
 
 PAGES = (
@@ -167,3 +167,36 @@ def test_an_answer_that_is_read_whole_comes_whole() -> None:
     writing = Writing(PASSAGES, refusal=REFUSAL, whole=True)
     assert writing.feed("A topic carries messages [1]. ") == ""
     assert (writing.finish(), writing.begun) == ("A topic carries messages [1]. ", False)
+
+
+def cited(*texts: str) -> Draft:
+    """One sentence for each text, which is its source."""
+    marked = " ".join(f"{text} [{number}]" for number, text in enumerate(texts, start=1))
+    citations = [Citation(n, chunk(text), text, 0, len(text), 0.9) for n, text in enumerate(texts, start=1)]
+    return Draft(marked, tuple(citations), "a note")
+
+
+def test_a_draft_that_is_supported_as_a_whole_stays_as_it_is() -> None:
+    draft = cited("A topic carries messages.", "A topic has a name.")
+    assert drop_unsupported(draft) == (draft, 0)
+
+
+def test_a_draft_without_support_is_withheld_and_one_without_claims_is_not() -> None:
+    draft = Draft(f"{INVENTED} [1]", cited("A topic carries messages.").citations)
+    assert drop_unsupported(draft) == (Draft(NOTHING_SUPPORTED, ()), 1)
+    heading = Draft("## Topics", ())
+    assert drop_unsupported(heading) == (heading, 0)
+
+
+def test_what_is_left_of_a_draft_is_numbered_anew() -> None:
+    draft = cited("A topic carries messages.", "A topic has a name.")
+    broken = Draft(f"{INVENTED} [1] A topic has a name. [2]", draft.citations)
+    kept, removed = drop_unsupported(broken)
+    assert (kept.text, [one.index for one in kept.citations], removed) == ("A topic has a name. [1]", [1], 1)
+    assert kept.citations[0].quote == "A topic has a name."
+
+
+def test_a_heading_is_shown_only_with_a_sentence_below_it() -> None:
+    text = f"# Book\n\n## Fruit\n\n{INVENTED} [3]\n\n## Topics\n\nA topic carries messages [1].\n\n## End\n"
+    shown, _ = written(text, "strict")
+    assert [line for line in shown.splitlines() if line.startswith("#")] == ["# Book", "## Topics"]

@@ -111,3 +111,9 @@ def test_changed_files_are_told_from_the_records_alone() -> None:
     assert [file.source_file for file in plan.changed] == ["edited.md"]
     assert [file.source_file for file in plan.unchanged] == ["same.md"]
     assert plan.deleted == ("gone.md",)
+
+
+def test_a_file_that_neither_the_records_nor_the_index_know_is_new_and_is_read() -> None:
+    file = SourceFile("new.md", "d")
+    plan = plan_files([file], {}, {}, force=False)
+    assert (plan.new, plan.changed, plan.to_read) == ((file,), (), (file,))

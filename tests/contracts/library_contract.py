@@ -425,6 +425,7 @@ class LibraryContract:
         assert [turn.query for turn in await library.recent_turns(SESSION, limit=2)] == ["question 5", "question 6"]
         assert await library.recent_turns(SESSION, limit=9) == (await library.turns(SESSION))[0]
         assert await library.recent_turns(SESSION, limit=0) == []
+        assert len(await library.recent_turns(SESSION)) == 5
 
     async def test_every_turn_can_be_read_page_by_page(self, library: Library) -> None:
         for number in range(7):

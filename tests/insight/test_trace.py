@@ -15,7 +15,7 @@ from quoth.ask.prompts import PROMPT_VERSION
 from quoth.bootstrap import bootstrap, fingerprint_of
 from quoth.domain import Question, ToolCall
 from quoth.errors import ModelUnavailable
-from quoth.insight.trace import LARGEST_TRACE, shorten
+from quoth.insight.trace import HIDDEN, LARGEST_TRACE, shorten
 from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
@@ -107,6 +107,27 @@ async def test_a_model_that_failed_is_told_as_such(tmp_path: Path) -> None:
     assert "gave no answer" in answer["fallback_message"]
 
 
+MAIL, KEY, PHONE = "bob.smith@example.org", "sk-proj-4f9a8b7c6d5e4f3a2b1c0d9e", "+49 171 2345678"
+
+
+async def test_a_trace_hides_what_recorded_questions_hide(tmp_path: Path) -> None:
+    record = await traced(tmp_path, question(f"{ASKED} I am {MAIL}, my key is {KEY}, call {PHONE}."))
+    stored = json.dumps(record)
+    assert [secret for secret in (MAIL, KEY, *PHONE.split()[1:]) if secret in stored] == []
+    assert "[email]" in record["question"]["text"]
+    assert "[email]" in record["query"]["searched"]
+    assert {"durability", "subscribers", HIDDEN} <= {term["text"] for term in record["query"]["terms"]}
+
+
+async def test_a_trace_hides_what_a_model_repeats(tmp_path: Path) -> None:
+    call = ToolCall("c1", "search_book_content", json.dumps({"query": f"durability for {MAIL}"}))
+    script: list[list[Line]] = [[call], [f"Transient local keeps the last message for {MAIL}. [1]"]]
+    record = await traced(tmp_path, question(ASKED), script=script)
+    assert MAIL not in json.dumps(record)
+    assert "[email]" in record["answer"]["tools"][0]["arguments"]
+    assert "[email]" in record["grounding"]["sentences"][0]["text"]
+
+
 async def test_every_sentence_is_there_with_its_support(tmp_path: Path) -> None:
     script: list[list[Line]] = [
         ["Transient local durability keeps the last message for late subscribers. [1] It runs on Atlantis 7. [1]"]
@@ -150,4 +171,4 @@ async def test_the_largest_question_makes_a_trace_within_the_limit(tmp_path: Pat
     record = await traced(tmp_path, question("Which durability keeps 🤖 " * 1_300))
     assert len(json.dumps(record, ensure_ascii=False).encode()) <= LARGEST_TRACE
     assert record["question"]["text"].startswith("Which durability keeps")
-    assert record["question"]["text"].endswith("…")
+    assert len(record["question"]["text"]) <= 1_000

@@ -106,7 +106,7 @@ async def readers(address: str) -> AsyncIterator[tuple[list[Asked], asyncio.Even
 
 
 async def until(asked: Sequence[Asked], number: int, seen: Callable[[Asked], object]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(110):
         while sum(bool(seen(one)) for one in asked) < number:  # noqa: ASYNC110  # the readers have no time to tell
             await asyncio.sleep(0.005)
 

@@ -8,6 +8,7 @@ import asyncio
 import functools
 import inspect
 import json
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from quoth.bootstrap import Quoth, bootstrap
+from quoth.cli.output import harmless
 from quoth.domain import Filters
 from quoth.domain.versions import __version__
 from quoth.errors import QuothError
@@ -87,7 +89,9 @@ def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool
 
 
 def print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    # JSON leaves these as they are, and terminals take some of them for commands.
+    sys.stdout.write(re.sub(r"[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
 
 
 def error_view(error: QuothError) -> dict[str, Any]:
@@ -99,7 +103,7 @@ def report(error: QuothError, *, as_json: bool) -> None:
         print_json(error_view(error))
     else:
         line = " ".join(error.in_full().split())
-        sys.stderr.write(f"quoth: {line}\n")
+        sys.stderr.write(f"quoth: {harmless(line)}\n")
 
 
 # --- the filters of a question as options, the same for every command that searches ----------------------------------

@@ -12,7 +12,7 @@ import typer
 
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import counted
+from quoth.cli.output import counted, echo, harmless
 from quoth.domain import Book
 from quoth.errors import IndexDamaged, IndexMismatch, UnknownBook, Unsupported
 from quoth.index import status_of
@@ -35,7 +35,7 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
         typer.echo("No book yet. Add one: quoth ingest PATH")
     for row in rows:
         holds = f"({counted(row['chunks'], 'chunk')}, {row['toolchain']})"
-        typer.echo(f"{row['book_id']}  {row['title']}  {holds}  {row['base_url']}")
+        echo(f"{row['book_id']}  {row['title']}  {holds}  {row['base_url']}")
 
 
 @app.command(epilog="Example: quoth status --book my-docs")
@@ -68,7 +68,7 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
         typer.echo("No book yet. Add one: quoth ingest PATH")
     for row in view["books"]:
         job = row["last_job"]
-        typer.echo(f"\n{row['title']} ({row['book_id']}), {row['toolchain']}, from {row['source']}")
+        echo(f"\n{row['title']} ({row['book_id']}), {row['toolchain']}, from {row['source']}")
         size = f"{row['bytes_on_disk'] / 1e6:.1f} MB, generation {row['generation']}"
         typer.echo(f"  {counted(row['pages'], 'page')}, {counted(row['chunks'], 'chunk')}, {size}")
         again = f"build it again: {_recreation(row['book_id'], row['source'])}"
@@ -95,7 +95,7 @@ def verify(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
         print_json({"books": rows})
     for row in [] if json else rows:
         if row["problem"]:
-            typer.echo(f"{row['problem']} {row['hint']}", err=True)
+            typer.echo(harmless(f"{row['problem']} {row['hint']}"), err=True)
         else:
             typer.echo(f"{row['book_id']}: {row['files']} files, {row['bytes'] / 1e6:.1f} MB, all as published")
     if not rows and not json:

@@ -7,13 +7,16 @@ rank lists, combined list, verdict, answer, check, times.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quoth.bootstrap import Quoth
 from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.output import harmless
 from quoth.domain import Trace
+from quoth.insight.trace import hide
 from quoth.serve.shapes import timestamp
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ def explain(
         return await quoth.library.trace(request_id)
 
     trace = run(settings_for(data_dir=data_dir, verbose=verbose), work)
+    trace = replace(trace, record=hide(trace.record))  # an earlier Quoth stored it as it was asked
     if json:
         print_json(view(trace))
     else:
@@ -78,7 +82,7 @@ def _head(console: Console, text: str) -> None:
 
 
 def _line(console: Console, text: str, *, style: str = "") -> None:
-    console.print(f"  {text}", style=style, markup=False, soft_wrap=True)
+    console.print(f"  {harmless(text)}", style=style, markup=False, soft_wrap=True)
 
 
 def _table(*columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -224,7 +228,7 @@ def _rank(rank: int | None) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(harmless(text).split())
 
 
 def _cell(text: str) -> str:

@@ -36,8 +36,14 @@ def decorated() -> bool:
 
 
 def harmless(text: str) -> str:
-    """On a terminal, without control characters: with them, a book or a model could repaint the screen."""
-    return _CONTROLS.sub("", text) if sys.stdout.isatty() else text
+    """Without control characters: with them, a reader, a book or a model could repaint the screen. In a pipe too, which
+    often ends on a screen."""
+    return _CONTROLS.sub("", text)
+
+
+def echo(text: str) -> None:
+    """One line or several of plain text, whoever wrote it."""
+    typer.echo(harmless(text))
 
 
 def styled(text: str, **style: bool | str) -> str:
@@ -100,8 +106,8 @@ def print_passages(passages: Sequence[Passage], total: int | None, *, explain: b
     for rank, passage in enumerate(passages, 1):
         chunk = passage.chunk
         typer.echo(f"{rank}. {styled(' › '.join(chunk.breadcrumb), bold=True)} (score: {passage.similarity:.2f})")
-        typer.echo(f"   {styled(chunk.url, fg='cyan')}  {chunk.source_file}:{chunk.line}")
-        typer.echo(f"   {snippet(chunk.shown)}")
+        typer.echo(f"   {styled(chunk.url, fg='cyan')}  {harmless(chunk.source_file)}:{chunk.line}")
+        echo(f"   {snippet(chunk.shown)}")
         if explain:
             dense = raw_score(passage.dense_score, passage.dense_rank)
             sparse = raw_score(passage.sparse_score, passage.sparse_rank)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from quoth.cli.output import harmless
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -34,9 +36,9 @@ class ProgressBar:
     def say(self, line: str, *, always: bool = False) -> None:
         """A line above the bar, which stays. With `always` it is written where there is no bar, too."""
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False)
+            self._bar.console.print(harmless(line), highlight=False)
         elif always:
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{harmless(line)}\n")
 
 
 @contextmanager

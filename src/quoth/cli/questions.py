@@ -13,7 +13,7 @@ import typer
 from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import counted
+from quoth.cli.output import counted, echo
 from quoth.domain import Turn
 from quoth.serve.library_views import rated_view, recorded_view
 from quoth.settings import Settings
@@ -57,13 +57,13 @@ def questions(
         print_json(view)
         return
     if forget:
-        typer.echo(f"Deleted {counted(view['forgotten'], 'question')}.")
+        echo(f"Deleted {counted(view['forgotten'], 'question')}.")
     for row in view["questions"]:
         _print(row)
     if not view["recording"]:
-        typer.echo(OFF)
+        echo(OFF)
     elif not view["questions"]:
-        typer.echo(f"No question was refused or answered with low confidence in the last {settings.record_days} days.")
+        echo(f"No question was refused or answered with low confidence in the last {settings.record_days} days.")
 
 
 def _list_feedback(settings: Settings, book: str | None, *, json: bool) -> None:
@@ -79,12 +79,12 @@ def _list_feedback(settings: Settings, book: str | None, *, json: bool) -> None:
         return
     for row in rated:
         sign = {"up": "↑", "down": "↓"}[row["rating"]]
-        typer.echo(f"{_when(row['asked_at'])}  {row['book_id']}  {sign} {row['reason']}".rstrip())
-        typer.echo(f"  {' '.join(row['question'].split())}")
+        echo(f"{_when(row['asked_at'])}  {row['book_id']}  {sign} {row['reason']}".rstrip())
+        echo(f"  {' '.join(row['question'].split())}")
         for section in row["sections"]:
-            typer.echo(f"  answered from: {' › '.join(section['breadcrumb'])}  {section['source_url']}")
+            echo(f"  answered from: {' › '.join(section['breadcrumb'])}  {section['source_url']}")
     judged = counted(len(rated), "answer")
-    typer.echo(f"{judged} judged in the last {settings.record_days} days: ↑ {ups}, ↓ {len(rated) - ups}.")
+    echo(f"{judged} judged in the last {settings.record_days} days: ↑ {ups}, ↓ {len(rated) - ups}.")
 
 
 def _when(moment: str) -> str:
@@ -93,13 +93,11 @@ def _when(moment: str) -> str:
 
 def _print(row: dict[str, Any]) -> None:
     times = f" ×{row['times']}" if row["times"] > 1 else ""
-    typer.echo(
-        f"{_when(row['asked_at'])}  {row['book_id']}  {row['confidence_level']} ({row['confidence']:.2f}){times}"
-    )
-    typer.echo(f"  {' '.join(row['question'].split())}")
+    echo(f"{_when(row['asked_at'])}  {row['book_id']}  {row['confidence_level']} ({row['confidence']:.2f}){times}")
+    echo(f"  {' '.join(row['question'].split())}")
     if row["searched_query"] != row["question"]:
-        typer.echo(f"  searched: {' '.join(row['searched_query'].split())}")
+        echo(f"  searched: {' '.join(row['searched_query'].split())}")
     if row["missing_terms"]:
-        typer.echo(f"  nowhere in the book: {', '.join(row['missing_terms'])}")
+        echo(f"  nowhere in the book: {', '.join(row['missing_terms'])}")
     if row["nearest"]:
-        typer.echo(f"  nearest: {' › '.join(row['nearest']['breadcrumb'])}  {row['nearest']['source_url']}")
+        echo(f"  nearest: {' › '.join(row['nearest']['breadcrumb'])}  {row['nearest']['source_url']}")

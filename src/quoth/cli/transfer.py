@@ -20,7 +20,7 @@ import typer
 
 from quoth.bootstrap import Quoth, book_id_for, cluster_index, embedded_index
 from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
-from quoth.cli.output import counted, print_job, print_notices
+from quoth.cli.output import counted, echo, print_job, print_notices
 from quoth.cli.progress import progress_bar
 from quoth.domain import Book, Chunk, IngestJob, Vector
 from quoth.errors import UnknownBook, Unreadable, WrongUsage
@@ -205,7 +205,7 @@ def import_book(
         print_json(asdict(done))
         return
     what = f"{done.written} of {done.chunks} chunks written, {done.dropped} dropped, {done.embedded} embedded"
-    typer.echo(f"Imported {done.title} ({done.book_id}), {counted(done.pages, 'page')}: {what}")
+    echo(f"Imported {done.title} ({done.book_id}), {counted(done.pages, 'page')}: {what}")
 
 
 @contextmanager

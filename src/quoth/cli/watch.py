@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoth.bootstrap import Quoth
-from quoth.cli.output import counted, print_notices
+from quoth.cli.output import counted, harmless, print_notices
 from quoth.domain import IngestJob
 from quoth.errors import Conflict, Outage, QuothError, Unreadable
 
@@ -29,7 +29,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 def say_line(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"{harmless(line)}\n")
     sys.stdout.flush()
 
 

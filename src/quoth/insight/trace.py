@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from quoth.ask.calibration import sigmoid
+from quoth.ask.gaps import shown
 from quoth.ask.prompts import PROMPT_VERSION
+from quoth.ask.redaction import redacted
 from quoth.domain import (
     Answer,
     Basis,
@@ -28,8 +30,10 @@ from quoth.domain import (
     Trace,
     Verdict,
 )
+from quoth.text.terms import content_terms
 
 VERSION = 1  # of the record
+HIDDEN = "[hidden]"  # a word that redaction took away
 LARGEST_TRACE = 20_000  # bytes
 # How long the texts and lists of a record that is too large may be. The first pair that makes it small enough is used.
 _ROOM = ((1_000, 40), (300, 20), (100, 12), (40, 6), (20, 3))
@@ -58,8 +62,32 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
         session_id=asked.session_id,
         book_id=asked.book_id,
         created_at=answer.created_at,
-        record=shorten(record),
+        record=shorten(hide(record)),
     )
+
+
+def hide(record: dict[str, Any]) -> dict[str, Any]:
+    """The record as an operator may see it: what a reader wrote, and what a model may have repeated, is redacted as in
+    recorded questions."""
+    question, query, answer, grounding = (record[name] for name in ("question", "query", "answer", "grounding"))
+    asked, searched = shown(question["text"]), shown(query["searched"])
+    said = {term.text for term in content_terms(f"{asked}\n{searched}")}
+    return {
+        **record,
+        "question": {**question, "text": asked},
+        "query": {
+            **query,
+            "searched": searched,
+            "carried": [word if word in searched else HIDDEN for word in query["carried"]],
+            "terms": [{**term, "text": term["text"] if term["text"] in said else HIDDEN} for term in query["terms"]],
+        },
+        "answer": {**answer, "tools": [{**call, "arguments": redacted(call["arguments"])} for call in answer["tools"]]},
+        "grounding": {**grounding, "sentences": [_hidden(sentence) for sentence in grounding["sentences"]]},
+    }
+
+
+def _hidden(sentence: dict[str, Any]) -> dict[str, Any]:
+    return {**sentence, "text": redacted(sentence["text"]), "reason": redacted(sentence["reason"])}
 
 
 def _question(asked: Question) -> dict[str, Any]:
