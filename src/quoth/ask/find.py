@@ -100,6 +100,7 @@ class _Looked:
     chunks: Mapping[str, Chunk]
     vectors: Mapping[str, Sequence[float]]
     terms: tuple[QueryTerm, ...]
+    size: int  # of the book, in chunks
     total_found: int | None
 
 
@@ -153,7 +154,7 @@ class Retriever:
             try:
                 async with within(self._seconds, slow):
                     looked = await self._look(wanted, asked, vector, view)
-                    opening = opening_for(asked.phrase or asked.readable, looked.terms)
+                    opening = opening_for(asked.phrase or asked.readable, looked.terms, looked.size)
                     if opening:
                         looked = await self._look_again(wanted, asked, opening, looked, view)
                 return replace(await self._evidence(wanted, asked, looked), query_vector=vector)
@@ -178,7 +179,7 @@ class Retriever:
         vectors = await view.dense_vectors([one.key for one in near])
         ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks, suited)
         terms = tuple(_query_term(word, rarity, full) for word in asked.words)
-        return _Looked(ranked, scored, chunks, vectors, terms, hits.total_found)
+        return _Looked(ranked, scored, chunks, vectors, terms, hits.size, hits.total_found)
 
     async def _look_again(
         self, wanted: _Wanted, asked: PreparedQuery, opening: str, looked: _Looked, view: BookView

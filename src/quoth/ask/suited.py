@@ -23,6 +23,7 @@ _DEFINES_MOST = 0.25  # … and no more than this
 _OPENS = 0.1  # for a definition where the book opens
 _LOOKED_AT = 20  # passages for a definition: to find their sentences takes half a millisecond each
 _BESIDE_THE_SUBJECT = -0.25
+_SMALL = 20  # passages
 _IN_A_QUARTER_OF_THE_BOOK = 1.39  # idf: ln 4
 
 _CHANGES = (
@@ -66,13 +67,15 @@ def suits(
     return found
 
 
-def opening_for(question: str, terms: Sequence[QueryTerm]) -> str:
+def opening_for(question: str, terms: Sequence[QueryTerm], size: int) -> str:
     """What to look for where it is asked what the book as a whole is about: its subject is on every page, and the page
-    that introduces it is no nearer to the question than any other. Empty for all other questions."""
+    that introduces it is no nearer to the question than any other. Empty for all other questions, and for a book of so
+    few passages (`size`) that all of them are looked at anyway."""
     what = asked(question)
     subject = term_ids(what.subject) if what.wanted == "definition" else frozenset[int]()
     everywhere = {term.id for term in terms if term.in_book and term.idf < _IN_A_QUARTER_OF_THE_BOOK}
-    return f"introduction overview of {what.subject}" if subject and subject <= everywhere else ""
+    wanted = subject and subject <= everywhere and size > _SMALL
+    return f"introduction overview of {what.subject}" if wanted else ""
 
 
 def is_record(chunk: Chunk) -> bool:
