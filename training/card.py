@@ -113,7 +113,7 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "## What it was trained on",
         "",
         f"{manifest['examples']:,} prepared examples in {manifest['groups']:,} groups; this release has seen "
-        f"{told['training']['examples']:,} ({', '.join(f'{name} {value}' for name, value in told['training'].items())}).",
+        f"{told['training']['examples'] + told['training'].get('skip', 0):,} ({', '.join(f'{name} {value}' for name, value in told['training'].items())}).",
         "Unanswerable questions are natural ones, passages of the same document without the answer, and look-alikes made",
         "by rules from answerable questions; their kinds are counted in `training/` and measured below.",
         "",

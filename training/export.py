@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "packaging" / "quoth-reader"
 BENCHMARK = ROOT / "docs" / "benchmarks" / "reading_comprehension.json"
 LARGEST = 22_000_000  # bytes
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 
 
 def digest(path: Path) -> str:
@@ -117,7 +117,7 @@ def main() -> None:
     manifest = json.loads((arguments.weights.parents[2] / "data" / "manifest.json").read_text(encoding="utf-8"))
     # Of a run whose log is lost only some of it is known.
     run = {
-        k: config[k] for k in ("run", "examples", "seed", "rate", "frozen", "start") if config.get(k) not in (None, "")
+        k: config[k] for k in ("run", "examples", "skip", "seed", "rate", "frozen") if config.get(k) not in (None, "")
     }
     run["snapshot"] = arguments.weights.stem
     target = PACKAGE / "quoth_reader"

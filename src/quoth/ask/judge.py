@@ -8,6 +8,7 @@ docs/contract.md). Only this module decides on a refusal before an answer is wri
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ UNFITTED = Calibration(
     high=0.85,
 )
 _READ_CLOSELY = 3  # passages
+_CERTAIN = 3.0  # log odds: what the reader is still surer of makes little difference, least of all on foreign books
 _NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
 # The features that the shipped model weighs, of those computed below: without a reader, and where passages were read.
 # With a reader few are enough, and few hold better on books that nothing was fitted on (decision 0039).
@@ -184,7 +186,8 @@ def _as_read(passages: Sequence[Passage]) -> dict[str, float]:
     readings = [passage.reading for passage in passages if passage.reading is not None]
     if not readings:
         return {}
-    return {"read": max(sign(reading) for reading in readings)}
+    best = max(sign(reading) for reading in readings)
+    return {"read": _CERTAIN * math.tanh(best / _CERTAIN)}
 
 
 def _readable(passage: Passage) -> str:

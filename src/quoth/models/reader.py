@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "17d23c8ccef07ee046ea00dc64b26cf85768de044b1425fd19a288f28e69cb49"
+WEIGHTS_SHA256 = "a0b689e550613f3a6baf21ad6bc6eaf0912469f5a64dc6844c0104f1764c6020"
 RANGES = "ranges."  # tensors of the file that say how large activations become
 
 CLS, SEP = 101, 102
