@@ -41,6 +41,17 @@ def test_the_toolchain_is_named_with_the_file_that_tells(tmp_path: Path) -> None
     assert covered(book / "docs").recognised_by == "../mkdocs.yml"
 
 
+def test_a_book_of_asciidoc_is_named_with_its_longest_document(tmp_path: Path) -> None:
+    files = {
+        "manuscript/master.adoc": "= Book\n\ninclude::one.asc[]\n",
+        "manuscript/one.asc": f"== One\n\n{WORDS * 3}",
+        "notes.adoc": WORDS,
+        "README.md": WORDS,
+    }
+    found = covered(write(tmp_path, files))
+    assert (found.toolchain, found.recognised_by) == ("asciidoc", "manuscript/master.adoc")
+
+
 def test_pages_that_the_toolchain_does_not_publish_are_left_but_not_lost(tmp_path: Path) -> None:
     files = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)\n", "src/a.md": "# A\n\ntext", "src/b.md": WORDS * 9}
     found = covered(write(tmp_path, files))
