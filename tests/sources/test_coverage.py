@@ -60,6 +60,21 @@ def test_pages_that_the_toolchain_does_not_publish_are_left_but_not_lost(tmp_pat
     assert not found.mostly_lost
 
 
+@pytest.mark.parametrize(
+    ("body", "taken"),
+    [
+        ("<main>{{ content }}</main>", False),
+        ("<pre>{% if a %}</pre><p>{% include 'foot.html' %}</p>", False),
+        ("<p>{{ .Title }}</p>", False),
+        ("<p>Write <code>{{ content }}</code> in a layout.</p>", True),
+        ("<pre><code>{% for page in site.pages %}</code></pre><p>That is a loop.</p>", True),
+    ],
+)
+def test_a_template_is_no_page_but_a_page_about_templates_is(tmp_path: Path, body: str, taken: bool) -> None:
+    book = write(tmp_path, {"a.md": WORDS, "b.html": f"<html><body>{body}</body></html>"})
+    assert pages(book) == (["a.md", "b.html"] if taken else ["a.md"])
+
+
 def test_text_in_a_format_that_is_not_read_is_lost_and_said_with_what_to_do(tmp_path: Path) -> None:
     book = write(tmp_path, {"README.md": WORDS, "main.tex": WORDS * 2, "notes.org": WORDS})
     found = covered(book)
