@@ -21,7 +21,7 @@ from quoth.ports import Embedder
 Json = dict[str, Any]
 Recorded = Callable[[QdrantIndex], list[tuple[str, Json]]]
 COLLECTION = "of-{size}"
-PATIENT = {"timeout": 600.0, "lease": 3600.0}  # the stand-in takes its time with 100,000 points; no writer waits for it
+PATIENT = 600.0  # seconds; the stand-in takes its time with 100,000 points
 
 
 async def edit_costs(
@@ -31,7 +31,8 @@ async def edit_costs(
     found: dict[str, Json] = {}
     template = await _template(url, embedder, book_id)
     for size in sizes:
-        options = QdrantOptions(urls=(url,), collection=COLLECTION.format(size=size), batch=500, **PATIENT)
+        name = COLLECTION.format(size=size)
+        options = QdrantOptions(urls=(url,), collection=name, batch=500, timeout=PATIENT, lease=9 * PATIENT)
         index = QdrantIndex(options, fingerprint_of(embedder))
         async with index.writer("edited") as writer:
             for start in range(0, size, 1000):
