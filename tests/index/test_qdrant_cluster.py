@@ -25,6 +25,7 @@ from qdrant_wire import Cluster, Fault, Wire, qdrant_cluster, qdrant_wire
 from quoth.domain import Filters, IndexedChunk, IndexHits
 from quoth.errors import Conflict, IndexUnavailable, UnknownBook
 from quoth.index.qdrant import QdrantIndex
+from quoth.index.qdrant_ledger import Entry
 from quoth.index.qdrant_server import QdrantOptions, Server
 from quoth.ports import BookView
 
@@ -96,12 +97,12 @@ async def everything(index: QdrantIndex) -> tuple[object, ...]:
 async def test_with_any_one_node_lost_every_question_has_the_same_answer(
     cluster: Cluster, open_index: OpenCluster, which: int, fault: str
 ) -> None:
-    index = open_index()
+    index = open_index(timeout=600.0)
     await write(index, *a_book(12))
     before = await everything(index)
     FAULTS[fault](cluster.nodes[which])
-    async with asyncio.timeout(15):  # a question that waits for the lost node never ends
-        for reader in (index, index, open_index()):
+    async with asyncio.timeout(60):  # a question that waits for the lost node never ends
+        for reader in (index, index, open_index(timeout=600.0)):
             assert await everything(reader) == before
 
 
@@ -136,7 +137,9 @@ async def test_a_node_that_failed_is_left_alone_for_a_while_and_then_tried_again
 ) -> None:
     monkeypatch.setattr("quoth.index.qdrant_nodes._FIRST_PAUSE", 10_000.0)
     monkeypatch.setattr("quoth.index.qdrant_nodes._LONGEST_PAUSE", 10_000.0)
-    index, lost = open_index(), cluster.nodes[1]
+    for wait in ("_SHORTEST_WAIT", "_LONGEST_WAIT"):  # a busy machine makes no node silent
+        monkeypatch.setattr(f"quoth.index.qdrant_nodes.{wait}", 600.0)
+    index, lost = open_index(timeout=600.0), cluster.nodes[1]
     await write(index, *a_book(3))
     lost.faults = [Fault(503)] * 1000
     for _ in range(6):
@@ -201,6 +204,52 @@ async def test_a_node_that_has_missed_a_publication_is_not_asked_for_it(
         await another.publish()
     assert await all_ids(reader) == await all_ids(open_index(*others))
     assert (await reader.status(BOOK)).chunks == 13
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2])
+async def test_a_writer_does_not_go_back_behind_what_it_has_seen(
+    cluster: Cluster, open_index: OpenCluster, turn: int
+) -> None:
+    """A node that is cut off takes itself for the majority, and shows what was live before."""
+    lost, *others = cluster.nodes
+    await write(open_index(), *a_book(3))
+    lost.state = "cut off"
+    await write(open_index(*others), *a_book(3, seed=9))
+    index, live = open_index(), await newest(open_index(*others))
+    async with asyncio.timeout(60):
+        while (await index.ledger.entry(BOOK))[0] != live:
+            pass
+    nodes_are_well(index, turn)
+    assert await index.ledger.sure_entry(BOOK) == live
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2])
+async def test_a_publication_is_no_conflict_because_a_node_has_missed_it(
+    cluster: Cluster, open_index: OpenCluster, turn: int
+) -> None:
+    lost, *others = cluster.nodes
+    index = open_index()
+    await write(index, *a_book(3))
+    async with index.writer(BOOK) as writer:
+        await writer.put(a_book(3, seed=9))
+        lost.state = "cut off"
+        nodes_are_well(index, turn)
+        await writer.publish()
+    assert (await newest(open_index(*others))).generation == 2
+
+
+def nodes_are_well(index: QdrantIndex, turn: int) -> None:
+    """As far as it knows, and one of them is next."""
+    nodes = index.ledger.server.nodes
+    for node in nodes.all:
+        node.pause = node.quiet_until = node.behind_until = 0.0
+    nodes._turn = turn
+
+
+async def newest(index: QdrantIndex) -> Entry:
+    entry = await index.ledger.sure_entry(BOOK)
+    assert entry is not None
+    return entry
 
 
 async def test_a_book_that_was_seen_is_only_gone_when_no_node_shows_it(

@@ -41,12 +41,38 @@ def test_the_toolchain_is_named_with_the_file_that_tells(tmp_path: Path) -> None
     assert covered(book / "docs").recognised_by == "../mkdocs.yml"
 
 
+def test_a_book_of_asciidoc_is_named_with_its_longest_document(tmp_path: Path) -> None:
+    files = {
+        "manuscript/master.adoc": "= Book\n\ninclude::one.asc[]\n",
+        "manuscript/one.asc": f"== One\n\n{WORDS * 3}",
+        "notes.adoc": WORDS,
+        "README.md": WORDS,
+    }
+    found = covered(write(tmp_path, files))
+    assert (found.toolchain, found.recognised_by) == ("asciidoc", "manuscript/master.adoc")
+
+
 def test_pages_that_the_toolchain_does_not_publish_are_left_but_not_lost(tmp_path: Path) -> None:
     files = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)\n", "src/a.md": "# A\n\ntext", "src/b.md": WORDS * 9}
     found = covered(write(tmp_path, files))
     assert (found.toolchain, found.recognised_by) == ("mdbook", "book.toml")
     assert [(share.kind, share.files, share.words, share.lost) for share in found.left] == [("Markdown", 1, 90, False)]
     assert not found.mostly_lost
+
+
+@pytest.mark.parametrize(
+    ("body", "taken"),
+    [
+        ("<main>{{ content }}</main>", False),
+        ("<pre>{% if a %}</pre><p>{% include 'foot.html' %}</p>", False),
+        ("<p>{{ .Title }}</p>", False),
+        ("<p>Write <code>{{ content }}</code> in a layout.</p>", True),
+        ("<pre><code>{% for page in site.pages %}</code></pre><p>That is a loop.</p>", True),
+    ],
+)
+def test_a_template_is_no_page_but_a_page_about_templates_is(tmp_path: Path, body: str, taken: bool) -> None:
+    book = write(tmp_path, {"a.md": WORDS, "b.html": f"<html><body>{body}</body></html>"})
+    assert pages(book) == (["a.md", "b.html"] if taken else ["a.md"])
 
 
 def test_text_in_a_format_that_is_not_read_is_lost_and_said_with_what_to_do(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def print_coverage(coverage: Coverage | None) -> None:
 
 
 def _share(share: Share) -> str:
-    words = f" ({share.words:,} words)" if share.words else ""
+    words = f" ({share.words:,} word{'' if share.words == 1 else 's'})" if share.words else ""
     return f"{share.files:,} {share.kind}{words}"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -116,9 +116,17 @@ class Ledger:
         shown = [_entry_of(seen.book_id, payload) for payload in await self._at_each_node(point)]
         return any(one and one.lineage == seen.lineage for one in shown)
 
-    async def sure_entry(self, book_id: str) -> Entry | None:
-        """What a majority of the copies says."""
-        return self._remember(book_id, _entry_of(book_id, await self.sure(_point("book", book_id))))
+    async def sure_entry(self, book_id: str, least: Entry | None = None) -> Entry | None:
+        """What a majority of the copies says. A node that is cut off may take itself for one: where it shows less than
+        was seen, or than `least`, the next one is asked. What all of them say holds."""
+        least, found = least or self._seen.get(book_id), None
+        for _ in self.server.nodes.all:
+            payload, node = await self._sure(_point("book", book_id))
+            found = _entry_of(book_id, payload)
+            if not (found and least and found.lineage == least.lineage and found.generation < least.generation):
+                break
+            self.server.nodes.behind(node)
+        return self._remember(book_id, found)
 
     async def books(self) -> list[str]:
         """By id. One that was seen is there until no node shows it: a copy that is behind may leave it out."""
@@ -146,10 +154,10 @@ class Ledger:
             await self.put(point, _payload(entry), only_if=[is_("generation", instead_of)])
         except Outage:
             # It may be in, although nobody said so in time.
-            if await self.sure_entry(entry.book_id) != entry:
+            if await self.sure_entry(entry.book_id, entry) != entry:
                 raise
         else:
-            if await self.sure_entry(entry.book_id) != entry:
+            if await self.sure_entry(entry.book_id, entry) != entry:
                 raise Conflict(f"Another writer has published the book {entry.book_id!r}.")
 
     async def delete(self, book_id: str) -> None:
@@ -195,35 +203,34 @@ class Ledger:
 
     # --- points of the collection ---------------------------------------------------------------------------------
 
-    async def _shown(self, point: str, at: Node | None) -> tuple[Json | None, Node]:
-        """What the nearest copy of a node holds."""
+    async def _shown(
+        self, point: str, at: Node | None, query: Mapping[str, str] | None = None
+    ) -> tuple[Json | None, Node]:
+        """What the nearest copy of a node holds, unless the query asks for more copies."""
         at = at or self.server.nodes.next()
         try:
             found, node = await self.server.question_and_node(
-                f"{self._path}/points", {"ids": [point], "with_payload": True}, at=at
+                f"{self._path}/points", {"ids": [point], "with_payload": True}, query=query, at=at
             )
         except CollectionMissing:
             return None, at
         return (found[0]["payload"] if found else None), node
 
-    async def read(self, point: str, *, quorum: bool = False) -> Json | None:
-        query = {"consistency": "quorum"} if quorum else None
-        try:
-            found = await self.server.question(
-                f"{self._path}/points", {"ids": [point], "with_payload": True}, query=query
-            )
-        except CollectionMissing:
-            return None
-        return found[0]["payload"] if found else None
+    async def read(self, point: str) -> Json | None:
+        return (await self._shown(point, None))[0]
 
     async def sure(self, point: str) -> Json | None:
-        """What a majority of the copies holds. Copies that disagree seem to hold nothing, so nothing is asked twice."""
+        """What a majority of the copies holds."""
+        return (await self._sure(point))[0]
+
+    async def _sure(self, point: str) -> tuple[Json | None, Node]:
+        """And the node that says so. Copies that disagree seem to hold nothing, so nothing is asked twice."""
         for pause in (*_PAUSES, None):
-            found = await self.read(point, quorum=True)
+            found, node = await self._shown(point, None, {"consistency": "quorum"})
             if found is not None or pause is None or not any(await self._at_each_node(point)):
-                return found
+                break
             await asyncio.sleep(pause)
-        return None
+        return found, node
 
     async def _at_each_node(self, point: str) -> list[Json]:
         """What the copy at each node that answers holds, where it holds something."""

@@ -117,7 +117,7 @@ def sum_of_files(parts: Iterable[Files]) -> dict[str, IdSet]:
     total: dict[str, IdSet] = {}
     for files in parts:
         for name, ids in files.items():
-            total[name] = total.get(name, IdSet()) + ids
+            total[name] = total[name] + ids if name in total else ids
     return {name: ids for name, ids in total.items() if ids.count}
 
 

@@ -89,9 +89,11 @@ class Server:
         """A short read that somebody waits for, so that no node is waited for long. `at`: the node to ask first."""
         return self._result(await self._ask(_request("POST", path, body, query), at=at))
 
-    async def question_and_node(self, path: str, body: Json, *, at: Node | None = None) -> tuple[Any, Node]:
+    async def question_and_node(
+        self, path: str, body: Json, *, query: Mapping[str, str] | None = None, at: Node | None = None
+    ) -> tuple[Any, Node]:
         """The same, with the node that answered."""
-        reply = await self._ask(_request("POST", path, body), at=at)
+        reply = await self._ask(_request("POST", path, body, query), at=at)
         return self._result(reply), reply.node
 
     async def read(self, path: str, body: Json | None = None, *, at: Node | None = None) -> Any:

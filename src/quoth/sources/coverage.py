@@ -143,13 +143,19 @@ def coverage_of(toolchain: str, root: Path, docs: Path, bounds: Bounds, known: K
             _add(left, (kind, reason, lost), _estimated(path))
     return Coverage(
         toolchain,
-        recognised_by(toolchain, docs, root, bounds),
+        recognised_by(toolchain, docs, root, bounds) or _longest(toolchain, known.words),
         tuple(Share(kind, files, words) for kind, (files, words) in sorted(taken.items())),
         tuple(
             Share(kind, files, words, reason, lost)
             for (kind, reason, lost), (files, words) in sorted(left.items(), key=lambda item: (-item[1][1], item[0]))
         ),
     )
+
+
+def _longest(toolchain: str, words: Mapping[str, int]) -> str:
+    """AsciiDoc has no configuration. The document with the most text is why a folder is taken for a book of it."""
+    documents = [name for name in words if kind_of(name) == "AsciiDoc"] if toolchain == "asciidoc" else []
+    return max(documents, key=lambda name: (words[name], name), default="")
 
 
 def _why(toolchain: str, kind: str, path: Path, docs: Path, skipped: str) -> tuple[str, bool]:

@@ -52,7 +52,13 @@ def is_document(path: Path) -> bool:
 
 
 _REFRESH = re.compile(rb"<meta\b[^>]*http-equiv\s*=\s*[\"']?refresh", re.I)
-_TEMPLATE = re.compile(rb"\{%-?\s*(?:extends|block|include|for|if|set)\b|\{\{-?\s*(?:define|block|template|partial|\.)")
+# What fills a template of Jinja, Liquid or Go. In code it is what a page explains.
+_TEMPLATE = re.compile(
+    rb"<(?P<end>/?)(?:pre|code)\b"
+    rb"|(?P<filled>\{%-?\s*(?:extends|block|include|for|if|set)\b"
+    rb"|\{\{-?\s*(?:define|block|template|partial|content|page\.|site\.|\.))",
+    re.I,
+)
 _STUB = 2_000  # bytes; a page that only leads elsewhere is no longer
 
 
@@ -62,7 +68,17 @@ def no_page(path: Path, data: bytes) -> str:
         return ""
     if _REFRESH.search(data[:_STUB]) and len(data) <= _STUB:
         return "it only leads to another page"
-    return "a template of pages" if _TEMPLATE.search(data[:100_000]) else ""
+    return "a template of pages" if _is_template(data[:100_000]) else ""
+
+
+def _is_template(data: bytes) -> bool:
+    depth = 0  # of code
+    for mark in _TEMPLATE.finditer(data):
+        if not mark["filled"]:
+            depth = max(0, depth - 1) if mark["end"] else depth + 1
+        elif not depth:
+            return True
+    return False
 
 
 def convert(

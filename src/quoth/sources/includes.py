@@ -143,7 +143,8 @@ class Includes:
 
     def _read(self, real: Path, said: str, page: _Page) -> str | None:
         if not self._bounds.may_include(real):
-            page.tell("INCLUDE_OUTSIDE", f"{said} is outside the book's project; it is left out")
+            left = "is outside the book's project; it is left out (--project names a larger one)"
+            page.tell("INCLUDE_OUTSIDE", f"{said} {left}")
             return None
         try:
             if not is_file(real):

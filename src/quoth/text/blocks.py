@@ -63,8 +63,9 @@ def check_depth(blocks: Sequence[Block], text: str) -> None:
     level = list(blocks)
     for _ in range(MAX_DEPTH + 1):
         level = [child for block in level for child in block.children]
-    if level:
-        raise too_deep(text, level[0].start)
+        if not level:
+            return
+    raise too_deep(text, level[0].start)
 
 
 def too_deep(text: str, offset: int) -> Unreadable:

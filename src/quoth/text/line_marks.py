@@ -63,6 +63,7 @@ _RULER = re.compile(
     r"|\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?)[ \t]*+$",
     re.M,
 )
+_RULER_MARKS = " \t>=-*_|:"  # what such a line begins with
 _STATEMENTS = ("import", "export")
 
 
@@ -95,6 +96,8 @@ def _without_tool_marks(text: str) -> str:
     if "{" in text:
         text = _TEMPLATE.sub(lambda match: labels(match[0]), text) if "{%" in text else text
         text = _SHORTCODE.sub(_shortcode_words, text) if "{{" in text else text
+    if "\n" not in text and text[:1] not in _RULER_MARKS:
+        return text
     ruled = "--" in text or "==" in text or "-|" in text or "**" in text or "__" in text
     return in_lines(_RULER, "\n", text) if ruled or "- -" in text or "* *" in text else text
 

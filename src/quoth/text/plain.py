@@ -51,6 +51,7 @@ _MYST_OPTIONS = re.compile(r"(?:\n?[ \t]*:[\w-]+:[^\n]*)+|\n?[ \t]*---[ \t]*\n.*
 _MYST_CAPTION = re.compile(r"^[ \t]*:?(?:caption|alt|title):[ \t]*(\S.*)$", re.M)
 _FENCE_TITLE = re.compile(r"\b(?:title|file|filename|caption)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _PREFIX = re.compile(r"\n(?=[ \t>#*+-])[ \t>]*(?:#{1,6}(?:[ \t]+|$)|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)*", re.M)
+_PREFIX_MARKS = " \t>#*+-"  # what such a line begins with
 _ROW = re.compile(r"\n[ \t>]*\|.*")
 _GAP = re.compile(r"\n[ \t]*\n")
 _SPECIAL = re.compile(r"[\\`*_\[<&~]")
@@ -196,7 +197,9 @@ def _paragraph(text: str) -> str:
 
 
 def _words_of(text: str) -> str:
-    text = in_lines(_PREFIX, "\n", without_line_marks(text))
+    text = without_line_marks(text)
+    if "\n" in text or text[:1] in _PREFIX_MARKS:
+        text = in_lines(_PREFIX, "\n", text)
     if "|" in text:
         text = in_lines(_ROW, _cells, text)
     if _SPECIAL.search(text):
