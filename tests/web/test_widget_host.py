@@ -295,6 +295,9 @@ async def test_questions_asked_while_an_answer_is_written_wait_for_it(host: Host
         await launch(page).click()
         await box(page).fill(ASKED)
         await page.keyboard.press("Enter")
+        await expect(page.locator("quoth-widget .turn .asked")).to_have_text(
+            [ASKED]
+        )  # until the book is known it stays in the box
         for question in (TIMING, "Who is Atlantis?"):
             await box(page).fill(question)
             await page.keyboard.press("Enter")
