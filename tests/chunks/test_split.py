@@ -84,6 +84,12 @@ def test_a_fence_that_fills_a_chunk_does_not_leave_its_heading_alone() -> None:
     assert chunks[2].lead == "```"
 
 
+def test_a_heading_and_a_fence_that_fill_a_chunk_exactly_are_one() -> None:
+    fence = "```\n" + "\n".join("call it now" for _ in range(26)) + "\n```"
+    chunks = split(page(f"## One two\n\n{fence}\n"), WordTokens(80), target=40)
+    assert [(chunk.token_count, chunk.text.splitlines()[0]) for chunk in chunks] == [(80, "## One two")]
+
+
 def test_headings_at_the_end_of_a_page_go_with_the_text_before_them() -> None:
     chunks = split(page("## One\n\n" + "word " * 78 + "\n\n## Two\n\n### Three\n"), TOKENS)
     assert len(chunks) == 2
