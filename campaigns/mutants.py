@@ -66,7 +66,7 @@ BESIDE: dict[str, str] = {
     "models/answer_filter": "models/test_answer_filter.py",
     "models/openai": "models/test_openai.py models/test_model_limits.py models/test_model_oddities.py",
     "models/openai_wire": "models/test_openai_wire.py models/test_model_oddities.py",
-    "serve/access": "serve/test_access.py",
+    "serve/access": "serve/test_access.py serve/test_limits.py",
     "serve/callers": "serve/test_callers.py serve/test_access.py",
     "serve/limits": "serve/test_limits.py",
     "serve/sse": "serve/test_sse.py serve/test_chat.py",
