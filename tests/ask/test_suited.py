@@ -53,6 +53,11 @@ def test_a_sentence_that_defines_something_else_counts_for_less(text: str) -> No
     assert other < defined
 
 
+def test_a_definition_is_looked_for_in_the_nearest_passages_only() -> None:
+    many = [chunk("A closure is a function that keeps what is around it.", id=str(at)) for at in range(25)]
+    assert [found > 0 for found in added("What is a closure?", *many)] == [True] * 20 + [False] * 5
+
+
 def test_a_definition_where_the_book_opens_counts_for_more() -> None:
     opening = chunk("A closure is a function that keeps what is around it.", id="opening", source_file="docs/index.md")
     later, first = added("What is a closure?", DEFINED, opening)

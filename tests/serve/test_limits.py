@@ -192,6 +192,14 @@ async def test_every_answer_tells_how_much_is_left_and_the_next_one_is_refused(t
         assert (await doors.client.get("/books")).status_code == 200
 
 
+async def test_the_questions_of_browsers_are_counted_too(tmp_path: Path) -> None:
+    """Whether a page may ask: a browser sends it before the request, and anybody else can send it for nothing."""
+    headers = {"origin": SITE, "access-control-request-method": "POST"}
+    async with opened(tmp_path, settings={"rate_limit": 2, "cors_origins": SITE}) as doors:
+        answers = [await doors.client.options("/chat", headers=headers) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [204, 204, 429]
+
+
 @pytest.mark.parametrize("path", ["/health", "/healthz", "/readyz", "/", "/assets/page.css"])
 async def test_health_and_pages_are_not_counted(tmp_path: Path, path: str) -> None:
     async with opened(tmp_path, settings={"rate_limit": 1}) as doors:
@@ -333,3 +341,13 @@ async def test_crowds_are_answered_or_put_off_but_never_failed(tmp_path: Path) -
         crowd = await asyncio.gather(*(doors.client.post("/chat", json={"query": ASKED}) for _ in range(12)))
         assert {response.status_code for response in crowd} == {200, 429}
         assert sum(response.status_code == 200 for response in crowd) >= 2
+
+
+async def test_a_page_may_ask_for_so_many_headers_and_no_more(tmp_path: Path) -> None:
+    names = [f"x-own-{number}" for number in range(70)]
+    headers = {"origin": SITE, "access-control-request-method": "POST"}
+    headers["access-control-request-headers"] = ",".join(names)
+    async with opened(tmp_path, settings={"cors_origins": SITE}) as doors:
+        answer = await doors.client.options("/chat", headers=headers)
+    allowed = answer.headers["access-control-allow-headers"].split(", ")
+    assert [name for name in names if name in allowed] == names[:64]

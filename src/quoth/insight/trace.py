@@ -66,7 +66,7 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
     )
 
 
-def hide(record: dict[str, Any]) -> dict[str, Any]:
+def hide(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record as an operator may see it: what a reader wrote, and what a model may have repeated, is redacted as in
     recorded questions."""
     question, query, answer, grounding = (record[name] for name in ("question", "query", "answer", "grounding"))
