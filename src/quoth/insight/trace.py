@@ -9,7 +9,7 @@ it is never larger than `LARGEST_TRACE`. When to store it, and where, is not dec
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quoth.ask.calibration import sigmoid
