@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from quoth.chunks.split import ID_NAMESPACE, embedding_text, split, term_text
-from quoth.domain import Markup, Page
+from quoth.domain import Insert, Markup, Page
 from quoth.text.markdown import parse
 from splitting import (
     TOKENS,
@@ -95,6 +95,11 @@ def test_headings_at_the_end_of_a_page_go_with_the_text_before_them() -> None:
     assert len(chunks) == 2
     assert chunks[1].text.endswith("word \n\n## Two\n\n### Three")
     check_nothing_is_above_the_limit(chunks, TOKENS)
+
+
+def test_two_headings_that_do_not_fit_into_one_chunk_are_each_kept_whole() -> None:
+    headings = ["## " + "One " * 49 + "one", "### " + "Two " * 49 + "two"]
+    assert [chunk.text for chunk in split(page("\n\n".join(headings)), TOKENS)] == headings
 
 
 def test_a_page_of_a_thousand_headings_is_split() -> None:
@@ -337,3 +342,17 @@ def test_a_fence_longer_than_the_target_stays_whole_where_the_embedder_can_read_
 def test_long_titles_take_no_room_from_the_text() -> None:
     chunks = split(page("## one two three four\n\nText.\n"), WordTokens(6))
     assert [chunk.text for chunk in chunks] == ["## one two three four\n\nText."]
+
+
+def test_chunks_before_in_and_after_an_include_know_their_line_and_offset_in_the_file() -> None:
+    before, included, after = (f"## {name}\n\n{'word ' * 40}end.\n\n" for name in ("Before", "Included", "After"))
+    directive = "{{#include other.md}}\n"
+    start, end = len(before), len(before) + len(included)
+    added, lines = len(included) - len(directive), 3
+    insert = Insert(start, end, start, start + len(directive), 5, added, lines)
+    chunks = split(page(before + included + after, inserts=(insert,)), TOKENS)
+    assert [(chunk.text.split()[1], chunk.line, chunk.shift, chunk.inserts) for chunk in chunks] == [
+        ("Before", 1, 0, ()),
+        ("Included", 5, 0, (insert,)),
+        ("After", 9 - lines, added, ()),
+    ]
