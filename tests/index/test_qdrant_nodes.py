@@ -226,3 +226,14 @@ async def test_one_session_serves_all_questions_and_is_closed() -> None:
     with pytest.raises(NoAnswer):
         await nodes.ask_one(nodes.all[0], Request("GET", "/points", None))  # nobody is there any more
     await nodes.close()
+
+
+async def test_not_found_counts_when_a_second_node_says_so_too(nodes: Played) -> None:
+    nodes.say("a", 404)
+    nodes.say("b", 200)
+    assert (await ask(nodes, wait=60)).status == 200
+    nodes.asked.clear()
+    nodes.say("b", 404)
+    nodes.say("c", 404)
+    assert (await ask(nodes, wait=60)).status == 404
+    assert nodes.asked == ["b", "c"]
