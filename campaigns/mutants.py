@@ -60,7 +60,7 @@ BESIDE: dict[str, str] = {
     "chunks/plan": "chunks",
     "chunks/split": "chunks",
     "index/changes": "index/test_embedded.py::TestEmbeddedIndex",
-    "index/columns": "index/test_columns.py index/test_embedded.py::TestEmbeddedIndex",
+    "index/columns": "index/test_columns.py index/test_fields.py index/test_embedded.py::TestEmbeddedIndex",
     "index/generations": "index/test_generations.py index/test_embedded.py::TestEmbeddedIndex",
     "index/qdrant_nodes": "index/test_qdrant_nodes.py",
     "models/answer_filter": "models/test_answer_filter.py",
