@@ -311,3 +311,10 @@ def test_a_sentence_without_a_word_of_its_own_holds_nothing_new() -> None:
     (source,) = sources_of([citation()]).values()
     values, missing = features("It is.", [source], frozenset())
     assert (values["new"], values["no_claim"], missing) == (0.0, 1.0, "")
+
+
+@pytest.mark.parametrize(("word", "figure"), [("twelve", 12), ("thirty", 30), ("fifty", 50), ("hundred", 100)])
+def test_a_number_in_words_is_the_same_number(word: str, figure: int) -> None:
+    page = citation(text=f"The node waits {word} seconds for a reply.")
+    assert supported(f"The node waits {figure} seconds for a reply. [1]", page) == [True]
+    assert supported(f"The node waits {figure + 1} seconds for a reply. [1]", page) == [False]

@@ -20,6 +20,7 @@ def test_sentences_about_the_text_are_left_out_at_both_ends() -> None:
     kept = ["Topics carry messages.", "Nodes publish them."]
     assert around(text, 1) == kept
     assert around(text, 2) == kept
+    assert around("Topics carry messages. Nodes publish them. We will see more.", 0) == kept
 
 
 def test_a_sentence_about_the_text_that_was_chosen_stays() -> None:
@@ -66,3 +67,10 @@ def test_a_variant_that_the_question_names_fits_and_the_others_do_not() -> None:
     assert fits("How do I start in Python?") == [1, -1, 0]
     assert fits("How do I start in C++?") == [-1, 1, 0]
     assert fits("How do I start?") == [0, 0, 0]
+
+
+def test_of_the_code_that_is_announced_only_the_variant_that_is_asked_for_comes_along() -> None:
+    announced = chunk(f"Start it like this:\n\n{TABS}", markup="mdx")
+    python, cpp = "```python\nimport rclpy\n```", "```cpp\nrclcpp::init();\n```"
+    assert around(announced, 0, question="How do I start in Python?") == ["Start it like this:", python]
+    assert around(announced, 0, question="How do I start in C++?") == ["Start it like this:", cpp]

@@ -246,3 +246,10 @@ def test_what_was_just_quoted_is_seldom_what_is_asked_next() -> None:
 def test_a_sentence_that_alone_answers_is_quoted_again() -> None:
     heard = replace(evidence("And the default? pump", chunk(FOLLOWED)), previous_quotes=("The pump default is 7.",))
     assert decisive(draft("And the default?", heard)) == ["The pump default is 7."]
+
+
+def test_what_was_quoted_is_not_quoted_again_in_another_order() -> None:
+    first = chunk("The watchdog stops the motors after five seconds.", id="first", chapter=1)
+    again = chunk("After five seconds the watchdog stops the motors.", id="again", chapter=2, start=900)
+    made = answer("When does the watchdog stop the motors?", first, again)
+    assert [citation.chunk.id for citation in made.citations] == ["first"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from quoth.ask.request import ChatRequest, RunRequest, SearchRequest, ToolRequest, parse
+from quoth.ask.request import ChatRequest, RunRequest, Search, SearchRequest, ToolRequest, parse
 from quoth.domain import Book, Filters, Question
 from quoth.errors import QuothError
 
@@ -108,6 +108,19 @@ def test_a_request_without_its_own_threshold_gets_the_operators(
         assert question.similarity_threshold == used
     search = parse(SearchRequest, {"query": "tf2", **own})
     assert search.to_search(book=BOOK, similarity_threshold=operators).similarity_threshold == used
+
+
+def test_where_nobody_sets_a_threshold_nothing_is_dropped() -> None:
+    searches = [
+        Search("tf2", "b", Filters(), limit=5),
+        parse(SearchRequest, {"query": "tf2"}).to_search(book=BOOK),
+        parse(ToolRequest, {"query": "tf2"}).to_search(book=BOOK, within=Filters()),
+    ]
+    questions = [
+        parse(model, {"query": "tf2"}).to_question(book=BOOK, request_id="r", top_k=5)
+        for model in (ChatRequest, RunRequest)
+    ]
+    assert [one and one.similarity_threshold for one in (*searches, *questions)] == [0.0] * 5
 
 
 def test_every_filter_of_a_question_reaches_the_index_query() -> None:

@@ -53,6 +53,11 @@ def test_a_sentence_that_defines_something_else_counts_for_less(text: str) -> No
     assert other < defined
 
 
+def test_a_definition_is_looked_for_in_the_nearest_passages_only() -> None:
+    many = [chunk("A closure is a function that keeps what is around it.", id=str(at)) for at in range(25)]
+    assert [found > 0 for found in added("What is a closure?", *many)] == [True] * 20 + [False] * 5
+
+
 def test_a_definition_where_the_book_opens_counts_for_more() -> None:
     opening = chunk("A closure is a function that keeps what is around it.", id="opening", source_file="docs/index.md")
     later, first = added("What is a closure?", DEFINED, opening)
@@ -109,14 +114,15 @@ def test_what_is_on_every_page_is_looked_for_where_the_book_opens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "idf"), [("What is Quay?", 3.0), ("How do I install Quay?", 0.4), ("Why is Quay fast?", 0.4)]
+    ("question", "idf"), [("What is Quay?", 1.5), ("How do I install Quay?", 0.4), ("Why is Quay fast?", 0.4)]
 )
 def test_other_questions_are_looked_for_as_they_are(question: str, idf: float) -> None:
     assert opening_for(question, [term("Quay", idf)], 500) == ""
 
 
 def test_a_book_of_a_few_passages_is_seen_whole_anyway() -> None:
-    assert opening_for("What is Quay?", [term("Quay", 0.1)], 5) == ""
+    assert opening_for("What is Quay?", [term("Quay", 0.1)], 20) == ""
+    assert opening_for("What is Quay?", [term("Quay", 0.1)], 21) != ""
 
 
 async def test_the_opening_of_the_book_is_found() -> None:

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from quoth.chunks.split import ID_NAMESPACE, embedding_text, split, term_text
-from quoth.domain import Markup, Page
+from quoth.domain import Insert, Markup, Page
 from quoth.text.markdown import parse
 from splitting import (
     TOKENS,
@@ -84,11 +84,24 @@ def test_a_fence_that_fills_a_chunk_does_not_leave_its_heading_alone() -> None:
     assert chunks[2].lead == "```"
 
 
+def test_a_heading_and_a_fence_that_fill_a_chunk_exactly_are_one() -> None:
+    fence = "```\n" + "\n".join("call it now" for _ in range(26)) + "\n```"
+    chunks = split(page(f"## One two\n\n{fence}\n"), WordTokens(80), target=40)
+    assert [(chunk.token_count, chunk.text.splitlines()[0]) for chunk in chunks] == [(80, "## One two")]
+
+
 def test_headings_at_the_end_of_a_page_go_with_the_text_before_them() -> None:
     chunks = split(page("## One\n\n" + "word " * 78 + "\n\n## Two\n\n### Three\n"), TOKENS)
     assert len(chunks) == 2
     assert chunks[1].text.endswith("word \n\n## Two\n\n### Three")
     check_nothing_is_above_the_limit(chunks, TOKENS)
+
+
+def test_two_headings_that_do_not_fit_into_one_chunk_are_each_kept_whole() -> None:
+    """Not even where that shows only when they are together: their words are short, the spaces between them count."""
+    headings = ["## " + "One " * 49 + "one", "### " + "Two " * 49 + "two"]
+    for tokens in (TOKENS, LetterTokens(120)):
+        assert [chunk.text for chunk in split(page("\n\n".join(headings)), tokens)] == headings
 
 
 def test_a_page_of_a_thousand_headings_is_split() -> None:
@@ -331,3 +344,17 @@ def test_a_fence_longer_than_the_target_stays_whole_where_the_embedder_can_read_
 def test_long_titles_take_no_room_from_the_text() -> None:
     chunks = split(page("## one two three four\n\nText.\n"), WordTokens(6))
     assert [chunk.text for chunk in chunks] == ["## one two three four\n\nText."]
+
+
+def test_chunks_before_in_and_after_an_include_know_their_line_and_offset_in_the_file() -> None:
+    before, included, after = (f"## {name}\n\n{'word ' * 40}end.\n\n" for name in ("Before", "Included", "After"))
+    directive = "{{#include other.md}}\n"
+    start, end = len(before), len(before) + len(included)
+    added, lines = len(included) - len(directive), 3
+    insert = Insert(start, end, start, start + len(directive), 5, added, lines)
+    chunks = split(page(before + included + after, inserts=(insert,)), TOKENS)
+    assert [(chunk.text.split()[1], chunk.line, chunk.shift, chunk.inserts) for chunk in chunks] == [
+        ("Before", 1, 0, ()),
+        ("Included", 5, 0, (insert,)),
+        ("After", 9 - lines, added, ()),
+    ]

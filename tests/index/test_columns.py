@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from contracts.index_contract import BOOK, FINGERPRINT, a_chunk, a_query, indexed, unit, write
@@ -104,8 +105,13 @@ async def test_a_large_book_finds_what_an_exact_scan_finds(
         nonlocal compared
         compared += 1
         compare(self, asked)
+        query, away = asked
+        assert np.array_equal(away, np.count_nonzero((self.rows.vectors > 0) != (query > 0), axis=1))
 
     monkeypatch.setattr(columns.Columns, "_compare", counting)
+    half = a_query(points(numbers=[0])[0].dense, {}, Filters(module="a"))
+    assert (await large.view(BOOK).search(half)).total_found == FEW
+    assert not compared  # so few are scored exactly
     await check_against_an_exact_scan(large, monkeypatch)
     assert compared
 

@@ -67,7 +67,8 @@ def test_a_filter_lets_pass_what_holds_of_the_payload(
 
 def test_vectors_get_the_length_1_and_those_that_have_it_stay_as_they_are() -> None:
     ready = np.array(unit(1, 2, 3), dtype=np.float32)
-    found = columns.unit(np.array([ready, 7 * ready, np.zeros(3)]))
+    found = columns.unit(np.array([ready, 7 * ready, ready / 2, np.zeros(3)]))
     assert found[0].tobytes() == ready.tobytes()
     assert found[1] == pytest.approx(ready, abs=1e-6)
-    assert found[2].tolist() == [0, 0, 0]
+    assert found[2] == pytest.approx(ready, abs=1e-6)
+    assert found[3].tolist() == [0, 0, 0]

@@ -7,6 +7,8 @@ import asyncio
 from collections import defaultdict
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from quoth.index.qdrant_nodes import NoAnswer, Node, Nodes, Reply, Request
 
@@ -193,3 +195,45 @@ async def test_second_questions_are_a_small_part_of_all(nodes: Played, monkeypat
         await ask(nodes, wait=None)
     nodes._usual = 10.0
     assert patience() == usual
+
+
+async def test_a_node_that_says_nothing_until_the_end_is_left_alone(nodes: Played) -> None:
+    with pytest.raises(NoAnswer, match=r"no answer within 0\.05 s"):
+        await nodes.ask(QUESTION, limit=0.05, wait=60)
+    assert [(node.name[0], node.fault) for node in nodes.all if node.fault] == [("a", "no answer within 0.05 s")]
+
+
+async def test_one_session_serves_all_questions_and_is_closed() -> None:
+    """Over a real connection, to a server that knows one path."""
+    asked: list[tuple[str, str | None]] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append((request.path, request.headers.get("api-key")))
+        return web.Response(status=404 if request.path == "/nothing" else 200, body=b"found")
+
+    application = web.Application()
+    application.router.add_get("/{path}", answer)
+    async with TestServer(application) as server:
+        nodes = Nodes([str(server.make_url("/"))], "secret")
+        replies = [await nodes.ask_one(nodes.all[0], Request("GET", path, None)) for path in ("/points", "/nothing")]
+        session = nodes._session
+        await nodes.close()
+        await nodes.close()  # again does no harm
+    assert [(reply.status, reply.body) for reply in replies] == [(200, b"found"), (404, b"found")]
+    assert asked == [("/points", "secret"), ("/nothing", "secret")]
+    assert session is not None
+    assert session.closed
+    with pytest.raises(NoAnswer):
+        await nodes.ask_one(nodes.all[0], Request("GET", "/points", None))  # nobody is there any more
+    await nodes.close()
+
+
+async def test_not_found_counts_when_a_second_node_says_so_too(nodes: Played) -> None:
+    nodes.say("a", 404)
+    nodes.say("b", 200)
+    assert (await ask(nodes, wait=60)).status == 200
+    nodes.asked.clear()
+    nodes.say("b", 404)
+    nodes.say("c", 404)
+    assert (await ask(nodes, wait=60)).status == 404
+    assert nodes.asked == ["b", "c"]

@@ -98,7 +98,10 @@ async def test_after_three_attempts_it_is_unavailable(bench: Bench) -> None:
     assert len(bench.server.bodies) == 3
 
 
-@pytest.mark.parametrize(("status", "hint"), [(401, "OPENAI_API_KEY"), (404, "OPENAI_MODEL"), (400, "config --check")])
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [(401, "OPENAI_API_KEY"), (403, "what it may do"), (404, "OPENAI_MODEL"), (400, "config --check")],
+)
 async def test_what_would_be_refused_again_is_not_tried_again(bench: Bench, status: int, hint: str) -> None:
     bench.server.then([fails(status)])
     with pytest.raises(ModelRejected) as caught:

@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.domain import Message, Tool, ToolCall
-from quoth.models.openai_wire import Completion, EventLines, Malformed, ReportedFault, fault_message, request_body
+from quoth.models import openai_wire
+from quoth.models.openai_wire import (
+    Completion,
+    Endless,
+    EventLines,
+    Malformed,
+    ReportedFault,
+    fault_message,
+    refused_parameters,
+    request_body,
+)
 from quoth.testing.model_server import DONE, calls, chunk, says, usage
 
 SEARCH = Tool("search_book_content", "Searches.", {"type": "object", "properties": {}})
@@ -91,6 +101,12 @@ def test_a_call_whose_name_is_repeated_in_every_delta_stays_one_call() -> None:
     deltas = [named("a", piece, index=0, id="1") for piece in ('{"x"', ":1", "}")]
     _, completion = read(frames(*deltas))
     assert [c.arguments for c in completion.turn().tool_calls] == ['{"x":1}']
+
+
+def test_a_call_without_an_id_whose_name_is_repeated_is_another_only_once_the_first_is_complete() -> None:
+    deltas = [named("a", piece, index=0) for piece in ('{"x"', ":1", "}", '{"x":2}')]
+    _, completion = read(frames(*deltas))
+    assert [c.arguments for c in completion.turn().tool_calls] == ['{"x":1}', '{"x":2}']
 
 
 def test_interleaved_calls_are_kept_apart_by_their_index() -> None:
@@ -209,6 +225,17 @@ def test_whatever_bytes_a_server_sends_they_are_read_or_malformed(blocks: list[b
         assert fault is None or isinstance(fault, Malformed)
 
 
+@pytest.mark.parametrize(("limit", "block"), [("LONGEST_STREAM", b"\n"), ("LONGEST_EVENT", b"x")])
+def test_a_stream_may_be_as_long_as_its_limit_and_no_longer(
+    limit: str, block: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_wire, limit, 10)
+    lines = EventLines()
+    assert [*lines.feed(block * 4), *lines.feed(block * 6)] == []
+    with pytest.raises(Endless):
+        list(lines.feed(block))
+
+
 def test_an_error_inside_the_stream_is_reported_with_its_reason() -> None:
     with pytest.raises(ReportedFault, match="overloaded"):
         read([b'data: {"error":{"message":"overloaded"}}\n\n'])
@@ -230,6 +257,29 @@ def test_a_stream_that_just_ends_is_not_finished() -> None:
 )
 def test_servers_say_what_went_wrong_in_many_shapes(body: object, said: str) -> None:
     assert fault_message(body) == said
+
+
+SENT = {"model": "m", "tools": [SEARCH], "temperature": 0.0, "max_tokens": 9}
+
+
+@pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
+def test_what_a_server_refuses_by_name_is_left_out_of_the_next_request(status: int) -> None:
+    assert refused_parameters(status, "no TEMPERATURE here", SENT, guess=False) == {"temperature"}
+    assert refused_parameters(status, "no functions, no max_tokens", SENT, guess=False) == {"tools", "max_tokens"}
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 502, 503])
+def test_what_is_no_refusal_of_a_parameter_changes_nothing(status: int) -> None:
+    assert refused_parameters(status, "no temperature here", SENT, guess=True) == frozenset()
+    assert refused_parameters(400, "the tools are too long", SENT, guess=True) == frozenset()
+
+
+def test_a_refusal_that_names_nothing_is_about_tools_and_all_that_is_optional() -> None:
+    everything = {"tools", "temperature", "max_tokens"}
+    assert refused_parameters(400, "bad request", SENT, guess=False) == everything
+    assert refused_parameters(500, "bad moment", SENT, guess=True) == everything
+    assert refused_parameters(500, "bad moment", SENT, guess=False) == frozenset()
+    assert refused_parameters(400, "bad request", {"temperature": 0.0}, guess=True) == frozenset()
 
 
 def test_tools_and_calls_leave_in_the_shape_the_wire_wants() -> None:

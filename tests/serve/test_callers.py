@@ -1,14 +1,18 @@
-"""By which name a request came, and from whose page: a site that makes its own name point here (DNS rebinding) and a
-page of another site reach no door."""
+"""Where a request came from, by which name, and from whose page: a site that makes its own name point here (DNS
+rebinding) and a page of another site reach no door."""
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from doors import ASKED, SITE, Doors, a_key, check_problem, closed, every_door, opened
 from fuzzing import Shot, fire
+from quoth.serve.callers import address_of, block_of
+from quoth.settings import load_settings
 
 EVIL = "http://evil.example"
 PAGE_FILES = {"/", "/widget.js", "/assets/anything"}
@@ -111,3 +115,54 @@ async def test_a_site_that_the_operator_lets_in_may_ask_an_open_server(tmp_path:
     async with opened(tmp_path, settings={"cors_origins": SITE}) as doors:
         answer = await doors.client.post("/chat", json={"query": ASKED}, headers={"origin": SITE})
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, SITE)
+
+
+# --- where a request came from ---------------------------------------------------------------------------------------
+
+
+def came(peer: str | None, *forwarded: str, proxies: str = "") -> str:
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    scope = {"type": "http", "headers": headers, "client": None if peer is None else (peer, 1234)}
+    trusted = load_settings(environ={}, trusted_proxies=proxies).trusted_proxies
+    return address_of(Request(scope), tuple(map(ip_network, trusted)))
+
+
+def test_no_proxy_is_believed_about_addresses_by_default() -> None:
+    assert came("203.0.113.9", "192.0.2.1") == "203.0.113.9"
+    assert came("127.0.0.1", "192.0.2.1") == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "found"),
+    [
+        (("192.0.2.1",), "192.0.2.1"),
+        (("6.6.6.6, 192.0.2.1",), "192.0.2.1"),  # the client wrote the first itself
+        (("6.6.6.6, 192.0.2.1, 10.0.0.7",), "192.0.2.1"),
+        (("6.6.6.6", "192.0.2.1, 10.0.0.7"), "192.0.2.1"),  # two headers are one list
+        (("nonsense",), "10.0.0.1"),
+        (("6.6.6.6, nonsense, 10.0.0.7",), "10.0.0.7"),
+        (("",), "10.0.0.1"),
+        ((), "10.0.0.1"),
+        (("2001:db8::1",), "2001:db8::1"),
+    ],
+)
+def test_a_trusted_proxy_is_believed_as_far_as_proxies_wrote(forwarded: tuple[str, ...], found: str) -> None:
+    assert came("10.0.0.1", *forwarded, proxies="10.0.0.0/8") == found
+
+
+def test_a_local_socket_has_no_address() -> None:
+    assert came(None, "192.0.2.1", proxies="10.0.0.0/8") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("address", "block"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_a_household_counts_as_one(address: str, block: str) -> None:
+    assert block_of(address) == block

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, MutableMapping
 from typing import Any
 
@@ -82,7 +83,8 @@ async def test_any_other_fault_leaves_for_the_doorway() -> None:
     assert not reader.ended
 
 
-async def test_a_reader_who_leaves_while_the_answer_is_made_stops_it() -> None:
+async def test_a_reader_who_leaves_while_the_answer_is_made_stops_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     stopped = asyncio.Event()
 
     async def endless() -> AsyncGenerator[Event, None]:
@@ -100,6 +102,7 @@ async def test_a_reader_who_leaves_while_the_answer_is_made_stops_it() -> None:
     await asyncio.wait_for(serving, timeout=60)
     assert stopped.is_set()
     assert not reader.ended
+    assert caplog.messages == ["the reader left; the answer was stopped"]
 
 
 async def test_a_reader_who_leaves_while_bytes_are_stuck_stops_the_answer_too() -> None:

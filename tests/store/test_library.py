@@ -13,7 +13,9 @@ from contracts.library_contract import NOW, SESSION, a_turn
 from contracts.sql_contract import SqlContract
 from quoth.errors import BadConfiguration, DiskFull, LibraryUnavailable
 from quoth.ports import Library
-from quoth.store.library import SqlLibrary, open_library
+from quoth.store import library as store
+from quoth.store.library import SqlLibrary, database_at, open_library
+from quoth.store.postgres import PostgresDatabase
 from quoth.store.sqlite import SqliteDatabase
 
 
@@ -131,6 +133,19 @@ async def test_a_url_that_cannot_be_used_is_bad_configuration_and_keeps_its_pass
     with pytest.raises(BadConfiguration, match=message) as caught:
         await open_library(url)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["asyncpg", "greenlet"])
+def test_a_server_whose_driver_is_not_installed_is_named_with_the_way_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    server = "postgresql+asyncpg://user:hunter2@host/db"
+    monkeypatch.setattr(store, "find_spec", lambda name: object())
+    assert isinstance(database_at(server), PostgresDatabase)
+    monkeypatch.setattr(store, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(BadConfiguration, match="driver is not installed") as caught:
+        database_at(server)
+    assert "quoth[postgres]" in caught.value.hint
 
 
 async def test_sqlite_runs_with_wal_foreign_keys_and_secure_delete(library: SqlLibrary) -> None:

@@ -107,6 +107,12 @@ def test_a_table_gives_its_header_and_each_row() -> None:
     ]
 
 
+def test_a_table_without_rows_has_a_header_and_a_bar_at_the_end_of_a_text_makes_no_table() -> None:
+    assert units("| a | b |\n|---|---|") == [("header", "| a | b |\n|---|---|")]
+    assert units("Run it:\nls | sort") == [("prose", "Run it:\nls | sort")]
+    assert units("ls | sort") == [("prose", "ls | sort")]
+
+
 def test_rows_of_a_cut_table_are_rows_without_a_header_in_sight() -> None:
     assert [kind for kind, _ in units("| a | b |\n| c | d |", lead="| A | B |\n|---|---|")] == ["row", "row"]
 

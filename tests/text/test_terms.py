@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.text.terms import ContentTerm, is_exact, passage_weights, query_terms, query_weights, term_ids
+from quoth.text.terms import (
+    ContentTerm,
+    is_exact,
+    passage_weights,
+    query_pairs,
+    query_terms,
+    query_weights,
+    side_by_side,
+    term_ids,
+)
 
 
 def overlap(query: str, passage: str) -> set[int]:
@@ -148,3 +157,28 @@ def test_a_word_in_two_spellings_is_one_term_with_the_parts_of_both() -> None:
     [term] = query_terms("hashmap HashMap")
     assert term.text == "hashmap"
     assert set(query_weights("hashmap HashMap").ids) == {term.id, *term.parts}
+
+
+def test_words_side_by_side_are_small_letters_digits_and_underscores_between_single_spaces() -> None:
+    assert side_by_side("Set `use_sim_time`:\n  TRUE, or 42!") == b" set use_sim_time true or 42 "
+    assert side_by_side("Größe—ÉTÉ") == " größe—ÉtÉ ".encode()  # other letters stay as they are
+    assert side_by_side("") == b"  "
+
+
+def test_pairs_of_a_query_are_neighbours_with_a_content_word_each_once() -> None:
+    [camera] = term_ids("camera")
+    [lidar] = term_ids("lidar")
+    found = [(pair.text, pair.ids) for pair in query_pairs("Is the lidar a camera? Is the lidar?")]
+    assert found == [
+        (b" the lidar ", (lidar,)),
+        (b" lidar a ", (lidar,)),
+        (b" a camera ", (camera,)),
+        (b" camera is ", (camera,)),
+    ]
+
+
+def test_a_version_is_known_with_and_without_its_v_and_a_number_only_as_itself() -> None:
+    [version], [number], [thousand] = query_terms("v1.2.3"), query_terms("1.2.3"), query_terms("1,000")
+    assert version.id != number.id
+    assert version.parts == (number.id, *number.parts)
+    assert thousand == ContentTerm("1,000", query_terms("1000")[0].id, ())

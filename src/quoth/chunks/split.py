@@ -250,7 +250,7 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
         return [_draft(page, draft.section, part) for part in (pieces[:middle], pieces[middle:])]
     last = pieces[readable[-1]]
     parts = cutter.smaller(last)
-    if len(parts) > 1 or (parts and parts[0].end - parts[0].start < last.end - last.start):
+    if parts and parts[0].end - parts[0].start < last.end - last.start:
         return [_draft(page, draft.section, (*pieces[: readable[-1]], *parts, *pieces[readable[-1] + 1 :]))]
     if len(pieces) > 1:
         cut = len(pieces) // 2 if len(pieces) > _FEW else len(pieces) - 1  # one by one would take as long as it is deep

@@ -9,7 +9,7 @@ it is never larger than `LARGEST_TRACE`. When to store it, and where, is not dec
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quoth.ask.calibration import sigmoid
@@ -66,7 +66,7 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
     )
 
 
-def hide(record: dict[str, Any]) -> dict[str, Any]:
+def hide(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record as an operator may see it: what a reader wrote, and what a model may have repeated, is redacted as in
     recorded questions."""
     question, query, answer, grounding = (record[name] for name in ("question", "query", "answer", "grounding"))
