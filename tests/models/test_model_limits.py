@@ -74,17 +74,22 @@ async def test_an_answer_that_is_sent_whole_is_cut_too() -> None:
     assert (len(words), turn.truncated) == (LONGEST, True)
 
 
-@pytest.mark.parametrize("words", ["half", ""])
-async def test_a_model_that_drips_is_cut_off_when_its_time_is_over(words: str) -> None:
+def dripping(words: str) -> Reply:
     """Each single frame comes in time; the whole does not."""
-    dripping = never_ends(chunk({"content": words, "reasoning_content": "Hm."}), pace=0.01)
-    async with asking(dripping, first_token=5.0, total=0.3) as asked:
-        if words:
-            said, turn = await asked.say()
-            assert (said[:4], turn.truncated) == ("half", True)
-        else:
-            with pytest.raises(ModelUnavailable, match=r"no end within 0\.3 seconds"):
-                await asked.say()
+    return never_ends(chunk({"content": words, "reasoning_content": "Hm."}), pace=0.01)
+
+
+async def test_what_a_dripping_model_said_is_kept_when_its_time_is_over() -> None:
+    async with asking(dripping("half"), first_token=5.0, total=0.3) as asked:
+        said, turn = await asked.say()
+        await asked.server.someone_left.wait()
+    assert (said[:4], turn.truncated) == ("half", True)
+
+
+async def test_a_dripping_model_that_said_nothing_is_unavailable_when_its_time_is_over() -> None:
+    async with asking(dripping(""), first_token=5.0, total=0.3) as asked:
+        with pytest.raises(ModelUnavailable, match=r"no end within 0\.3 seconds"):
+            await asked.say()
         await asked.server.someone_left.wait()
 
 
