@@ -41,7 +41,7 @@ demo: $(STAMP) ## read the sample book and ask it twice: a cited answer, an hone
 	@$(BIN)/quoth demo --data-dir .quoth
 
 # Four at a time on two cores: more than half of the slow tests' time is spent waiting for processes, servers and browsers.
-test: $(STAMP) $(CHECKERS) ## all tests, under 8 minutes on 2 cores
+test: $(STAMP) $(CHECKERS) ## all tests, eight to nine minutes on 2 cores
 	$(BIN)/pytest -n 4 --dist worksteal $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow ones, under a minute
