@@ -72,12 +72,18 @@ RECORDS = [
     chunk("Add `middleware` to routes.", id="blog", source_file="docs/blog/announcing-2.md"),
     chunk("Add `middleware` to routes.", id="version", heading_path=("0.33.0 (December 1, 2023)", "Added")),
     chunk("Middleware is paid for by them.", id="thanks", heading_path=("Sponsors",)),
+    chunk("Middleware has moved.", id="guide-to-2", source_file="docs/migration-v2.md"),
+    chunk("Middleware has moved.", id="v", heading_path=("Version 2.1: middleware",)),
 ]
 GUIDES = [
     chunk("Add middleware to routes.", id="guide", source_file="docs/middleware.md"),
     chunk("Add middleware to routes.", id="like", source_file="docs/changing-routes.md"),
     chunk("Add middleware to routes.", id="heading", heading_path=("2. Middleware",)),
     chunk("Add middleware to routes.", id="words", heading_path=("How changes are seen",)),
+    chunk("Add middleware to routes.", id="numbered", heading_path=("3.1 Middleware", "3.1.2 Routes")),
+    chunk("Add middleware to routes.", id="sentence", heading_path=("Changes of middleware", "V8 engine")),
+    chunk("Add middleware to routes.", id="subject", source_file="docs/database/migrations.md"),
+    chunk("Add middleware to routes.", id="past", source_file="docs/history/news-of-robots.md"),
 ]
 
 

@@ -27,15 +27,17 @@ _SMALL = 20  # passages
 _IN_A_QUARTER_OF_THE_BOOK = 1.39  # idf: ln 4
 
 _CHANGES = (
-    r"change[-_ ]?logs?|changes|release[-_ ]?notes?|releases|what[’']?s[-_ ]new|whatsnew|history|news|blogs?"
-    r"|announc\w+|migrat\w+|upgrad\w+"
+    r"change[-_ ]?logs?|changes|release[-_ ]?notes?|releases|what[’']?s[-_ ]new|whatsnew|news|blogs?"
+    r"|announcements?|announcing|migrating|migration(?:[-_ ]guides?)?|upgrading|upgrade(?:[-_ ]guides?)?"
 )
 _PROJECT = (
     r"acknowledge?ments?|credits|sponsors?(?:hip)?|backers|contribut(?:ing|ors?)|code[-_ ]of[-_ ]conduct|licen[cs]es?"
-    r"|translators|thanks"
+    r"|translators"
 )
-_RECORDS = re.compile(rf"(?:\A|[/\s])(?:{_CHANGES}|{_PROJECT})(?=\Z|[/\s.:-])", re.IGNORECASE)
-_VERSION = re.compile(r"\A\W*(?:version |release |v)?\d+\.\d+[\w.-]*(?=\s|\Z)", re.IGNORECASE)
+_RECORD_FILE = re.compile(rf"(?:\A|/)(?:{_CHANGES}|{_PROJECT})(?=\Z|[/.]|-v?\d)", re.IGNORECASE)
+_RECORD_HEADING = re.compile(rf"\W*(?:{_CHANGES}|{_PROJECT})\W*", re.IGNORECASE)
+# "0.33.0 (December 1, 2023)", "v2.1", "Version 2": a number with words after it ("3.1 Variables") is that of a chapter.
+_VERSION = re.compile(r"\W*(?:(?:version|release) \d.*|v?\d+\.\d+[\w.-]*(?:\W*\(.*)?)", re.IGNORECASE)
 _ASKS_FOR_RECORDS = re.compile(
     r"\b(?:changes?|changed|changelogs?|releases?|released|versions?|new|newest|latest|since|histor\w+|news|blogs?"
     r"|announc\w+|migrat\w+|upgrad\w+|updat\w+|added|removed|renamed|deprecat\w+|break(?:s|ing)|still|longer"
@@ -80,10 +82,10 @@ def opening_for(question: str, terms: Sequence[QueryTerm], size: int) -> str:
 
 def is_record(chunk: Chunk) -> bool:
     """Of changes, or of those who work on the project."""
-    headings = chunk.heading_path
+    headings = (chunk.title, *chunk.heading_path)
     return bool(
-        _RECORDS.search(chunk.source_file)
-        or any(_RECORDS.match(heading) or _VERSION.match(heading) for heading in (chunk.title, *headings))
+        _RECORD_FILE.search(chunk.source_file)
+        or any(_RECORD_HEADING.fullmatch(heading) or _VERSION.fullmatch(heading) for heading in headings)
     )
 
 
