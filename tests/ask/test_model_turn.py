@@ -221,7 +221,7 @@ async def test_what_a_model_wrote_before_it_broke_off_is_kept_streamed_or_not(
         assert (body["answer"], body["fallback_message"]) == (done["answer"], MODEL_STOPPED)
         assert (body["metadata"]["mode"], body["metadata"]["interrupted"]) == ("full", True)
         assert body["sources"]
-    assert caplog.text.count("an answer is kept without its end: it is down") == 2
+    assert caplog.text.count("an answer is kept although it is incomplete: it is down") == 2
 
 
 async def test_what_a_model_spent_before_it_failed_is_counted(asked: Asked) -> None:

@@ -44,7 +44,7 @@ def locate_code(block: str, text: str) -> tuple[int, int] | None:
 
 
 def code_lines(block: str) -> list[tuple[int, str]]:
-    """Its lines with their indents, without fences and empty ones."""
+    """Its lines with their indents, without fences and empty lines."""
     lines = block.split("\n")
     if _FENCE.match(lines[0]):
         fence = lines[0].strip()[:3]

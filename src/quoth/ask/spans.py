@@ -17,11 +17,11 @@ from quoth.ports import ChatModel
 
 class RequestSpan(Protocol):
     def end(self, door: str, status: int) -> None:
-        """The template of its route and the status, which are known at the end."""
+        """Note the route's template and the status, which are known only at the end."""
 
 
 class Spans(Protocol):
-    """A part of the work lasts as long as its context is open; parts within parts belong to them."""
+    """A span lasts as long as its context is open; spans that begin inside it are its children."""
 
     def request(self, method: str, parent: str) -> AbstractContextManager[RequestSpan]:
         """A request to one of the doors. `parent` is its `traceparent` header, or empty."""
@@ -39,7 +39,7 @@ class Spans(Protocol):
     def tool(self, name: str, call_id: str) -> AbstractContextManager[None]: ...
 
     async def close(self) -> None:
-        """Send the spans so far, if that is possible in a moment."""
+        """Send the spans so far, if that takes no more than a moment."""
 
 
 class _SilentRequest:
