@@ -76,7 +76,7 @@ def targets(text: str) -> Iterator[str]:
 
 
 def _titled(said: str) -> tuple[str, str] | None:
-    """Title and target of `title <target>`; None where there is no target."""
+    """Title and target of `title <target>`; None if there is no target."""
     bare = said.rstrip()
     opening = bare.rfind("<")
     if opening < 0 or not bare.endswith(">") or ">" in bare[opening:-1] or bare[:opening].endswith("\\"):
