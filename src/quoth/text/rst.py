@@ -34,9 +34,8 @@ _FOOTNOTE = re.compile(r"\.\.[ \t]+\[(\d+|#[\w.-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]
 
 
 def parse_rst(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, ...]:
-    """The blocks of a page; raises `Unreadable` if they are nested too deep. With `whole` off, those of a piece of a
-    page: a field list at its head is not metadata, headings get no ids, and blocks that are too deep are read as
-    paragraphs."""
+    """The blocks of a page; `Unreadable` if they are nested too deep. With `whole` off, those of a piece of a page: a
+    field list at its head is not metadata, headings get no ids, and blocks too deep inside are read as paragraphs."""
     reader = _Reader(Lines(text, start), whole=whole)
     blocks = reader.page()
     return tuple(labelled(blocks, text)) if whole else blocks
