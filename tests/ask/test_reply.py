@@ -1,4 +1,4 @@
-"""Who replies, and what a reader is told beside the words."""
+"""Who replies, and what a reader is told besides the answer."""
 
 from __future__ import annotations
 
