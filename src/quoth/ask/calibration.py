@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-OUTSIDE = 0.02  # where nothing else was fitted
+OUTSIDE = 0.02  # if nothing else was fitted
 
 
 @dataclass(frozen=True, slots=True)

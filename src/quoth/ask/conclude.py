@@ -3,7 +3,7 @@
 In: the verdict on the evidence, and the reply. Out: the verdict that every door shows. Before the answer, `judge` says
 how likely the passages hold it. The model has then read them, and the check has compared its sentences with them; both
 know more than the search did. A refusal ends it, an answer that its passages do not support is never `high`, and one
-that they do support is an answer even where the search alone would not have dared.
+that they do support is an answer even if the search alone would not have dared.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The decisive sentence → the whole piece of the book that answers, contiguous and in order.
 
 In: the layouts of the passages, a place in them, what is asked. Out: the places of all sentences that belong to the
-answer. A definition brings its paragraph, a step its list and its code, an item its list where the list is asked for, a
-row its table, a sentence what it leans on. Nothing stops at a colon, and a block goes on in the next passage where a
-chunk ended inside it and that passage was found too. If there are several tabs, the one that the question names is
-taken, or else the first. `extract` decides on the scores.
+answer. A definition brings its paragraph, a step its list and its code, an item its list if the list is asked for, a
+row its table, a sentence what it leans on. Nothing stops at a colon, and a block goes on in the next passage if a chunk
+ended inside it and that passage was found too. If there are several tabs, the one that the question names is taken, or
+else the first. `extract` decides on the scores.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class Expansion:
         return places | _places(rank, self._window(here, introduction, introduction.last))
 
     def _continued(self, rank: int, block: Block) -> set[Place]:
-        """The block, with its parts in the passages before and after where a chunk ended inside it."""
+        """The block, with its parts in the passages before and after if a chunk ended inside it."""
         places = _places(rank, block.positions)
         at, here = rank, self._layouts[rank]
         while at in self._next and here.blocks and here.block(len(here.units) - 1).kind == block.kind:

@@ -117,7 +117,7 @@ def _section(here: Layout) -> tuple[str, ...]:
 
 
 def _beside_another(place: Place, pieces: list[Piece], layouts: Sequence[Layout], held: Weighing) -> bool:
-    """Two items of one list are one answer: the list. Joins them where the place is beside a piece."""
+    """Two items of one list are one answer: the list. Joins them if the place is next to a piece."""
     rank, position = place
     block = layouts[rank].block(position)
     for at, piece in enumerate(pieces):

@@ -2,8 +2,8 @@
 
 In: the text to search, the book, the filters, the lowest similarity that a passage may have. Out: passages best first,
 each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
-question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, where there is
-one; what to make of the evidence is not decided here.
+question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, if there is
+one. What to make of the evidence is not decided here.
 """
 
 from __future__ import annotations

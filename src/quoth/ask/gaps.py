@@ -1,8 +1,8 @@
 """What an author may learn from a question that the book does not answer, and from any text of a reader. Pure.
 
-In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None where there is
-nothing to learn: the book answered, or the question was about a selection and not the book. Also groups similar
-questions for reading. When to record, and where, is not decided here.
+In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None if there is nothing
+to learn: the book answered, or the question was about a selection and not the book. Also groups similar questions for
+reading. When to record, and where, is not decided here.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
 
 
 def _joined(first: str, second: str) -> str:
-    """Without the closing fence of the one and the opening fence of the other."""
+    """Without the closing fence of the first and the opening fence of the second."""
     (head, marker), (tail, next_marker) = first.rsplit("\n\n", 1), second.rsplit("\n\n", 1)
     return f"{head[: head.rindex(chr(10))]}\n{tail[tail.index(chr(10)) + 1 :]}\n\n{marker}{next_marker}"
 
@@ -239,7 +239,7 @@ def _bare(row: str) -> str:
 
 
 def _flush(chunk: Chunk, unit: Sentence) -> str:
-    """A code block without the indent of the list it was in, otherwise its closing fence would not close it."""
+    """A code block without the indent of its list; otherwise its closing fence would not close it."""
     text = chunk.text[unit.start : unit.end]
     column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
     lines = text.split("\n")

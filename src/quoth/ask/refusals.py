@@ -83,7 +83,7 @@ def _kinds(units: tuple[str, ...], known: tuple[str, ...]) -> frozenset[_Clause]
             found.append((_kind(clause, of_the_book=of_the_book), clause))
             of_the_book = of_the_book or bool(patterns.OF_THE_BOOK.search(clause))
         refused = any(kind == "refuses" for kind, _ in found)
-        # "So, I cannot answer": a few words beside a refusal do not answer.
+        # "So, I cannot answer": a few words next to a refusal do not answer.
         kinds |= {
             kind for kind, clause in found if not (refused and kind == "answers" and len(clause.split()) <= _SHORT)
         }

@@ -170,7 +170,7 @@ class Replies:
         yield Reply(Draft("", _cite_whole(evidence)), Grounding(), "retrieval_only", MODEL_FAILED, work=spent)
 
     def _finish(self, question: Question, reply: Reply) -> Reply:
-        """A model that says nothing but that it cannot answer has refused, in whatever words."""
+        """A model that only says that it cannot answer has refused, whatever its words."""
         stopped = "" if reply.complete else MODEL_STOPPED
         refusal = refusal_in(reply.draft.text, self.refusal(question), REFUSAL_SENTENCE, NOT_IN_SELECTION)
         if refusal != "whole":

@@ -1,7 +1,7 @@
 """Where the pipelines say which work begins and ends, so that an operator can follow an answer through the system.
 
 In our own words, because nothing here may know a tracing library: `insight/telemetry.py` turns them into OpenTelemetry
-spans where the operator wants that, and `SILENT`, the default, does nothing and costs nothing. A span says what it is
+spans if the operator wants that, and `SILENT`, the default, does nothing and costs nothing. A span says what it is
 about (a book, a model, a tool), never what was asked or answered.
 """
 

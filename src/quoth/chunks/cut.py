@@ -209,8 +209,7 @@ class Cutter:
 
     def _lead(self, start: int, head_end: int, hard: int) -> tuple[str, int]:
         """The opening line or header, whole or with its rules shortened; none if it would leave no room for the lines
-        below it. It is counted as it is embedded, with a line below: alone, docutils would read a table where there is
-        none."""
+        below it. It is counted as it is embedded, with a line below: on its own, docutils would take it for a table."""
         whole = self._text[start:head_end].strip("\r\n") if head_end else ""
         fence = whole.lstrip(" \t>").startswith(("`", "~"))
         for lead in (whole, _RULE.sub(r"\1\1\1", whole)):

@@ -1,4 +1,4 @@
-"""What an index keeps beside the vectors: a Chunk as a dict of JSON values, and back.
+"""What an index keeps besides the vectors: a Chunk as a dict of JSON values, and back.
 
 Shared by the embedded index and the cluster, so both hold the same points. In: an IndexedChunk. Out: its payload (the
 id is that of the point and is not repeated); from a payload, the same Chunk. The fields are those of `Chunk` and

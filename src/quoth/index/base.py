@@ -37,7 +37,7 @@ class Lines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows that may go into a base; those in `wanted` do."""
+    """Rows for a base; only those in `wanted` go into it."""
 
     rows: Rows
     lines: Lines

@@ -196,7 +196,7 @@ class Draft:
         return found
 
     def _make_room(self, more: int) -> None:
-        """A book that has no base yet, or too many changes beside it, gets a new one."""
+        """A book without a base, or with too many changes beside it, gets a new base."""
         few = max(len(self._gone), len(self._points)) + more <= self._most_changes
         if self._spool is None and (self._live is None or not few):
             self._begin()

@@ -65,7 +65,7 @@ async def _has_books(server: Server) -> bool:
 
 
 def _told(status: Json) -> Iterable[str]:
-    """Of the peers: those that cannot be reached. Of a collection: copies that are not in use."""
+    """For the peers: those that cannot be reached. For a collection: copies that are not in use."""
     for address, failures in (status.get("message_send_failures") or {}).items():
         yield f"peer {address} cannot be reached ({failures.get('latest_error') or 'no reason given'})"
     for shard in (*status.get("local_shards", ()), *status.get("remote_shards", ())):

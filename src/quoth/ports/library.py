@@ -106,8 +106,8 @@ class Library(Protocol):
     async def put_feedback(
         self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
     ) -> None:
-        """On the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn. It
-        is deleted with the conversation."""
+        """For the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn.
+        It is deleted with the conversation."""
 
     async def rated_turns(self, book_id: str | None = None, *, since: datetime, limit: int = 1000) -> list[Turn]:
         """Turns of all readers that have feedback and were asked at `since` or later, newest first."""
@@ -120,7 +120,7 @@ class Library(Protocol):
         """`NotFound` when none is shared under this number and secret."""
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
-        """Does nothing if the conversation is gone meanwhile."""
+        """Does nothing if the conversation has been deleted meanwhile."""
 
     async def put_tags(self, session_id: str, tags: Sequence[str], *, owner: str = "") -> None:
         """Replaces the previous ones. `SessionNotFound` when there is none."""

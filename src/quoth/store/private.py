@@ -1,7 +1,7 @@
 """Files that only their owner may read: a directory for Quoth's data, and the database in it.
 
 In: a path. Out: the same path with permissions 0700 or 0600, whatever the umask. What was there before is changed only
-where it is ours. On systems without these permissions only the directory is made. Knows nothing of what is stored.
+if it is ours. On systems without these permissions only the directory is made. Knows nothing of what is stored.
 """
 
 from __future__ import annotations

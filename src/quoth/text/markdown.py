@@ -115,7 +115,7 @@ def _heading_words(written: str) -> str:
 
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
-    """markdown-it with our rules beside its own."""
+    """markdown-it with our own rules added."""
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable("table")
     # A link definition is a leaf without plain text; the rule would drop its lines altogether.
     off = ["reference"]

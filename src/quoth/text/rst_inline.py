@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"[`*|\\\[]|_(?!\w)")
 # What may follow a closing mark.
 _AFTER = r"(?=$|[\s'\")\]}>/\\:.,;!?’”»…–—-])"
 # Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate. Lengths
-# are bounded where each of many opening marks would be followed to the end of the text.
+# are bounded; otherwise each of many opening marks would be followed to the end of the text.
 _INLINE = re.compile(
     r"\\(?P<escaped>.|\n)"
     r"|``(?<![\w`]``)(?P<literal>\S|\S.{0,1000}?\S)``" + _AFTER + r"|:(?<![\w:]:)(?P<role>[A-Za-z][\w.+:-]{0,100}):"
