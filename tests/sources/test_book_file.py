@@ -47,12 +47,12 @@ def test_what_the_file_says_counts_for_every_page(tmp_path: Path) -> None:
     }
     modules = [str(notice) for page in pages.values() for notice in page.notices if notice.code == "MODULE_UNKNOWN"]
     assert modules == [
-        "01-simulation/02-x/03-d.md:2: module is 'Wrong', which is not among the modules of quoth-book.toml;"
+        "01-simulation/02-x/03-d.md:2: module is 'Wrong', which is not among the modules in quoth-book.toml;"
         " 'Simulation' from the path is used [MODULE_UNKNOWN]",
-        "b.md:3: module is 'Cooking', which is not among the modules of quoth-book.toml; it is left out"
+        "b.md:3: module is 'Cooking', which is not among the modules in quoth-book.toml; it is ignored"
         " [MODULE_UNKNOWN]",
-        "module-1/chapter-2/03-c.md:1: module is 'module-1', which is not among the modules of quoth-book.toml;"
-        " it is left out [MODULE_UNKNOWN]",
+        "module-1/chapter-2/03-c.md:1: module is 'module-1', which is not among the modules in quoth-book.toml;"
+        " it is ignored [MODULE_UNKNOWN]",
     ]
 
 
@@ -68,13 +68,13 @@ def test_keys_that_make_no_sense_are_named_with_their_line(tmp_path: Path) -> No
     source = open_source(write(tmp_path, {"quoth-book.toml": file, "a.md": "# A\n"}), book_id="b")
     source.files()
     assert told(source) == [
-        "quoth-book.toml:1 title is 5, not a text; it is left out",
-        "quoth-book.toml:2 base_url is 'ftp://x', not an http:// or https:// address; it is left out",
-        "quoth-book.toml:4 url_style is 'pretty', not html or slash or bare; it is left out",
-        "quoth-book.toml:5 modules is [], not a list of names; it is left out",
-        "quoth-book.toml:6 default_tier is 9, not 1, 2, 3 or 4; it is left out",
-        "quoth-book.toml:7 colour is unknown and left out; known are title, base_url, url_style, modules, default_tier,"
-        " language",
+        "quoth-book.toml:1 title is 5, not text; it is ignored",
+        "quoth-book.toml:2 base_url is 'ftp://x', not an http:// or https:// address; it is ignored",
+        "quoth-book.toml:4 url_style is 'pretty', not html or slash or bare; it is ignored",
+        "quoth-book.toml:5 modules is [], not a list of names; it is ignored",
+        "quoth-book.toml:6 default_tier is 9, not 1, 2, 3 or 4; it is ignored",
+        "quoth-book.toml:7 colour is not a known key and is ignored; use title, base_url, url_style, modules,"
+        " default_tier, language",
     ]
 
 

@@ -203,11 +203,11 @@ export default {
     write(tmp_path, {"docusaurus.config.ts": config, "docs/a.md": "# A\n", "docs/x.md": "# X\n"})
     source = open_source(tmp_path, book_id="b")
     assert notices_of(source, "CONFIG_NOT_UNDERSTOOD") == [
-        "docusaurus.config.ts:3 `...base` may say more on the site, which cannot be known without running it",
+        "docusaurus.config.ts:3 `...base` may say more about the site, which cannot be known without running it",
         "docusaurus.config.ts:6 routeBasePath is computed (`base.route`) and cannot be known without running it;"
         " 'docs' is used. Pass --base-url with the address of the docs if that is wrong",
         "docusaurus.config.ts:6 a part of exclude is computed (`base.more`) and cannot be known without running it;"
-        " it is left out. What it leaves out may be read",
+        " it is ignored. Files that it excludes may be read",
         "docusaurus.config.ts:5 baseUrl is computed (`rootOf()`) and cannot be known without running it; '/' is used."
         " Pass --base-url if that is wrong",
     ]
@@ -233,7 +233,7 @@ def test_further_docs_are_named_and_can_be_read_by_their_folder(tmp_path: Path) 
     files["api_versioned_docs/version-1.0/b.md"] = "# B 1.0\n"
     write(site(tmp_path, f"plugins: [{plugin}],"), files)
     assert notices_of(open_source(tmp_path, book_id="b"), "FURTHER_DOCS") == [
-        "reference:None the site has further docs, 'api' in reference; to ingest them as a book, give that folder"
+        "reference:None the site has more docs, 'api' in reference; to ingest them as a book, give that folder"
     ]
     for folder, url in (("reference", "api/next/b"), ("api_versioned_docs/version-1.0", "api/b"), ("docs", "docs/a")):
         (page,) = pages_of(open_source(tmp_path / folder, book_id="b")).values()

@@ -119,7 +119,7 @@ def test_a_project_for_each_language_is_read_in_english_and_the_others_are_named
     source = open_source(write(tmp_path, SAMPLES), book_id="b")
     assert urls_of(source)["docs/en/docs/index.md"] == "https://x.org/"
     told = {notice.code: notice.message for notice in source.notices}
-    assert told["FURTHER_DOCS"] == "the project has further books: docs/de; to ingest one of them, give its folder"
+    assert told["FURTHER_DOCS"] == "the project has more books: docs/de; to ingest one of them, give its folder"
     assert told["AUTODOC_NOT_RUN"].startswith("1 page has text that mkdocstrings writes from code")
     assert list(urls_of(open_source(tmp_path / "docs/de", book_id="b"))) == ["docs/index.md"]
 
