@@ -103,7 +103,7 @@ def test_what_is_excluded_is_skipped_and_counted_and_what_is_missing_is_told(tmp
         ("docs/a.tmp.md", "excluded by exclude_docs"),
         ("docs/private/p.md", "excluded by exclude_docs"),
         ("docs/templates/t.md", "excluded by exclude_docs"),
-        ("docs/drafts/d.md", "a draft by draft_docs"),
+        ("docs/drafts/d.md", "marked as a draft by draft_docs"),
         ("docs/both/README.md", "index.md is the page of its folder"),
     }
     assert "gone.md" in next(notice.message for notice in source.notices if notice.code == "PAGE_MISSING")

@@ -153,7 +153,7 @@ def test_posts_of_a_blog_have_the_addresses_that_the_blog_gives_them(tmp_path: P
         "docs/blog/posts/third.md": "https://x.org/blog/2024/01/02/%C3%BCber-uns/",
     }
     assert [(notice.source_file, notice.message) for notice in source.skipped] == [
-        ("docs/blog/posts/undated.md", "a post of the blog without a date")
+        ("docs/blog/posts/undated.md", "a blog post without a date")
     ]
 
 

@@ -336,7 +336,7 @@ def test_addresses_on_other_sites_are_counted_and_never_asked_for(site: Website,
 
 def test_a_sitemap_of_another_site_names_the_site_to_read(site: Website, reader: Reader) -> None:
     site.replies["/sitemap.xml"] = Reply(sitemap_of(iter(["https://book.example/a"])), type="text/xml")
-    with pytest.raises(Unreadable, match="only pages of other sites") as told:
+    with pytest.raises(Unreadable, match="only pages on other sites") as told:
         reader.source().files()
     assert "https://book.example/" in told.value.hint
 
@@ -441,7 +441,7 @@ def test_what_comes_after_the_last_allowed_byte_is_reported_not_deleted(site: We
     files = source.files()
     assert len(files) == 2
     for file in files:
-        with pytest.raises(Unreadable, match="the most for one crawl"):
+        with pytest.raises(Unreadable, match="the crawl reached its limit"):
             source.read(file)
     assert "/docs/intro/" not in site.asked
 
