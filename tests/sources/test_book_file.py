@@ -56,7 +56,7 @@ def test_what_the_file_says_counts_for_every_page(tmp_path: Path) -> None:
     ]
 
 
-def test_options_win_over_the_file(tmp_path: Path) -> None:
+def test_options_override_the_file(tmp_path: Path) -> None:
     write(tmp_path, {"quoth-book.toml": FILE, **PAGES})
     source = open_source(tmp_path, book_id="b", title="Mine", base_url="https://y.org", url_style="html")
     assert (source.book.title, source.book.url_style) == ("Mine", "html")
@@ -133,7 +133,7 @@ def test_module_chapter_and_lesson_come_from_the_path(path: str, place: Place) -
         ("index.rst", "https://x.org/d/index.html", "https://x.org/d/", "https://x.org/d"),
     ],
 )
-def test_each_style_can_be_made_from_each_other(name: str, html: str, slash: str, bare: str) -> None:
+def test_each_style_can_be_made_from_any_other(name: str, html: str, slash: str, bare: str) -> None:
     styles = {"html": html, "slash": slash, "bare": bare}
     assert {styled(url, name, style) for url in styles.values() for style in ("",)} == set(styles.values())
     for style, wanted in styles.items():

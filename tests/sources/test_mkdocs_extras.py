@@ -32,14 +32,14 @@ from quoth.text.markdown import first_heading, parse, plain
         ("The `a{ .b }`", "The a{ .b }", "the-a-b"),
     ],
 )
-def test_what_is_said_of_a_heading_is_not_in_its_words_or_its_anchor(written: str, words: str, anchor: str) -> None:
+def test_attributes_of_a_heading_are_not_in_its_words_or_its_anchor(written: str, words: str, anchor: str) -> None:
     (heading,) = parse(f"## {written}\n")
     assert heading.text == words
     assert Anchors("mkdocs").of(heading.text, heading.anchor) == anchor
     assert first_heading(f"# {written}\n") == words
 
 
-def test_attributes_behind_links_and_blocks_are_no_words() -> None:
+def test_attributes_after_links_and_blocks_are_not_words() -> None:
     text = "[Start](a.md){ .md-button } with ![a picture](b.png){ width=300 loading=lazy }.\n{ .annotate }\n\nf(){ x }"
     assert plain(text) == "Start with a picture.\nf(){ x }"
 
