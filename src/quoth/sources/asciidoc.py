@@ -21,7 +21,7 @@ _OTHERS = frozenset((".md", ".mdx", ".markdown", ".rst", ".html", ".htm", ".ipyn
 
 
 def documents(paths: Sequence[Path], bounds: Bounds) -> list[Path]:
-    """The documents that are published on their own. An unreadable file counts as one, so that the reason is told."""
+    """The documents that are published on their own. An unreadable file counts as one, so that it gets reported."""
     includes = AsciidocIncludes(bounds)
     for path in paths:
         try:

@@ -50,7 +50,7 @@ class Bounds:
 
     def published(self, project: Path, said: str, part: Path) -> Path | None:
         """The folder that a configuration in `project` names for its pages; None if it does not exist, or does not hold
-        `part`, a folder below the project. `Unreadable` if it leads outside."""
+        `part`, a folder below the project. Raises `Unreadable` if it leads outside."""
         docs = _real(project / said)
         if docs is None or not docs.is_relative_to(self.top):
             if part != project:
@@ -62,7 +62,7 @@ class Bounds:
         return docs if docs.is_dir() and (part == project or part.is_relative_to(docs)) else None
 
     def config_text(self, path: Path, errors: str = "strict") -> str:
-        """The text of a project's own file. `OSError` when it cannot be opened, `Damaged` when it may not be read."""
+        """The text of a project's file. Raises `OSError` if it cannot be opened, `Damaged` if it may not be read."""
         if not self.holds(path):
             raise Damaged("it leads out of the folder that was given")
         if path.stat().st_size > MAX_CONFIG_BYTES:
@@ -77,7 +77,9 @@ class Bounds:
         details = {"source_file": source_file}
         if not self.holds(path):
             raise Unreadable(
-                f"{source_file} leads out of the folder that was given.", hint="Copy it there.", details=details
+                f"{source_file} leads out of the folder that was given.",
+                hint="Copy the file into that folder.",
+                details=details,
             )
         try:
             size = path.stat().st_size

@@ -276,7 +276,7 @@ class _Reader:
         return value, at
 
     def _accessed(self, value: object, mark: str, at: int) -> tuple[object, int]:
-        """A member of the value, or the result of calling it; for `a?.[b]` and `a?.(b)`, only the `?.` is passed."""
+        """A member of the value, or the result of calling it; of `a?.[b]` and `a?.(b)`, only the `?.` is read here."""
         if mark == "[":
             key, _ = self.expression(at + 1)
             return member(value, key), self.ends[at] + 1

@@ -1,6 +1,6 @@
 """JavaScript values that are known without running the program, and what its operators make of them.
 
-In: plain values, `Unknown` for a value that only a run would tell, `Call` for the arguments of a function. Out: the
+In: plain values, `Unknown` for a value that only a run would reveal, `Call` for the arguments of a function. Out: the
 same. Knows nothing of tokens and modules.
 """
 
@@ -13,7 +13,7 @@ _MOST_CALLS = 60  # nested
 
 
 class Unknown(NamedTuple):
-    """A value that only running the program would tell; `said` is how it is written, if it is a name."""
+    """A value that only running the program would reveal; `said` is how it is written, if it is a name."""
 
     said: str = ""
 

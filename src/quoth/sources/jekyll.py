@@ -119,7 +119,7 @@ class JekyllRules:
         self._parents: dict[str, str] | None = None
 
     def _front_needed(self) -> bool:
-        """Whether pages need front matter. On GitHub they do not; a site with its own Gemfile names the plugin."""
+        """Whether pages need front matter. On GitHub they do not; a site with its own Gemfile needs a plugin."""
         gemfile = self._site.root / "Gemfile"
         if any(plugin in _OPTIONAL for plugin in self._site.plugins) or not is_file(gemfile):
             return False

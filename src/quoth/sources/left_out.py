@@ -1,4 +1,4 @@
-"""Parts of a book that only its own toolchain can show, such as template tags: counted, and told in one sentence."""
+"""Parts of a book that only its own toolchain can show, such as template tags: counted and reported together."""
 
 from __future__ import annotations
 

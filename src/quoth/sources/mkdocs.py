@@ -140,7 +140,7 @@ def _load(path: Path, bounds: Bounds, depth: int = 0) -> tuple[dict[str, object]
 
 
 def _extensions(found: object) -> dict[str, Mapping[str, object]]:
-    """By name, each with its options."""
+    """The extensions by name, each with its options."""
     listed = found if isinstance(found, list) else [found] if isinstance(found, dict) else []
     extensions: dict[str, Mapping[str, object]] = {}
     for item in listed:

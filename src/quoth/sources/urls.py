@@ -52,7 +52,7 @@ def parse_address(text: str) -> Address:
     if parts.scheme not in _PORTS or not host:
         raise Unreadable(f"{trimmed!r} is not a web address.", hint="Give an http:// or https:// address.")
     if "@" in parts.netloc:
-        raise Unreadable("URLs with a user name or password are not read.", hint="Give it without them.")
+        raise Unreadable("URLs with a user name or password are not read.", hint="Give the address without them.")
     shown_port = "" if port is None or port == _PORTS[parts.scheme] else f":{port}"
     return Address(
         origin=f"{parts.scheme}://{host}{shown_port}",

@@ -1,7 +1,7 @@
 """A VitePress site: `.vitepress/config`, which files are pages, and the addresses that VitePress gives.
 
 Every Markdown file below `srcDir` is a page, unless `srcExclude` names it; `rewrites` move pages elsewhere. The sidebar
-gives the sections above a page. The configuration is JavaScript: it is read, never run. What only a run would tell (a
+gives the sections above a page. The configuration is JavaScript: it is read, never run. What only a run would reveal (a
 `rewrites` function, pages of a dynamic route) is reported.
 """
 

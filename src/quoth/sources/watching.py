@@ -21,7 +21,7 @@ Look = Mapping[str, tuple[int, int, int]]
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
     pause: float = 0.5  # seconds between two looks
-    share: float = 0.05  # of the time that may be spent looking
+    share: float = 0.05  # the share of the time that may be spent looking
     still: int = 20  # looks to wait, at most, until the writer has finished
 
 
