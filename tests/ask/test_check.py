@@ -318,3 +318,17 @@ def test_a_number_in_words_is_the_same_number(word: str, figure: int) -> None:
     page = citation(text=f"The node waits {word} seconds for a reply.")
     assert supported(f"The node waits {figure} seconds for a reply. [1]", page) == [True]
     assert supported(f"The node waits {figure + 1} seconds for a reply. [1]", page) == [False]
+
+
+@pytest.mark.parametrize("word", ["eleven", "twelve", "nineteen", "twenty", "thirty", "ninety"])
+def test_a_wrong_number_in_words_is_missed_like_one_in_digits(word: str) -> None:
+    page = citation(text="The node waits 51 seconds for a reply.")
+    (found,) = check(f"The node waits {word} seconds for a reply. [1]", (page,)).sentences
+    assert (found.supported, found.reason) == (False, f"{word} is not in the source")
+
+
+def test_an_answer_may_count_its_own_points() -> None:
+    page = citation(text="The node waits for a reply and then gives up.")
+    (source,) = sources_of([page]).values()
+    values, missing = features("The node does two of ten things: it waits.", [source], frozenset())
+    assert (values["numbers"], missing) == (0.0, "")

@@ -63,6 +63,7 @@ _LARGE_NUMBERS = {
     "thousand": 1000,
     "million": 1_000_000,
 }
+_LARGEST_COUNT = 10
 _SIGNS = {"%": "percent percentage", "$": "dollar", "°": "degree fahrenheit celsius", "€": "euro", "£": "pound"}
 
 _SOURCE_WORDS = r"(?:passages?|contexts?|sources?|texts?|documents?|excerpts?|articles?|book|sections?|information)"
@@ -173,10 +174,14 @@ def _letters(text: str) -> str:
 
 
 @cache
+def _spelled() -> Mapping[str, int]:
+    return {word: number for number, word in enumerate(_SMALL_NUMBERS.split())} | _LARGE_NUMBERS
+
+
+@cache
 def _numbers() -> Mapping[int, int]:
     """The id of a spelled-out number ↔ that of its digits."""
-    named = {word: number for number, word in enumerate(_SMALL_NUMBERS.split())} | _LARGE_NUMBERS
-    pairs = [(content_ids(word)[0][0], content_ids(str(number))[0][0]) for word, number in named.items()]
+    pairs = [(content_ids(word)[0][0], content_ids(str(number))[0][0]) for word, number in _spelled().items()]
     return dict(pairs) | {digits: word for word, digits in pairs}
 
 
@@ -296,7 +301,13 @@ def _missing(
 
 
 def _numbers_among(terms: Sequence[ContentTerm]) -> list[str]:
-    return [term.text for term in terms if any(char.isdigit() for char in term.text)]
+    return [term.text for term in terms if any(char.isdigit() for char in term.text) or _is_number(term.text)]
+
+
+def _is_number(word: str) -> bool:
+    """Eleven to ninety. An answer counts its own points with smaller ones; larger ones are parts of a number."""
+    number = _spelled().get(word.lower(), 0)
+    return _LARGEST_COUNT < number < 100
 
 
 def _misquotes(quoted: str, sources: Sequence[Source], asked: frozenset[int]) -> bool:
