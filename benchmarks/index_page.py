@@ -63,7 +63,7 @@ def as_page(report: Mapping[str, Any]) -> str:
             each("on disk, MB", "disk_mb", 0),
             each("memory of an open book, without pages of files, MB", "open_anonymous_mb", 0),
             "",
-            "Decision 0012 explains how a search works, and compares these figures with those before.",
+            "Decision 0012 explains how a search works.",
             "",
         ]
     )
