@@ -281,8 +281,8 @@ both also wait for it, so this shows what our side adds.
 
 The whole door, from the request as the app gets it to the answer in JSON, on the same book in files and on the server;
 again without the time of a Qdrant server. A request takes {anew_times:.1f} times as much of our CPU as one from files
-if no passage is known, and {known_times:.1f} times if they are. The target is half the rate of the files on the same two
-cores: so on these cores Qdrant may spend {left:.1f} ms of CPU on a request, or {left_known:.1f} ms if the passages
+if no passage is known, and {known_times:.1f} times if they are. The target is half the rate of the files on the same
+two cores: so on these cores Qdrant may spend {left:.1f} ms of CPU on a request, or {left_known:.1f} ms if the passages
 are known. How much it does spend was not measured here.
 
 | call | CPU, ms | by the clock, ms |

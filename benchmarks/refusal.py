@@ -384,7 +384,7 @@ async def gather(searcher: Searcher, sets: list[EvaluationSet], alike: Evaluatio
 
 
 async def fit(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int, reader: str) -> None:
-    """The order comes first, because the judge's input depends on it. Until then a reader has the embedder's numbers."""
+    """The order comes first: the judge's input depends on it. Until then a reader has the embedder's numbers."""
     entry = json.loads(TARGET.read_text(encoding="utf-8"))["embedders"][EMBEDDER]
     order: dict[str, float] = {"weight": 0.0, "unread": 0.0}
     gains: dict[str, dict[str, float]] = {}

@@ -1,8 +1,8 @@
 """Questions that a technical book answers, made from it by rules.
 
 There are two kinds. A heading becomes the question that its section answers ("Installing X" → "How do I install X?"). A
-sentence of a known form becomes a question with the exact words of the answer ("To scale a set, run …" → "How do I scale
-it?"). Sections come in, questions go out; other sentences are skipped. Pure Python; the caller passes the `Random`.
+sentence of a known form becomes a question with the exact words of the answer ("To scale a set, run …" → "How do I
+scale it?"). Sections come in, questions go out; other sentences are skipped. Pure Python; the caller passes `Random`.
 """
 
 # ruff: noqa: SIM905 - lists of quoted words would be harder to read

@@ -1,7 +1,7 @@
 """Claims made from passages: what a passage says in nearly its own words, and what it does not say.
 
 Real answers mostly repeat a source and go wrong in a name, a number, an opposite or an added half-sentence; the
-public claim sets have few such claims against long passages. A passage comes in, claims with labels go out. Pure Python.
+public claim sets have few such claims about long passages. A passage comes in, labelled claims go out. Pure Python.
 """
 
 from __future__ import annotations

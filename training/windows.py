@@ -21,8 +21,7 @@ Span = tuple[int, int]
 
 
 def _as_shipped() -> ModuleType:
-    """How the shipped reader chooses its window. Loaded by its path, because this environment lacks what importing Quoth
-    needs."""
+    """How the shipped reader chooses its window. Loaded by its path, because this environment cannot import Quoth."""
     path = Path(__file__).parent.parent / "src" / "quoth" / "models" / "reader_window.py"
     spec = spec_from_file_location("reader_window", path)
     assert spec is not None
