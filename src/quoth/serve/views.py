@@ -193,8 +193,8 @@ class ResponseMetadata(Shape):
     searched_query: Annotated[
         str,
         Field(
-            description="What was really searched: for a follow-up, the question and the words of the conversation "
-            "that it refers to"
+            description="What the question was taken for: a follow-up has its subject before it, "
+            "`launch file: and for parameters?`"
         ),
     ]
     suggestions: Annotated[list[Suggestion], Field(description="The nearest sections, with a refusal")]
@@ -331,7 +331,7 @@ def event_view(event: AnswerEvent) -> tuple[str, Mapping[str, object]]:
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence, session_id=session_id):
             results = passages_view(evidence.passages)
-            return "retrieval", {"session_id": session_id, "searched_query": evidence.asked, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.searched, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):
