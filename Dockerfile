@@ -1,12 +1,12 @@
-# What compose.yaml runs: Quoth with the embedding model, without torch, not as root.
-# To pin the image to the very bytes: docker build --build-arg PYTHON=python@sha256:… .
+# The image for compose.yaml: Quoth with the embedding model, without torch, not as root.
+# To pin the base image to exact bytes: docker build --build-arg PYTHON=python@sha256:… .
 ARG PYTHON=python:3.11-slim-bookworm
 
 FROM ${PYTHON} AS build
 WORKDIR /build
 RUN python -m venv /opt/quoth
 COPY requirements/cluster.lock requirements/
-# The lock is complete and hashed; nothing else may come in (see the Makefile).
+# The lock is complete and hashed; nothing else may be installed (see the Makefile).
 RUN /opt/quoth/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/cluster.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
@@ -16,7 +16,7 @@ RUN /opt/quoth/bin/pip install --no-cache-dir --no-deps .
 FROM ${PYTHON}
 RUN useradd --uid 10001 --no-create-home quoth && install -d -o quoth /data
 COPY --from=build /opt/quoth /opt/quoth
-# By number, so that a cluster that refuses root can tell.
+# A number, so that a cluster that refuses root can check it.
 USER 10001
 WORKDIR /data
 ENV PATH=/opt/quoth/bin:$PATH QUOTH_DATA_DIR=/data PYTHONDONTWRITEBYTECODE=1 ORT_DISABLE_TELEMETRY=1

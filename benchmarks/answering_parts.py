@@ -1,4 +1,4 @@
-"""What the benchmark of a turn is made of: the scripted model and the bare client, in processes of their own.
+"""Parts of the turn benchmark: the scripted model and the bare client, each in a separate process.
 
 `python benchmarks/answering_parts.py model PACE TOKENS` serves a scripted model and prints its address;
 `… client ADDRESS TURNS AT_ONCE` makes the same calls with the official `openai` client and prints its CPU time.
@@ -23,7 +23,7 @@ from quoth.testing.model_server import ModelServer, Reply, calls, says
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Answered from the sample book; the words of the answer do not depend on the question, its length does matter.
+# Answered from the sample book. The scripted answer does not depend on the question, but the prompt's length does.
 QUESTIONS = (
     "How do late subscribers get the last message that was published?",
     "Which values of ROS_DOMAIN_ID are safe to use?",
@@ -42,17 +42,17 @@ SENTENCES = (
     "A subscription that asks for more than a publisher offers gets nothing at all [3]. ",
 )
 TOKENS = 120
-# A call of the search as tokenizers of current models cut it: the name, the braces and the words of a short query.
+# A call of the search, in tokens of current models: the name, the braces and the words of a short query.
 CALL_TOKENS = 18
 
 
 def tokens_of_the_answer(count: int) -> list[str]:
-    """Pieces of a few letters, as a model writes them."""
+    """Pieces of a few letters, as a model sends them."""
     return re.findall(r"\s?\w{1,5}|\s?[^\w\s]|\s", "".join(SENTENCES) * 3)[:count]
 
 
 class Listening(ModelServer):
-    """Searches when it was not shown any passages, and answers when it was: both flows can be asked of it."""
+    """Searches if it was shown no passages, and answers if it was: so it serves both flows."""
 
     def __init__(self, pace: float, tokens: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Listening(ModelServer):
         self._search = calls("search_book_content", query, pieces=CALL_TOKENS, pace=pace)
 
     def reply_to(self, body: Mapping[str, Any]) -> Reply:
-        self.bodies.clear()  # nobody reads them here
+        self.bodies.clear()  # not needed here
         self.headers.clear()
         shown = any(message["role"] == "tool" for message in body["messages"])
         return self._answer if shown or "tools" not in body else self._search
@@ -83,7 +83,7 @@ class Heard:
 
 
 async def heard(url: str, body: bytes, first: re.Pattern[bytes]) -> Heard:
-    """One POST over a connection of its own, with as little of a client as can be."""
+    """One POST over its own connection, with as little client as possible."""
     parts = urlsplit(url)
     head = f"POST {parts.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
     began = time.perf_counter()
@@ -111,7 +111,7 @@ FIRST_OF_QUOTH = re.compile(rb"event: delta")
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds that a process has computed, all its threads."""
+    """CPU seconds that a process has used, in all its threads."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -120,7 +120,7 @@ def cpu_of(pid: int) -> float:
 
 
 async def ask_with_openai(url: str, body: dict[str, Any], turns: int, at_once: int) -> float:
-    """CPU seconds for each turn of the official client that does nothing but read the same completion."""
+    """CPU seconds per turn of the official client when it only reads the same completion."""
     from openai import AsyncOpenAI
 
     asked = {name: value for name, value in body.items() if name != "stream"}

@@ -1,8 +1,8 @@
 """What a retrieval from a Qdrant server costs our process, beside Qdrant's own clients; `/search`; and an edit.
 
-There is no Qdrant server here. Questions are answered by one that repeats what the stand-in of the tests has said
-(`cluster_server.py`, a process of its own), so the figures are those of the client: the time of a real server comes
-on top, for every row alike. The whole retrieval is that of the product, on the sample book, without embedding.
+There is no Qdrant server here. A server that replays answers of the tests' stand-in takes its place
+(`cluster_server.py`, a separate process), so the figures are those of the client: the time of a real server comes
+on top, equally for every row. The whole retrieval is that of the product, on the sample book, without embedding.
 `make bench-cluster` writes docs/benchmarks/cluster.json and cluster.md.
 """
 
@@ -46,14 +46,14 @@ ROOT = Path(__file__).resolve().parents[1]
 BOOK, SAMPLE = "robotics-book", ROOT / "examples" / "robotics-book"
 QUESTION = "How do late subscribers get the last message that was published?"
 ROUNDS, WARM = 100, 10
-NEARBY = 25  # passages of a framework
+NEARBY = 25  # passages that a framework fetches
 FUSED = "one fused query with payloads, qdrant-client, REST"
 Json = dict[str, Any]
 Call = Callable[[], Awaitable[object]]
 
 
 class Known(FakeEmbedder):
-    """A query is embedded once: what is measured is what comes after it."""
+    """Embeds a query once: only the steps after it are measured."""
 
     def __init__(self) -> None:
         super().__init__(dimensions=384)
@@ -66,8 +66,8 @@ class Known(FakeEmbedder):
 
 
 async def cost(calls: dict[str, Call]) -> dict[str, Json]:
-    """Medians of one call: milliseconds of this process's CPU, and by the clock. In turns, so that whatever else this
-    machine does hits all of them."""
+    """Medians of one call: milliseconds of this process's CPU, and by the clock. They take turns, so that other work on
+    this machine affects all of them."""
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for turn in range(WARM + ROUNDS):
         for name, call in calls.items():
@@ -98,7 +98,7 @@ async def ingest(url: str, embedder: Known, folder: Path) -> int:
 
 
 class Exchange:
-    """The three requests of one retrieval, as they were sent, for clients that do nothing but ask them."""
+    """The three requests of one retrieval, as they were sent, for clients that only send them."""
 
     def __init__(self, bodies: dict[str, Json]) -> None:
         self.ledger = next(body for path, body in bodies.items() if path.endswith("-books/points"))
@@ -111,7 +111,7 @@ class Exchange:
 
 
 def recorded(index: QdrantIndex) -> list[tuple[str, Json]]:
-    """What the index sends from now on: path and body."""
+    """Path and body of everything the index sends from now on."""
     bodies: list[tuple[str, Json]] = []
     nodes = index._server.nodes
     ask_one = nodes.ask_one
@@ -162,13 +162,13 @@ def client_calls(client: AsyncQdrantClient, exchange: Exchange) -> Call:
 
 
 def fused_call(client: AsyncQdrantClient, exchange: Exchange) -> Call:
-    """What the retriever of a framework does."""
+    """Does what the retriever of a framework does."""
     fused = [models.QueryRequest.model_validate(exchange.fused)]
     return lambda: client.query_batch_points("quoth", fused)
 
 
 class Stub:
-    """The messages of gRPC without a client around them."""
+    """gRPC's messages without a client around them."""
 
     def __init__(self, exchange: Exchange) -> None:
         searches = models.QueryRequestBatch.model_validate(exchange.search).searches
@@ -185,7 +185,7 @@ class Stub:
 
     @staticmethod
     def answers(batch: list[Json], records: list[Json]) -> dict[str, str]:
-        """What the REST answers say, as messages."""
+        """The REST answers, as messages."""
         hits = [[models.ScoredPoint.model_validate({"version": 0, **hit}) for hit in one["points"]] for one in batch]
         results = [proto.BatchResult(result=map(RestToGrpc.convert_scored_point, one)) for one in hits]
         found = proto.QueryBatchResponse(result=results, time=0.0)
@@ -200,7 +200,7 @@ class Stub:
         stub = proto.PointsStub(channel)  # type: ignore[no-untyped-call]
 
         async def three() -> object:
-            # The ledger's answer is one small point; the same message serves for it.
+            # The ledger's answer is one small point; the same message stands in for it.
             found, _ = await asyncio.gather(stub.QueryBatch(self.search), stub.QueryBatch(self.search))
             hits = [(hit.payload["chunk_id"].string_value, hit.score) for one in found.result for hit in one.result]
             records = (await stub.Get(self.get)).result
@@ -265,25 +265,25 @@ async def measured(stand_in: str, repeating: str, grpc_port: Callable[[dict[str,
 
 PAGE = """# A retrieval from a Qdrant server: what it costs our process
 
-Written by `make bench-cluster`. **Not measured on a Qdrant server**: one that only repeats recorded answers takes its
-place, in a process of its own, so these are the costs of the clients. {chunks} chunks of the sample book, medians of
+Written by `make bench-cluster`. **Not measured on a Qdrant server**: a server that only replays recorded answers takes
+its place, in a separate process, so these are the costs of the clients. {chunks} chunks of the sample book, medians of
 {rounds} calls in turns, {cores} cores. The embedding is left out.
 
 | call | CPU, ms | by the clock, ms |
 |---|---|---|
 {rows}
 
-The whole retrieval (three requests in two rounds, parsing, fusion, the judge's terms) takes {cpu} ms of CPU (wanted:
-10) and {times:.1f} times as long as one fused query with payloads through qdrant-client (wanted: 3). With a real server
-both wait for it as well, so this says what our side adds.
+The whole retrieval (three requests in two rounds, parsing, fusion, the judge's terms) takes {cpu} ms of CPU (target:
+10) and {times:.1f} times as long as one fused query with payloads through qdrant-client (target: 3). With a real server
+both also wait for it, so this shows what our side adds.
 
 ## /search
 
 The whole door, from the request as the app gets it to the answer in JSON, on the same book in files and on the server;
-again without the time of a Qdrant server. Of our CPU a request takes {anew_times:.1f} times that of one from files when
-no passage is known, and {known_times:.1f} times when they are. Wanted is half the rate of the files on the same two
-cores: so on these cores Qdrant may spend {left:.1f} ms of CPU on a request, or {left_known:.1f} ms when the passages
-are known. What it does spend was not measured here.
+again without the time of a Qdrant server. A request takes {anew_times:.1f} times as much of our CPU as one from files
+if no passage is known, and {known_times:.1f} times if they are. The target is half the rate of the files on the same
+two cores: so on these cores Qdrant may spend {left:.1f} ms of CPU on a request, or {left_known:.1f} ms if the passages
+are known. How much it does spend was not measured here.
 
 | call | CPU, ms | by the clock, ms |
 |---|---|---|
@@ -291,15 +291,15 @@ are known. What it does spend was not measured here.
 
 ## An edit
 
-One page of four chunks, against the stand-in of the tests, whose own time is not counted. So this does not show that an
-edit of 100,000 chunks takes less than a second (wanted). It shows what we send and how much of that second is ours.
+One page of four chunks, against the tests' stand-in, whose own time is not counted. So this does not show that an
+edit of 100,000 chunks takes less than a second (the target). It shows what we send and how much of that second is ours.
 
 | chunks in the book | CPU of our process, ms | requests | chunks written |
 |---|---|---|---|
 {edits}
 
-Of a book of 100,000 chunks an edit reads {files_kB} kB about its files ({files_ms} ms), and a new reader {terms_kB} kB
-about its words ({terms_ms} ms), once for a publication.
+In a book of 100,000 chunks, an edit reads {files_kB} kB about its files ({files_ms} ms), and a new reader {terms_kB} kB
+about its words ({terms_ms} ms), once per publication.
 """
 
 

@@ -1,6 +1,6 @@
 """What an edit costs our process, and what it sends, in books of several sizes on a Qdrant server.
 
-Called by `cluster.py`. The stand-in of the tests is the server, in a process of its own: its time is not counted.
+Called by `cluster.py`. The tests' stand-in is the server, in a separate process: its time is not counted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def edit_costs(
 
 
 def _written(sent: list[tuple[str, Json]], size: int) -> int:
-    """How many chunks were sent whole. What the ledger's collection gets is no chunk."""
+    """How many whole chunks were sent. Points of the ledger's collection are not chunks."""
     chunks = f"/collections/{COLLECTION.format(size=size)}/points"
     return sum(len(body.get("points", ())) for path, body in sent if path == chunks and "points" in body)
 
@@ -73,7 +73,7 @@ def _numbered(one: IndexedChunk, number: int, text: str = "") -> IndexedChunk:
 
 
 def records(chunks: int) -> Json:
-    """What an edit and a new reader read of a book as a whole."""
+    """What an edit and a new reader read about a whole book."""
     dice = random.Random(1)
     files = {f"part-{n // 50}/page-{n}.md": IdSet.of([f"{n}-{m}" for m in range(20)]) for n in range(chunks // 20)}
     terms = TermCounts.of({dice.randrange(2**32): dice.randrange(1, chunks) for _ in range(60_000)})

@@ -1,8 +1,8 @@
 """`/search` on the same book, from files and from a Qdrant server: what a request costs our process.
 
-Called by `cluster.py`. Both apps are whole and in this process, with the same embedder. They are called as uvicorn
-calls them, without a socket and without an HTTP client whose cost would hide the difference. A process of its own
-repeats the answers of Qdrant: its time is not counted.
+Called by `cluster.py`. Both apps are complete and in this process, with the same embedder. They are called as uvicorn
+calls them, without a socket and without an HTTP client whose cost would hide the difference. A separate process
+replays Qdrant's answers: its time is not counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Asked:
 
 @asynccontextmanager
 async def search_calls(url: str, embedder: Embedder, folder: Path, asked: Asked) -> AsyncIterator[dict[str, Call]]:
-    """A call for each index. The files get the book now; the server has it."""
+    """A call for each index. The files get the book now; the server already has it."""
     fingerprint = fingerprint_of(embedder)
     files = embedded_index(load_settings(data_dir=folder / "files"), fingerprint)
     server = QdrantIndex(QdrantOptions(urls=(url,)), fingerprint)
@@ -69,7 +69,7 @@ async def _opened(
 
 
 async def _post(app: ASGIApp, path: str, body: bytes) -> Any:
-    """What the app answers, as JSON."""
+    """The app's answer, as JSON."""
     headers = {"host": "localhost", "content-type": "application/json", "content-length": str(len(body))}
     scope = {
         "type": "http",
@@ -101,7 +101,7 @@ async def _post(app: ASGIApp, path: str, body: bytes) -> Any:
 
 
 def _places(found: Any) -> list[tuple[str, int]]:
-    """Which passages in which order. None at all is a fault of this benchmark."""
+    """Which passages, in which order. No passage at all is a bug in this benchmark."""
     places = [(one["chunk_id"], one["rank"]) for one in found["results"]]
     assert places
     return places

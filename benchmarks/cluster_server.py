@@ -1,8 +1,8 @@
-"""The servers of `cluster.py`, in a process of their own: the stand-in of the tests, and one that only repeats.
+"""The servers of `cluster.py`, in a separate process: the tests' stand-in, and one that only replays answers.
 
-The repeating one speaks REST and gRPC. What it was asked before over REST it answers from memory, and what is new it
-asks the stand-in; over gRPC it says what it was told to say. So it takes next to no time, and what is measured in front
-of it is what a client costs. In: lines on stdin, each the path of a file with answers for gRPC. Out: the addresses.
+The replaying server speaks REST and gRPC. Over REST it answers known requests from memory and passes new ones to the
+stand-in; over gRPC it answers what it was told to. So it takes next to no time, and the measurement in front of it is
+the cost of a client. In: lines on stdin, each the path of a file with answers for gRPC. Out: the addresses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from qdrant_wire import qdrant_wire
 
 
 class Repeater:
-    """HTTP, as little of it as it takes."""
+    """As little HTTP as possible."""
 
     def __init__(self, upstream: str) -> None:
         self._upstream = upstream
@@ -51,7 +51,7 @@ class Repeater:
 
 
 async def speak_grpc(answers: dict[str, bytes]) -> tuple[grpc.aio.Server, int]:
-    """By the name of the method."""
+    """Chosen by the name of the method."""
 
     class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
         def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:

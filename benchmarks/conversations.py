@@ -1,12 +1,12 @@
-"""Whole conversations, with Quoth's own answers in the history: how many of the later turns are answered?
+"""Whole conversations, with Quoth's own answers in the history: how many later turns are answered?
 
     python benchmarks/conversations.py ../shared/data
 
-QuAC's dialogues (`reader_train/quac_train`) are asked turn by turn of a book made of their passages. The pages have no
-headings and file names that say nothing, so only the conversation can tell what a question is about. Each question is
-QuAC's; each answer in the history is the one that Quoth gave. A later turn is answerable where QuAC's answerer found
-something. The dialogues are split in two by passage: the rules were developed on one half, the figures are those of the
-other. A reader that was trained on these questions must not be scored with them.
+QuAC's dialogues (`reader_train/quac_train`) are put turn by turn to a book made from their passages. The pages have no
+headings and meaningless file names, so only the conversation can tell what a question is about. Each question is
+QuAC's; each answer in the history is the one that Quoth gave. A later turn is answerable if QuAC's answerer found
+something. The dialogues are split in two by passage: the rules were developed on one half, and the figures are those of
+the other. A reader that was trained on these questions must not be scored with them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DIALOGUES = 40  # of each half that are asked
 @dataclass(frozen=True, slots=True)
 class Turn:
     question: str
-    gold: tuple[str, ...]  # what people found; none: the passage does not say it
+    gold: tuple[str, ...]  # people's answers; empty if the passage does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One later turn and what came of it."""
+    """One later turn and its result."""
 
     dialogue: Dialogue
     turn: Turn
@@ -110,7 +110,7 @@ def write_book(folder: Path, of: Sequence[Dialogue]) -> None:
 
 
 async def measured(data: Path, cache: Path, half: int, *, show: int = 0) -> dict[str, float]:
-    """The book is kept under `cache`, and only what changed in it is read again."""
+    """The book is kept in `cache`, and only changed pages are read again."""
     of = list(dialogues(data, half))
     book = cache / f"quac-{half}"
     book.mkdir(parents=True, exist_ok=True)
@@ -181,8 +181,8 @@ async def all_figures(data: Path, cache: Path, show: int, halves: Sequence[int])
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--show", type=int, default=0, help="also print so many turns of the half developed on")
-    parser.add_argument("--half", type=int, action="append", help="only this one; 0 is the half developed on")
+    parser.add_argument("--show", type=int, default=0, help="also print this many turns of the development half")
+    parser.add_argument("--half", type=int, action="append", help="only this half; 0 is the development half")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
     parser.add_argument("--into", type=Path, default=ROOT / "docs" / "benchmarks")
     arguments = parser.parse_args()

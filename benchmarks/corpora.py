@@ -1,7 +1,7 @@
-"""The public evaluation sets as corpora: chunks, the terms and vectors that the index would hold of them, questions.
+"""The public evaluation sets as corpora: chunks, the terms and vectors that the index would hold for them, questions.
 
-Reads the folder named on the command line (see its own README for where each set comes from); nothing of it is
-committed. Vectors are kept under `--cache`, named by the embedder and the text, so that a second run is quick.
+Reads the folder named on the command line (its own README says where each set comes from); nothing in it is
+committed. Vectors are kept in `--cache`, named by the embedder and the text, so that a second run is quick.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(slots=True)
 class Corpus:
-    """Chunks, and what is weighed and embedded of them. `keep` leaves some out, as if they had never been ingested."""
+    """Chunks with the texts to weigh and embed. `keep` leaves some out, as if they had never been ingested."""
 
     chunks: list[Chunk]
-    texts: list[str]  # that are weighed
+    texts: list[str]  # the texts that are weighed
     vectors: Floats
     postings: dict[int, tuple[npt.NDArray[np.int64], Floats]] = field(default_factory=dict)
-    at: dict[str, int] = field(default_factory=dict)  # where the chunk of an id is
+    at: dict[str, int] = field(default_factory=dict)  # the position of each chunk id
 
     def __post_init__(self) -> None:
         self.at = {chunk.id: position for position, chunk in enumerate(self.chunks)}
@@ -79,7 +79,7 @@ class Asked:
     text: str
     relevant: frozenset[str]
     group: str = ""  # article or file: what a split must not cut
-    spans: tuple[tuple[int, int], ...] = ()  # of the file `group`, where the set names the very words
+    spans: tuple[tuple[int, int], ...] = ()  # in the file `group`, if the set gives the exact words
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def rust_book(data: Path, tokens: TokenCounter) -> Loaded:
 
 
 def chunking(data: Path, tokens: TokenCounter) -> Loaded:
-    """Five Markdown files as one book, split as an ingest splits them. Right is every chunk that holds a character of
+    """Five Markdown files as one book, split as an ingest splits them. A chunk is right if it contains a character of
     a reference."""
     folder = data / "chunking_evaluation"
     chunks: list[Chunk] = []
@@ -223,7 +223,7 @@ def chunking(data: Path, tokens: TokenCounter) -> Loaded:
 
 
 def look_alikes(data: Path, tokens: TokenCounter) -> Loaded:
-    """Questions that were written to look as if the passage held the answer, and it does not."""
+    """Questions that were written to look as if the passage held the answer, although it does not."""
     return squad(data, tokens, impossible=True)
 
 
@@ -238,7 +238,7 @@ def medical(data: Path, tokens: TokenCounter) -> Loaded:
 
 
 def question_answering(data: Path, name: str) -> Loaded:
-    """A set that the reader was not trained on, its passages as one corpus."""
+    """A set that the reader was not trained on, with its passages as one corpus."""
     rows = read_lines(data / "reader_train" / f"{name}.jsonl.gz")
     keys = {text: f"{name}-{at}" for at, text in enumerate(dict.fromkeys(row["context"] for row in rows))}
     questions = [

@@ -1,7 +1,7 @@
-"""The embedded embedder against sentence-transformers on torch with the same weights: `make bench-embedding`.
+"""The built-in embedder against sentence-transformers on torch with the same weights: `make bench-embedding`.
 
 Two processes, each in its own environment (torch is installed into .venv-bench only), embed the same texts in turn,
-round after round, so that a busy machine slows both; what counts is the ratio within a round. The texts are pieces of
+round after round, so that a busy machine slows both; the ratio within a round counts. The texts are pieces of
 the sample book between 20 and 254 tokens, so neither side cuts anything. sentence-transformers runs as its
 documentation advises: batches of 32, sorted by length by its own encode(), all cores. Both vectors of every text are
 compared too. Writes docs/benchmarks/embedding.json and .md.
@@ -38,7 +38,7 @@ BASELINE_ENVIRONMENT = ROOT / ".venv-bench"
 BASELINE_PACKAGES = ("torch==2.13.0", "sentence-transformers==6.2.0")
 SHORTEST = 20
 
-# Each side reads one command for each line and answers with seconds of wall clock and of CPU, or with vectors.
+# Each side reads one command per line and answers with seconds of wall clock and of CPU, or with vectors.
 LOOP = """
 import json, resource, sys, time
 def cpu():
@@ -85,7 +85,7 @@ class Measured(TypedDict, total=False):
 
 
 class Side:
-    """One of those compared, in a process of its own that answers a line of JSON with a line of JSON."""
+    """One side of the comparison, in a separate process that answers a line of JSON with a line of JSON."""
 
     def __init__(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
         self.name = name
@@ -142,7 +142,7 @@ def both_sides() -> Iterator[list[Side]]:
 
 
 def install_baseline(environment: Path = BASELINE_ENVIRONMENT) -> None:
-    """Once; the stamp is written when all of it is there."""
+    """Runs once; the stamp is written when everything is installed."""
     if stamped(environment, ".installed", BASELINE_PACKAGES):
         return
     print(f"Installing {' and '.join(BASELINE_PACKAGES)} into {environment.name} (once, large) …")
@@ -166,7 +166,7 @@ def stamp(environment: Path, name: str, packages: Sequence[str]) -> None:
 
 
 def passages_of_the_book(tokens: WordPieces) -> list[str]:
-    """Blocks of the sample book, joined up to lengths that are spread evenly over what the embedder reads."""
+    """Blocks of the sample book, joined to lengths that are spread evenly over the embedder's range."""
     blocks = [
         block.strip()
         for page in sorted(BOOK.rglob("*.md*"))
@@ -214,7 +214,7 @@ def measure(rounds: int) -> dict[str, object]:
         first = [side.ask(passages=texts, vectors=True)["vectors"] for side in sides]
         for number in range(rounds):
             print(f"round {number + 1} of {rounds} …", file=sys.stderr)
-            # Each goes first in every other round, so that neither always finds the machine as the other left it.
+            # Each side goes first in every other round, so that neither always runs right after the other.
             turn = sides if number % 2 == 0 else sides[::-1]
             note("passages", turn, {"passages": texts})
             note("query", turn, {"queries": queries})
@@ -297,7 +297,7 @@ def as_table(report: Mapping[str, object]) -> str:
             f"{where['cores']});",
             f"Python {where['python']}, onnxruntime {where['onnxruntime']} against {' with '.join(where['baseline'])}.",
             "",
-            "| | Quoth | sentence-transformers | ratio | wanted |",
+            "| | Quoth | sentence-transformers | ratio | target |",
             "|---|---|---|---|---|",
             row("passages a second", data["passages_per_second"], 1, "passages_per_second"),
             row("one query, ms", data["query_ms"], 1, "query_time"),
@@ -313,7 +313,7 @@ def as_table(report: Mapping[str, object]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure embedding against sentence-transformers on torch.")
+    parser = argparse.ArgumentParser(description="Measure the embedder against sentence-transformers on torch.")
     parser.add_argument("--rounds", type=int, default=7)
     rounds: int = parser.parse_args().rounds
     install_baseline()

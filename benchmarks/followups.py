@@ -3,9 +3,10 @@
     python benchmarks/followups.py ../shared/data
 
 CANARD gives as history the title of an article, the title of a section, then questions and answers in turn; they are
-taken in pairs as exchanges, the titles as the first. A dialogue is replayed as Quoth would live it: each question knows
-the last five exchanges and what was searched for them. Articles are split in two: the rules were developed on one half,
-the figures are those of the other. Its answers are also a corpus to search: the right one is the answer that followed.
+taken in pairs as exchanges, with the titles as the first pair. A dialogue is replayed as Quoth would see it: each
+question knows the last five exchanges and what was searched for them. Articles are split in two: the rules were
+developed on one half, and the figures are those of the other. The answers are also a corpus to search: the right one is
+the answer that followed.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ NOTHING = "I don't know."  # CANARD's refusal
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question of a dialogue, what a person made of it, and what Quoth searches."""
+    """One question of a dialogue, how a person rewrote it, and what Quoth searches."""
 
     history: tuple[str, ...]
     question: str
     human: str
     ours: SearchQuery
-    answer: str  # that followed; empty where the dialogue ended or nothing was known
+    answer: str  # the one that followed; empty if the dialogue ended or nothing was known
 
     @property
     def needed(self) -> bool:
@@ -71,7 +72,7 @@ def exchanges(history: Sequence[str], searched: Mapping[int, str]) -> list[PastT
 
 
 def dialogues(data: Path, half: int) -> Iterator[list[dict[str, Any]]]:
-    """By article, so that no title of one half is known from the other."""
+    """Split by article, so that no title of one half is known from the other."""
     rows = read_lines(data / "canard_dev" / "dev.jsonl.gz")
     rows.sort(key=lambda row: (row["QuAC_dialog_id"], row["Question_no"]))
     found: dict[str, list[dict[str, Any]]] = {}
@@ -82,7 +83,7 @@ def dialogues(data: Path, half: int) -> Iterator[list[dict[str, Any]]]:
 
 
 def rarity_in(dialogue_list: Sequence[Sequence[Mapping[str, Any]]]) -> dict[int, float]:
-    """As if the titles and answers of this half were the book."""
+    """Treats the titles and answers of this half as the book."""
     texts = [" ".join((*row["History"][:2], row["History"][-1])) for dialogue in dialogue_list for row in dialogue]
     counts = Counter(term for text in texts for term in term_ids(text))
     return {term: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
@@ -117,8 +118,8 @@ WAYS: dict[str, Callable[[Case], str]] = {
 
 
 def recovered(cases: Sequence[Case], text: Callable[[Case], str]) -> dict[str, float]:
-    """Recall of the terms that the human added, precision and number of those that the text adds. Only over questions
-    to which the human added a term."""
+    """Recall of the terms that the human added, and precision and number of the terms that the text adds. Covers only
+    questions to which the human added a term."""
     shares, found, wanted, extra, right = [], 0, 0, 0, 0
     for case in cases:
         own, human, held = term_ids(case.question), term_ids(case.human), term_ids(text(case))
@@ -153,8 +154,8 @@ def left_alone(cases: Sequence[Case]) -> dict[str, float]:
 
 
 async def answers_found(cases: Sequence[Case], embedder: MiniLMEmbedder, cache: Path) -> dict[str, dict[str, float]]:
-    """The answers of all dialogues are searched for the one that followed. As in a book, where it stands (the titles)
-    is weighed with the words and is not in the vector."""
+    """The answers of all dialogues are searched for the one that followed. As in a book, its place (the titles) is
+    weighed with the words and is not in the vector."""
     asked = [case for case in cases if case.answer and len(case.history) > 2]
     chunks = [chunk_of(str(at), case.answer) for at, case in enumerate(asked)]
     weighed = [" ".join((*case.history[:2], case.answer)) for case in asked]
@@ -174,11 +175,11 @@ async def answers_found(cases: Sequence[Case], embedder: MiniLMEmbedder, cache: 
     return report
 
 
-# --- questions that were written to stand alone ----------------------------------------------------------------------
+# --- questions that make sense alone ---------------------------------------------------------------------------------
 
 
 def strangers(data: Path, tokens: TokenCounter) -> dict[str, dict[str, float]]:
-    """Questions of the retrieval sets, each asked after the one before it: they were written to be understood alone."""
+    """Questions of the retrieval sets, each asked after the previous one: they were written to be understood alone."""
     report = {}
     for name in ("squad2_dev_half", "rust_book_quiz"):
         _, questions = LOADERS[name](data, tokens)
@@ -281,15 +282,15 @@ def page(report: Mapping[str, Any]) -> str:
             "",
             *table(held_out["terms"] | {"quoth, on the half it was developed on": developed["terms"]["quoth"]}),
             "",
-            "## Questions that a human left as they were",
+            "## Questions that a human left unchanged",
             "",
             *table(alone),
             "",
-            "Questions of other sets, each asked after the one before it:",
+            "Questions of other sets, each asked after the previous one:",
             "",
             *table(report["stand-alone questions of other sets"]),
             "",
-            "## What it does to retrieval (the answers of the dialogues, searched for the one that followed)",
+            "## Effect on retrieval (the answers of the dialogues, searched for the one that followed)",
             "",
             *table(held_out["retrieval"]),
             "",

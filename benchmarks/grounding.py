@@ -1,12 +1,12 @@
 """Fits and measures the grounding check: does the answer say what its passages say?
 
     python benchmarks/grounding.py ../shared/data            # measure what ships
-    python benchmarks/grounding.py ../shared/data --fit      # fit, write src/quoth/grounding.json, then measure
+    python benchmarks/grounding.py ../shared/data --fit      # fit, write src/quoth/ask/grounding.json, then measure
 
 RAGTruth QA (`ragtruth_qa*`): answers of six models with the spans that people found unsupported. WiCE (`wice_dev`):
 claims of Wikipedia against the pages they cite; nothing is ever fitted on it. An answer's score is the product of the
 scores of its two weakest sentences. Figures "out of fold" come from models that have seen no answer to the same
-question; figures "as shipped" say nothing new on the answers that were fitted on, and all on others.
+question; figures "as shipped" prove nothing on answers that were used for the fit, but do on all others.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "src" / "quoth" / "ask" / "grounding.json"
 PAGE = ROOT / "docs" / "benchmarks" / "grounding"
 FALSELY_MARKED = 0.10  # the stated rate: at most this share of clean answers may carry a mark
-AIM = 0.09  # on what is fitted on, so that answers to other questions keep to the stated rate
+AIM = 0.09  # the rate on the answers used for the fit, so that other answers keep to the stated rate
 FOLDS, SHUFFLES, RIDGE = 10, 5, 3.0
 HALVES = 2  # for marks: the threshold is chosen on one half of the questions and measured on the other
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One sentence, as the model sees it, and what people said of it."""
+    """One sentence, as the model sees it, and how people labelled it."""
 
     answer: int
     features: tuple[float, ...]
@@ -55,8 +55,8 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class Set:
     sentences: list[Judged]
-    groups: list[str]  # of each answer: its question
-    labels: Mask  # of each answer: does it hold anything unsupported?
+    groups: list[str]  # for each answer: its question
+    labels: Mask  # for each answer: does it contain anything unsupported?
     baseline: Floats  # share of the answer's content stems that are not in the passages
 
 
@@ -139,7 +139,7 @@ def fit(of: list[Judged]) -> Logistic:
 
 
 def scores_of(model: Logistic, of: list[Judged]) -> Floats:
-    """The chance that each sentence is supported."""
+    """The probability that each sentence is supported."""
     rows = rows_of(of)
     weights = np.array([model.weights[name] for name in FEATURES])
     scores = 1 / (1 + np.exp(model.bias + rows @ weights))
@@ -154,14 +154,14 @@ def answer_scores(of: list[Judged], scores: Floats, count: int) -> Floats:
 
 
 def auroc(doubts: Floats, labels: Mask) -> float:
-    """The chance that what is unsupported is doubted more than what is supported."""
+    """The probability that an unsupported text is doubted more than a supported one."""
     found = metrics.auroc(doubts.tolist(), labels.tolist())
     assert found is not None
     return found
 
 
 def threshold_for(of: list[Judged], scores: Floats, labels: Mask) -> float:
-    """The highest that keeps clean answers with a mark, those of the rules included, at the stated rate."""
+    """The highest threshold that keeps the share of marked clean answers, including rules, at the stated rate."""
     weakest: dict[int, float] = {}
     for one, score in zip(of, scores, strict=True):
         if not labels[one.answer]:
@@ -178,7 +178,7 @@ def marked(of: list[Judged], scores: Floats, threshold: float) -> Mask:
 
 
 def out_of_fold(of: Set, seed: int, count: int = FOLDS) -> tuple[Floats, Mask]:
-    """Scores and marks of every sentence, by models and thresholds from other questions."""
+    """Scores and marks of every sentence, from models and thresholds fitted on other questions."""
     questions = np.array(sorted(set(of.groups)))
     np.random.default_rng(seed).shuffle(questions)
     fold = {question: at % count for at, question in enumerate(questions)}
@@ -196,7 +196,7 @@ def out_of_fold(of: Set, seed: int, count: int = FOLDS) -> tuple[Floats, Mask]:
 
 
 def interval(of: Set, scores: Floats) -> tuple[float, float]:
-    """95 %, by drawing questions anew."""
+    """The 95 % interval, by resampling questions."""
     chance = np.random.default_rng(11)
     questions = sorted(set(of.groups))
     members = {question: [at for at, group in enumerate(of.groups) if group == question] for question in questions}
@@ -278,7 +278,7 @@ def measure_shipped(of: Set, *, labelled: bool) -> dict[str, float]:
 
 
 def measure_speed() -> dict[str, float]:
-    """Ten sentences against five passages of 250 tokens; none of them verbatim, which would be quicker."""
+    """Ten sentences against five passages of 250 tokens; none is verbatim, because that would be quicker."""
     text = (
         "The sensor data profile is best effort with a depth of {0}, so that late messages are dropped. Call "
         "`rclpy.init()` before you create node {0}. A subscriber with a deadline of {0} milliseconds is told when the "
@@ -338,7 +338,7 @@ def write_page(report: dict[str, dict[str, float]]) -> None:
         "",
     ]
     lines += [
-        "Wanted: AUROC ≥ 0.82 on RAGTruth QA, a mark on at most 10 % of clean and at least 75 % of hallucinated "
+        "Target: AUROC ≥ 0.82 on RAGTruth QA, a mark on at most 10 % of clean and at least 75 % of hallucinated "
         "answers, ≤ 10 ms for ten sentences.",
         "",
     ]
@@ -353,7 +353,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--fit", action="store_true")
-    parser.add_argument("--examples", type=int, default=0, help="also print so many wrong marks and misses")
+    parser.add_argument("--examples", type=int, default=0, help="also print this many wrong marks and misses")
     arguments = parser.parse_args()
     report: dict[str, dict[str, float]] = {}
     for folder in sorted(arguments.data.glob("ragtruth_qa*")):

@@ -1,11 +1,11 @@
 """The embedded index as a book grows: `make bench-index` (with real texts: BENCH_ARGS="--data FOLDER").
 
-Vectors are those of MiniLM: of the texts of the public sets if their folder is named, otherwise of the sample book. The
-bulk is mixed from pairs of texts that are near each other, with noise, so that vectors lie as close together as in a
+Vectors are those of MiniLM: for the texts of the public sets if their folder is named, otherwise for the sample book.
+The bulk is mixed from pairs of similar texts, with noise, so that vectors are as close together as in a
 large book; terms are mixed in the same way. Questions are real and not among the texts. Each size is measured in a
-process of its own: building, opening, verifying, searching with and without filters, several searches at once, an edit
-of one page, and the share of the best ten that an exact comparison with numpy finds as well. Processor time is told
-beside time by the clock, because it says more on a busy machine. Writes docs/benchmarks/index.json, .md and .svg.
+separate process: building, opening, verifying, searching with and without filters, several searches at once, an edit
+of one page, and the share of the best ten that an exact comparison with numpy finds as well. Processor time is given
+beside wall-clock time, because it says more on a busy machine. Writes docs/benchmarks/index.json, .md and .svg.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def chunk(number: int) -> Chunk:
 
 
 class Stopwatch:
-    """Time by the clock, and of the processor, spent inside of it; may be entered many times."""
+    """Wall-clock and processor time spent inside it; may be entered many times."""
 
     def __init__(self) -> None:
         self.seconds = self.processor = 0.0
@@ -194,7 +194,7 @@ async def build(folder: Path, texts: Texts, size: int) -> dict[str, float]:
 
 
 async def edit(index: EmbeddedIndex, texts: Texts, number: int) -> Stopwatch:
-    """Put all chunks of one page again, one of them with another vector, as an ingest would do it."""
+    """Put all chunks of one page again, one of them with another vector, as an ingest would."""
     vectors, pairs = texts.vectors(1_000)
     spent = Stopwatch()
     with spent:
@@ -242,7 +242,7 @@ async def times(index: EmbeddedIndex, questions: Sequence[Question], filters: Fi
 
 
 async def at_once(index: EmbeddedIndex, asked: Sequence[Question], tasks: int, model: Embedder | None = None) -> float:
-    """Searches in a second, by so many askers, each waiting for its answer."""
+    """Searches per second, by this many callers, each waiting for its answer."""
     waiting = iter(asked)
 
     async def ask() -> None:
@@ -256,7 +256,7 @@ async def at_once(index: EmbeddedIndex, asked: Sequence[Question], tasks: int, m
 
 
 class Known(FakeEmbedder):
-    """It knows the vectors already: what is measured is a whole retrieval without the embedding."""
+    """Already knows the vectors, so that a whole retrieval is measured without the embedding."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         super().__init__(dimensions=DIMENSIONS)
@@ -328,7 +328,7 @@ async def measure(size: int, data: Path | None, cache: Path) -> dict[str, object
 
 
 def anonymous() -> float:
-    """MB of this process that are not pages of a file."""
+    """MB of this process's memory that are not pages of a file."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("RssAnon:")[1].split()[0]) / 1024
 

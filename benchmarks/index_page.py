@@ -1,4 +1,4 @@
-"""The page and the drawing of benchmarks/index.py: its report in, Markdown and SVG out."""
+"""The page and the chart of benchmarks/index.py: its report in, Markdown and SVG out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from plot import chart
 
-Row = Mapping[str, Any]  # what was measured of one size
+Row = Mapping[str, Any]  # the measurements of one size
 
 
 def as_page(report: Mapping[str, Any]) -> str:
@@ -33,17 +33,17 @@ def as_page(report: Mapping[str, Any]) -> str:
         [
             "# The embedded index as a book grows",
             "",
-            "Written by `make bench-index`; every number is measured. Searches are without the embedding of the query:",
+            "Written by `make bench-index`; every number is measured. Searches exclude the embedding of the query:",
             f"{report['questions']} real questions, the best {report['depth']} by vector and by words each.",
             f"Vectors are MiniLM's, mixed from {report['texts']}.",
             f"{machine['cores']} cores of {machine['cpu']}; load at the end of each size: "
             + ", ".join(f"{row['load']:.1f}" for row in rows)
             + ".",
-            "On a machine that is not busy the load is below 1; on a busy one, trust the times of the processor.",
+            "On an idle machine the load is below 1; on a busy one, trust the processor times.",
             "",
             "![time of a search against the number of chunks](index.svg)",
             "",
-            line("chunks", [f"{row['size']:,}" for row in rows], "wanted at 100,000"),
+            line("chunks", [f"{row['size']:,}" for row in rows], "target at 100,000"),
             "|---|" + "---|" * (len(rows) + 1),
             *(searched(name, [row["search"][name] for row in rows], "≤ 8 / ≤ 25") for name in rows[0]["search"]),
             line("processor time of a hybrid search, ms", worked),
@@ -61,9 +61,9 @@ def as_page(report: Mapping[str, Any]) -> str:
             spent("writing all chunks", "put"),
             spent("publishing them", "publish"),
             each("on disk, MB", "disk_mb", 0),
-            each("memory of an open book, without pages of files, MB", "open_anonymous_mb", 0),
+            each("memory of an open book, not counting pages of files, MB", "open_anonymous_mb", 0),
             "",
-            "Decision 0012 explains how a search works, and compares these figures with those before.",
+            "Decision 0012 explains how a search works.",
             "",
         ]
     )
@@ -76,5 +76,5 @@ def drawing(rows: Sequence[Row]) -> str:
         "3 chapters of 20, p50": [(row["size"], row["search"]["3 chapters of 20"]["p50_ms"]) for row in rows],
         "all tiers, p50": [(row["size"], row["search"]["all tiers"]["p50_ms"]) for row in rows],
     }
-    limits = {"wanted: p50 8 ms": 8.0, "wanted: p99 25 ms": 25.0}
+    limits = {"target: p50 8 ms": 8.0, "target: p99 25 ms": 25.0}
     return chart("Search in the embedded index", "chunks in the book", "ms", lines, limits)

@@ -1,17 +1,17 @@
 """One side of `benchmarks/ingestion.py`: a process that ingests a folder of Markdown when told to, and is timed.
 
     python benchmarks/ingesting.py ours|llamaindex|langchain
-    python benchmarks/ingesting.py llamaindex|langchain FOLDER STORE    once: from what was stored to what is stored
+    python benchmarks/ingesting.py llamaindex|langchain FOLDER STORE    once: load the store, ingest, store again
 
 It reads a line of JSON for each command and answers with one. Quoth runs in the project's environment, the others in
-.venv-bench, so nothing is imported before the side is known. From the beginning of reading to the first search that
-finds something: loading, splitting, embedding, storing. Every side keeps what it needs to take over an edit later,
-in the way its own documentation describes; the others keep it in memory, Quoth on disk. Run once, as a command, they
-load what they had persisted, take the edit over and persist it again; Quoth's command is `quoth ingest`.
+.venv-bench, so nothing is imported before the side is known. The time runs from the start of reading to the first
+search that finds something: loading, splitting, embedding, storing. Every side keeps what it needs to apply an edit
+later, as its own documentation describes; the others keep it in memory, Quoth on disk. Run once, as a command, they
+load what they persisted, apply the edit and persist it again; Quoth's command is `quoth ingest`.
 
-What the others get, for their best: pages read with nothing but read_text where their own loader is slower, chunks of
+The others get the best conditions: pages are read with plain read_text if their own loader is slower, chunks have
 up to 254 tokens of the model's own tokenizer (so nothing is cut off), no overlap, no metadata in the embedded text,
-one call of the embedder for everything, the batch size that was fastest beforehand.
+one call of the embedder for everything, and the batch size that was fastest beforehand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
-LIMIT = 254  # tokens of a text, without the two that mark its ends
+LIMIT = 254  # tokens of a text, not counting the two that mark its ends
 EVERYTHING = 10**9
 QUESTION = "What is this about?"
 
@@ -81,7 +81,7 @@ class Ours:
         raise NotImplementedError("Quoth chooses its batches itself.")
 
     def save(self, name: str, store: Path) -> None:
-        """It is on disk already."""
+        """Everything is already on disk."""
 
     def restore(self, name: str, store: Path) -> None:
         raise NotImplementedError("Its command is `quoth ingest`.")
@@ -197,7 +197,7 @@ class LangChain:
         self._embedder.encode_kwargs["batch_size"] = size
 
     def save(self, name: str, store: Path) -> None:
-        """The record manager that keeps itself needs a database; a file of its records costs less."""
+        """The persistent record manager needs a database; a file of its records costs less."""
         manager, vectors = self._stores[name]
         store.mkdir(exist_ok=True)
         vectors.dump(str(store / "vectors.json"))
@@ -224,7 +224,7 @@ def cpu() -> float:
 
 
 def main() -> None:
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # nothing that a library prints may look like an answer
     kinds: dict[str, type[Ingesting]] = {"ours": Ours, "llamaindex": LlamaIndex, "langchain": LangChain}
     side = kinds[sys.argv[1]]()
     if sys.argv[2:]:

@@ -1,10 +1,11 @@
 """Ingestion against LlamaIndex and LangChain, after edits, and as books grow: `make bench-ingestion BOOK=…`.
 
-Three processes (`ingesting.py`) ingest the same pages in turn with the same MiniLM weights; what counts is the ratio
-within a round, because a busy machine slows all. The pages are those of the book with their includes resolved, so that
-all three read the same text. Then single pages are edited, and each takes the edit over in its own incremental way:
-first inside the running process, then as a command, from its start until all is stored.
-Beside it: a re-ingest of the whole, unchanged book by the command line, and memory at growing sizes (`memory.py`).
+Three processes (`ingesting.py`) ingest the same pages in turn with the same MiniLM weights; the ratio
+within a round counts, because a busy machine slows all of them. The pages are those of the book with their includes
+resolved, so that all three read the same text. Then single pages are edited, and each process applies the edit in its
+own incremental way: first inside the running process, then as a command, from its start until everything is stored.
+It also measures a re-ingest of the whole, unchanged book by the command line, and memory at growing sizes
+(`memory.py`).
 Each part keeps its last figures in docs/benchmarks/ingestion.json until it is run again; ingestion.md shows them all.
 """
 
@@ -48,12 +49,12 @@ FRAMEWORKS = (
     "langchain-core==1.7.2",
     "langchain-text-splitters==1.1.3",
 )
-# It asks for an older huggingface-hub than sentence-transformers has brought, for functions that are not used here.
+# It asks for an older huggingface-hub than sentence-transformers installs, for functions that are not used here.
 WITHOUT_DEPENDENCIES = ("langchain-huggingface==1.2.3",)
 BATCHES = (16, 32, 64)
 SIZES = (10_000, 50_000, 100_000)
 OURS, *OTHERS = NAMES = ("ours", "llamaindex", "langchain")
-EDITED = "round-0"  # what was ingested in the first round
+EDITED = "round-0"  # the ingest of the first round
 PROGRAM = Path(__file__).with_name("ingesting.py")
 PARTS = ("compare", "unchanged", "memory")
 
@@ -70,7 +71,7 @@ def install_frameworks(environment: Path) -> None:
     freeze = [str(environment / "bin" / "python"), "-m", "pip", "freeze"]
     present = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
-        # What the embedding benchmark measures stays as it is, torch first of all.
+        # Packages that the embedding benchmark measures must not change, torch above all.
         constraints.write(present)
         constraints.flush()
         subprocess.run([*pip_install(environment), "-c", constraints.name, *FRAMEWORKS], check=True)
@@ -79,7 +80,7 @@ def install_frameworks(environment: Path) -> None:
 
 
 def stage(book: Path, folder: Path, most: int | None) -> list[Path]:
-    """The first pages of the book as a plain folder: resolved text, no front matter, the same for everyone."""
+    """The first pages of the book as a plain folder: resolved text, no front matter, the same for every side."""
     source = open_source(str(book), book_id="staged")
     pages = []
     for file in list(source.files())[:most]:
@@ -102,7 +103,7 @@ def variables(name: str, data_dir: Path) -> dict[str, str]:
 
 
 def as_command(name: str, environment: Path, pages: Path, data_dir: Path) -> Measured:
-    """From the start of a process that knows nothing to its end, when everything is stored."""
+    """From the start of a new process to its end, when everything is stored."""
     command = [python_of(name, environment), PROGRAM, name, pages, data_dir.parent / name]
     if name == OURS:
         command = [python_of(name, environment), "-m", "quoth", "ingest", pages]
@@ -131,7 +132,7 @@ def all_sides(environment: Path, data_dir: Path) -> Iterator[list[Side]]:
 
 
 def fastest_batches(sides: Sequence[Side], pages: Sequence[Path], folder: Path) -> dict[str, int]:
-    """What each of the others does best with, tried on a few pages; the first try only warms up."""
+    """The best batch size for each of the others, tried on a few pages; the first try only warms up."""
     for page in pages[:: max(1, len(pages) // 3)][:3]:
         (folder / page.name).write_bytes(page.read_bytes())
     chosen = {}
@@ -162,7 +163,7 @@ def edit(page: Path, number: int) -> None:
 
 
 def pages_to_edit(pages: Sequence[Path], count: int) -> list[Path]:
-    """Of all sizes but the smallest and largest quarter."""
+    """Pages of all sizes except the smallest and the largest quarter."""
     by_size = sorted(pages, key=lambda page: page.stat().st_size)
     middle = by_size[len(pages) // 4 : -(len(pages) // 4) or None]
     return [middle[number * len(middle) // count] for number in range(min(count, len(middle)))]
@@ -232,7 +233,9 @@ def compare(book: Path, environment: Path, most: int | None, rounds: int, edits:
 def described(texts: Sequence[str]) -> dict[str, int]:
     counts = WordPieces.load(find_model_dir()).counts(texts)
     if max(counts) > LIMIT:
-        sys.exit(f"A text of {max(counts)} tokens: the model would cut it at {LIMIT}, and the comparison were unfair.")
+        sys.exit(
+            f"A text has {max(counts)} tokens; the model would cut it at {LIMIT}, so the comparison would be unfair."
+        )
     return {"chunks": len(texts), "tokens": sum(counts), "longest": max(counts), "characters": sum(map(len, texts))}
 
 
@@ -278,7 +281,7 @@ def unchanged(book: Path, times: int) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure ingestion against LlamaIndex and LangChain, and its memory.")
     parser.add_argument("book", type=Path, nargs="?", default=SAMPLE, help="a book's folder; default: the sample book")
-    parser.add_argument("--pages", type=int, help="compare on the first so many pages; default: all")
+    parser.add_argument("--pages", type=int, help="compare on this many pages from the start; default: all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=6)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)

@@ -1,4 +1,4 @@
-"""Shows docs/benchmarks/ingestion.json as a page, for `ingestion.py`; no number comes from anywhere else."""
+"""Shows docs/benchmarks/ingestion.json as a page, for `ingestion.py`; every number comes from there."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def compared(data: Mapping[str, Any]) -> list[str]:
         f"{book['pages']} pages of `{book['name']}`, {book['rounds']} rounds, {book['edits']} edits; {where(data)};",
         f"{', '.join([*data['machine']['baseline'], *data['frameworks']])};",
         f"batches of {data['batch_sizes']['llamaindex']} and {data['batch_sizes']['langchain']}, the fastest of those",
-        "tried. From the beginning of reading to the first search: loading, splitting, embedding, storing (Quoth on",
+        "tried. Timed from the start of reading to the first search: loading, splitting, embedding, storing (Quoth on",
         "disk, the others in memory). Everything is embedded and nothing truncated:",
         "",
         "| | chunks | tokens embedded | longest |",
@@ -70,19 +70,19 @@ def compared(data: Mapping[str, Any]) -> list[str]:
             for name, title in TITLES.items()
         ),
         "",
-        "Quoth embeds the words without their markup (tags, comments, link targets, the signs around code), the others",
+        "Quoth embeds the words without their markup (tags, comments, link targets, the marks around code), the others",
         f"what is in the file. For each token embedded, the others take {' and '.join(per_token)} times as long.",
         "",
-        "Medians, and how many times longer the other takes by the clock (by CPU time):",
+        "Medians, and how many times as long the other takes by the clock (by CPU time):",
         "",
-        "| | Quoth | LlamaIndex | LangChain | to LlamaIndex | to LangChain | wanted |",
+        "| | Quoth | LlamaIndex | LangChain | × LlamaIndex | × LangChain | target |",
         "|---|---|---|---|---|---|---|",
         *(row(what) for what in ROWS),
         "",
-        "Their edits are taken over in their documented incremental way (an ingestion pipeline with a document store;",
+        "The others apply edits in their documented incremental way (an ingestion pipeline with a document store;",
         "the indexing API with a record manager). In a running process they change what they hold in memory and store",
         "nothing, while Quoth has it on disk, synced. As a command, from the start of the process to its end, all",
-        "begin with what is on disk and leave the edit there (the others: persist, dump; no sync). Without",
+        "start from what is on disk and store the edit there (the others: persist, dump; no sync). Without",
         f"their bookkeeping everything is ingested again: {' and '.join(running)} times as long as Quoth's",
         f"edit in a running process, {' and '.join(started)} times as a command.",
     ]
@@ -96,7 +96,7 @@ def unchanged(data: Mapping[str, Any]) -> list[str]:
         f"`quoth ingest` of `{book['name']}` ({book['pages']} pages, {book['chunks']} chunks) again, a new process",
         f"each time: {data['again_median']:.2f} s, at worst {max(data['again_seconds']):.2f} s, after "
         f"{data['first_seconds']:.1f} s for the first; {data['again_embedded']} chunks",
-        f"embedded again. Wanted: under 2 s. {where(data)}.",
+        f"embedded again. Target: under 2 s. {where(data)}.",
     ]
 
 
@@ -106,11 +106,11 @@ def remembered(data: Mapping[str, Any]) -> list[str]:
     return [
         "## Memory",
         "",
-        "A made-up book with a fake embedder (the model takes the same for every book) and everything else real. The",
-        "peak is all that was resident, mapped files of the index included, which the system takes back when it needs",
-        f"room. Wanted: 100,000 chunks under 1.5 GB. {where(data)}.",
+        "A made-up book with a fake embedder (the model takes the same memory for every book); the rest is real. The",
+        "peak is all resident memory, including mapped files of the index, which the system takes back when it needs",
+        f"room. Target: 100,000 chunks under 1.5 GB. {where(data)}.",
         "",
-        "| | pages | chunks | peak, MB | of it not from files, at the end, MB | s |",
+        "| | pages | chunks | peak, MB | not backed by files, at the end, MB | s |",
         "|---|---|---|---|---|---|",
         *(
             f"| {label} | {row['pages']} | {row['chunks']} | {row['peak_mb']:.0f} | {row['anonymous_mb']:.0f} "

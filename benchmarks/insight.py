@@ -1,7 +1,7 @@
-"""What looking on costs: figures for each request, a trace for each answer. Prints; docs/decisions/0024 quotes it.
+"""What observing costs: figures for each request, a trace for each answer. Prints; docs/decisions/0024 quotes it.
 
 `python benchmarks/insight.py`: the sample book, the real model and index, extractive answers, one at a time and four at
-once, with traces and without, in turns, so that a noisy machine is noisy for both. Small things in CPU time.
+once, with traces and without, in turns, so that a noisy machine is noisy for both. Small costs are given in CPU time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ async def milliseconds_a_trace(quoth: Quoth) -> float:
 
 
 async def cpu_of_an_answer(quoth: Quoth, number: int) -> float:
-    """Of all threads, with what is stored meanwhile."""
+    """CPU time of all threads, including what is stored meanwhile."""
     started = time.process_time()
     await asyncio.gather(*(milliseconds_to_done(quoth, number * 100 + one) for one in range(4)))
     await asyncio.sleep(0.5)  # until the traces are stored

@@ -1,7 +1,7 @@
-"""The reader, with a memory: what was read once is not read again, in this run or the next.
+"""The reader with a cache: a passage that was read once is not read again, in this run or the next.
 
-Readings are kept under `--cache`, named by the reader's weights and by how much it reads of a passage; of each only
-what the judge and the order need.
+Readings are kept in `--cache`, named by the reader's weights and by how much it reads of a passage. Only what the
+judge and the order need is kept of each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class KnownReadings:
         self._reader = PassageReader(folder)
         cache.mkdir(parents=True, exist_ok=True)
         self._path = cache / f"{self.name.replace('/', '-')}-{WINDOW}.readings"
-        # Written by this class alone.
+        # Only this class writes the file.
         self._known: dict[bytes, Reading] = pickle.loads(self._path.read_bytes()) if self._path.exists() else {}
         self._saved = len(self._known)
 

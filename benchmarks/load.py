@@ -1,8 +1,9 @@
-"""How much `quoth serve` carries without a language model, and what HTTP adds to an answer.
+"""How much load `quoth serve` handles without a language model, and what HTTP adds to an answer.
 
-The sample book on loopback: /search and extractive /chat with 32 readers (`load_client.py`, a process of its own), with
-one and two workers, on SQLite and on a PostgreSQL server of the system's binaries; a minute without an error where that
-is wanted; what the HTTP layer costs one answer; a hundred open streams. Writes docs/benchmarks/load.json and load.md.
+The sample book on loopback: /search and extractive /chat with 32 readers (`load_client.py`, a separate process), with
+one and two workers, on SQLite and on a PostgreSQL server from the system's packages; a minute without an error where
+that is the target; what the HTTP layer adds to one answer; a hundred open streams. Writes docs/benchmarks/load.json
+and load.md.
 Server, database and readers share the machine's cores, so all figures are lower bounds.
 """
 
@@ -55,26 +56,26 @@ def headings() -> list[str]:
 
 
 def new_questions(seed: int = 7) -> Iterator[str]:
-    """In the book's words, never the same twice."""
+    """Questions in the book's words, never the same twice."""
     pairs = list(itertools.product(TEMPLATES[1:], itertools.permutations(headings(), 2)))
     random.Random(seed).shuffle(pairs)
     return (template.format(a=a, b=b) for template, (a, b) in pairs)
 
 
 QUESTIONS = new_questions()
-MOST_A_SECOND = 400  # that are kept ready: more than two cores answer
+MOST_A_SECOND = 400  # questions kept ready: more than two cores can answer
 
 
 def take(number: int) -> list[str]:
     taken = list(itertools.islice(QUESTIONS, number))
     if len(taken) < number:
-        raise RuntimeError("there are not so many different questions")
+        raise RuntimeError("there are not that many different questions")
     return taken
 
 
 @contextmanager
 def served(data: Path, workers: int, **variables: str) -> Iterator[int]:
-    """A server that is ready, by its port."""
+    """The port of a server that is ready."""
     server = subprocess.Popen(
         [sys.executable, "-m", "quoth", "serve", "--port", "0", "--workers", str(workers), "--data-dir", str(data)],
         stderr=subprocess.PIPE,
@@ -87,7 +88,7 @@ def served(data: Path, workers: int, **variables: str) -> Iterator[int]:
         found = re.search(r":(\d+)/ ", said)
         assert found is not None, said
         port = int(found[1])
-        ask(port, "/chat", take(64), readers=16, seconds=20)  # every worker has its model and index open
+        ask(port, "/chat", take(64), readers=16, seconds=20)  # until every worker has its model and index open
         yield port
     finally:
         server.send_signal(signal.SIGTERM)
@@ -152,7 +153,7 @@ async def overhead(data: Path, rounds: int) -> dict[str, float]:
 
 
 async def streams(data: Path, workers: int) -> dict[str, Any]:
-    """All open at once: a scripted model takes two seconds for its words."""
+    """All streams open at once: a scripted model takes two seconds for its words."""
     words = [f"word{number} " for number in range(40)]
     async with ModelServer(says(*words, "[1]", pace=0.05)) as model:
         variables = {"OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "scripted"}
@@ -177,7 +178,7 @@ def postgres() -> Iterator[str]:
         raise SystemExit("PostgreSQL's initdb is not installed; leave it out: --without-postgres")
     server = PostgresServer(found)
     try:
-        server.start("-c fsync=on -c synchronous_commit=on")  # as an operator runs it
+        server.start("-c fsync=on -c synchronous_commit=on")  # as an operator would run it
         yield server.new_database()
     finally:
         server.remove()
@@ -225,19 +226,19 @@ def page(figures: dict[str, Any]) -> str:
         for name, row in figures["carried"].items()
     )
     gained = "\n".join(
-        f"- `{door}` on {store}: {pair[1] / pair[0]:.2f} times the throughput of one worker with two"
+        f"- `{door}` on {store}: two workers have {pair[1] / pair[0]:.2f} times the throughput of one"
         for door, store, pair in scaling(figures)
     )
     streams = "\n".join(
-        f"- {workers} worker(s): {row['whole']} of {row['asked']} came whole, {row['open_at_once']} open at once"
+        f"- {workers} worker(s): {row['whole']} of {row['asked']} arrived whole, {row['open_at_once']} open at once"
         for workers, row in figures["streams"].items()
     )
     http = figures["http"]
     return f"""# Load
 
 Written by `make bench-load` on {figures["cores"]} cores that server, database and {figures["readers"]} readers
-share. Load of the machine when it began: {figures["load_before"]:.1f} (should be near 0). The sample book, no language
-model, every question asked once, so that nothing comes from a cache. Wanted: at least 60 requests a second with p99 at
+share. Load of the machine at the start: {figures["load_before"]:.1f} (should be near 0). The sample book, no language
+model, every question asked once, so that nothing comes from a cache. Target: at least 60 requests a second with p99 at
 most 1,000 ms and no error in a minute; at most 5 ms for HTTP; no stream lost.
 
 | door, store | requests/s | p50 ms | p95 ms | p99 ms | errors | |
@@ -265,8 +266,10 @@ def scaling(figures: dict[str, Any]) -> Iterator[tuple[str, str, tuple[float, fl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of the runs that must show no error (default 60)")
-    parser.add_argument("--short", type=float, default=15.0, help="of the others (default 15)")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="length of the runs that must show no error (default 60)"
+    )
+    parser.add_argument("--short", type=float, default=15.0, help="length of the other runs (default 15)")
     parser.add_argument("--without-postgres", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

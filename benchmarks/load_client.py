@@ -1,4 +1,4 @@
-"""The readers of `load.py`: bare HTTP/1.1 on kept-alive connections, in a process of their own, as light as can be.
+"""The readers of `load.py`: bare HTTP/1.1 on kept-alive connections, in a separate process, as light as possible.
 
 In: one JSON line on stdin (where, which door, how many readers, how long, the questions). Out: one JSON line: how many
 were answered, what went wrong, and every latency in milliseconds. Each question is asked once, so no cache can help.
@@ -19,7 +19,7 @@ from typing import Any
 class Seen:
     latencies: list[float] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
-    together: int = 0  # streams that were open at the same time, at most
+    together: int = 0  # the most streams that were open at the same time
     open: int = 0
 
 
@@ -63,7 +63,7 @@ async def reader(order: dict[str, Any], questions: list[str], seen: Seen, until:
 
 
 async def stream(order: dict[str, Any], question: str, seen: Seen) -> None:
-    """One answer as it comes; a fault unless its deltas are the answer and `done` is its end."""
+    """One answer as it arrives; an error unless its deltas are the answer and `done` is its end."""
     reading, writing = await asyncio.open_connection("127.0.0.1", order["port"], limit=2**20)
     writing.write(request(order["port"], "/chat/stream", {"query": question}))
     head = (await reading.readuntil(b"\r\n\r\n")).decode("latin-1")

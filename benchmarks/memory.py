@@ -3,8 +3,8 @@
     python benchmarks/memory.py BOOK DATA-DIR       one ingest in this process; prints one line of JSON
 
 The book is made on disk from a fixed seed: pages of 50 short sections, no two alike. Source, chunker, index and
-database are the real ones; only the embedder is a fake of the same 384 dimensions, because the model takes the same
-memory for every book. Each size is ingested whole in a process of its own, so that a peak belongs to one size.
+database are the real ones; only the embedder is a fake with the same 384 dimensions, because the model takes the same
+memory for every book. Each size is ingested whole in a separate process, so that a peak belongs to one size.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.embedder import FakeEmbedder
 
-SECTIONS = 50  # of a page; each becomes one chunk
-WORDS = 110  # of a section
+SECTIONS = 50  # per page; each becomes one chunk
+WORDS = 110  # per section
 VOCABULARY = 20_000
 DIMENSIONS = 384
 BOOK_ID = "synthetic"
@@ -40,12 +40,12 @@ class Peak(TypedDict):
     chunks: int
     seconds: float
     peak_mb: float  # the most memory that was resident at any moment, mapped files included
-    anonymous_mb: float  # at the end, what is not backed by a file
+    anonymous_mb: float  # at the end, memory that is not backed by a file
     loaded_mb: float  # before the ingest, after the imports
 
 
 class ForgetfulEmbedder(FakeEmbedder):
-    """The fake keeps every text for tests to look at; here that would be what grows."""
+    """The fake keeps every text for tests to look at; here that would grow with the book."""
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         made = await super().embed_passages(texts)
@@ -101,7 +101,7 @@ def in_a_process(book: Path, data_dir: Path) -> Peak:
 
 
 def measure(sizes: Sequence[int]) -> dict[str, object]:
-    """The peak at each number of chunks, and that of a second ingest of the largest book after an edit of one page."""
+    """The peak at each number of chunks, and of a second ingest of the largest book after one page was edited."""
     peaks = []
     with tempfile.TemporaryDirectory() as folder:
         book, written = Path(folder) / "book", 0

@@ -1,6 +1,6 @@
 """CPU time that reading a model's stream costs, for 1, 16 and 64 readers at once.
 
-The model is scripted, in a process of its own; each measurement is a new process that reads 300 tokens many times. With
+The model is scripted, in a separate process; each measurement is a new process that reads 300 tokens many times. With
 `--against ../other/src` the same is measured with another checkout, in turns, so that two versions are compared in one
 run. Prints a table; decision 0025 quotes one.
 """
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOKENS = 300
 # Milliseconds between two tokens, and readers at once.
 SETTINGS = ((0, 1), (0, 16), (0, 64), (5, 1), (5, 16), (5, 64))
-STREAMS = 128  # read in one measurement, a few at least for each reader
+STREAMS = 128  # read in one measurement, at least a few per reader
 
 
 async def serve(pace: float) -> None:
@@ -66,7 +66,7 @@ def measured(source: Path, url: str, readers: int, streams: int) -> float:
 
 
 def compare(sources: list[Path], rounds: int) -> None:
-    print("| ms a token, readers | " + " | ".join(str(source) for source in sources) + " |")
+    print("| ms per token, readers | " + " | ".join(str(source) for source in sources) + " |")
     print("|---|" + "---|" * len(sources))
     for pace, readers in SETTINGS:
         streams = max(STREAMS if pace == 0 else 16, 2 * readers)
@@ -79,7 +79,7 @@ def compare(sources: list[Path], rounds: int) -> None:
             assert server.stdout is not None
             url = server.stdout.readline().strip()
             spent: list[list[float]] = [[] for _ in sources]
-            for _ in range(rounds):  # in turns: whatever else the machine does touches all alike
+            for _ in range(rounds):  # in turns, so that other work on the machine affects all alike
                 for source, figures in zip(sources, spent, strict=True):
                     figures.append(measured(source, url, readers, streams))
             server.terminate()

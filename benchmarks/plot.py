@@ -1,4 +1,4 @@
-"""A line chart as SVG, readable on light and dark pages, made of strings. For reports under docs/benchmarks/."""
+"""A line chart as SVG, readable on light and dark pages, built from strings. For reports in docs/benchmarks/."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Line = Sequence[tuple[float, float]]
 
 
 def chart(title: str, across: str, up: str, lines: Mapping[str, Line], wanted: Mapping[str, float]) -> str:
-    """Both axes logarithmic; `wanted` are limits, drawn across."""
+    """Both axes are logarithmic; `wanted` are limits, drawn as horizontal lines."""
     xs = sorted({x for line in lines.values() for x, _ in line})
     ys = [y for line in lines.values() for _, y in line] + list(wanted.values())
     low, high = math.floor(math.log10(min(ys))), math.ceil(math.log10(max(ys)))

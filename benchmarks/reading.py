@@ -1,11 +1,11 @@
-"""How fast books are read and split, and what the splitting does to them.
+"""How fast books are read and split, and what splitting does to them.
 
     python benchmarks/reading.py [FOLDER…]      default: the sample book
 
 Each folder is opened as a book. Speed is CPU time and wall time, best of several rounds with files cached, beside a
-baseline in the same run: markdown-it-py alone, rendering the same pages to HTML as its users do. "Cold" has counted no
-word before, "warm" has seen this book. Then the promises are checked on every page: offsets, coverage, limit, fences
-and tables. Writes docs/benchmarks/reading.json and .md.
+baseline in the same run: markdown-it-py alone, rendering the same pages to HTML as its users do. "Cold" starts with an
+empty word cache, "warm" has seen this book. Then the promises are checked on every page: offsets, coverage, limit,
+fences and tables. Writes docs/benchmarks/reading.json and .md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Spent(NamedTuple):
 
 
 def best_of(rounds: int, work: Callable[[], object], before: Callable[[], object] = lambda: None) -> Spent:
-    """The least CPU time and the least wall time; `before` is not timed."""
+    """The lowest CPU time and the lowest wall time; `before` is not timed."""
     spent = []
     for _ in range(rounds):
         before()
@@ -57,11 +57,11 @@ def split_all(pages: Sequence[Page], tokens: TokenCounter) -> None:
 
 
 def cold_split(rounds: int, pages: Sequence[Page]) -> Spent:
-    """A fresh tokenizer each time: nothing that an earlier round has counted helps this one."""
+    """A fresh tokenizer each time, so that no earlier round helps this one."""
     fresh: list[TokenCounter] = []
 
     def renew() -> None:
-        cutting._WORDS.clear()  # to forget a tokenizer takes time too
+        cutting._WORDS.clear()  # freeing a tokenizer takes time too
         fresh[:] = [MiniLMEmbedder().tokens]
         fresh[0].counts(["loaded"])
 
@@ -73,7 +73,7 @@ def walk(blocks: Sequence[Block]) -> list[Block]:
 
 
 def cuts(page: Page, chunks: Sequence[Chunk], tokens: TokenCounter) -> Counter[str]:
-    """How many blocks of each kind there are, were cut, and were cut although they would have fitted."""
+    """How many blocks of each kind exist, were cut, and were cut although they would have fitted."""
     counted: Counter[str] = Counter()
     covered = bytearray(len(page.text))
     for chunk in chunks:

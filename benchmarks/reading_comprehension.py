@@ -3,10 +3,10 @@
     python benchmarks/reading_comprehension.py ../shared/data
 
 Every question is put to the whole corpus, `quoth.ask.extract` writes the answer from the five best passages, and the
-set says which words are right. `first` is the decisive sentence of the first source, `answer` all that is shown. Then
-the reader alone, given the right passage of SQuAD2. Writes docs/benchmarks/reading_comprehension.json and .md; the page
-(reading_page.py) also takes over what refusal.py and grounding.py have measured, and, with --golden, the reports of
-`quoth eval examples/golden.yaml --json` without the reader and with it.
+set says which words are right. `first` is the decisive sentence of the first source, `answer` everything that is shown.
+Then the reader is measured alone, given the right passage of SQuAD2. Writes docs/benchmarks/reading_comprehension.json
+and .md; the page (reading_page.py) also includes the figures of refusal.py and grounding.py and, with --golden, the
+reports of `quoth eval examples/golden.yaml --json` without the reader and with it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    first: float  # the decisive sentence of the first source holds right words
-    answer: float  # some source shown does
-    words: float  # of the answer
+    first: float  # whether the decisive sentence of the first source has right words
+    answer: float  # whether any source shown does
+    words: float  # number of words in the answer
 
 
 def right_spans(of: EvaluationSet, data: Path) -> list[Spans]:
-    """In the source file of the right passage, in the order of the questions. Of the Rust quiz only sections are known:
-    every word of a right one is right."""
+    """Spans in the source file of the right passage, in the order of the questions. The Rust quiz gives only sections:
+    every word of a right section is right."""
     if of.name != "squad2_dev_half":
         return [asked.spans or ((0, 1_000_000),) for asked in of.questions]
     rows = read_lines(data / of.name / "questions.jsonl.gz")
@@ -86,7 +86,7 @@ def outcome(draft: Draft, files: set[str], spans: Spans) -> Outcome:
 
 async def measure(of: EvaluationSet, data: Path, reader: Reader | None, most: int) -> dict[str, Any]:
     searcher, spans = Searcher(reader), right_spans(of, data)
-    # The half that no number was fitted on.
+    # The half that nothing was fitted on.
     unseen = [at for at, asked in enumerate(of.questions) if held_out(whole(asked.group))] or range(len(of.questions))
     chosen = np.random.default_rng(11).permutation(list(unseen))[:most]
     outcomes, gains = [], []
@@ -110,8 +110,8 @@ def files_of(of: EvaluationSet, asked: Asked) -> set[str]:
 
 
 async def given_right(reader: Reader, of: EvaluationSet, data: Path, most: int) -> dict[str, dict[str, float]]:
-    """The reporting half of SQuAD2: is it answered here or does it only look so, and in which sentence? `By words`: the
-    share of the question's words in the nearest sentence, which is what the judge has without a reader."""
+    """The reporting half of SQuAD2: does the passage answer or only seem to, and in which sentence? `By words` is the
+    share of the question's words in the nearest sentence, which the judge uses without a reader."""
     rows = [row for row in read_lines(data / of.name / "questions.jsonl.gz") if held_out(_article(row))]
     drawn = [rows[at] for at in np.random.default_rng(12).permutation(len(rows))[:most]]
     passages = [of.corpus.chunks[of.corpus.at[row["passage"]]] for row in drawn]
@@ -144,7 +144,7 @@ def _article(row: dict[str, Any]) -> str:
 
 
 def _chosen(row: dict[str, Any], evidence: Evidence, reading: Reading) -> tuple[bool, bool, bool]:
-    """Whether the reader, the words and both choose a right sentence of the passage."""
+    """Whether the reader, the words, and both together choose a right sentence of the passage."""
     (passage,) = evidence.passages
     places = [(unit.start, unit.end) for unit in sentences(passage.chunk.text)]
     read = max(places, key=lambda place: reading.share(*place))
@@ -197,7 +197,7 @@ async def cost(reader: Reader, of: EvaluationSet, rounds: int = 30) -> dict[str,
 
 
 def golden(path: Path) -> dict[str, float]:
-    """What a report of `quoth eval --json` says of refusals."""
+    """What a report of `quoth eval --json` says about refusals."""
     results = json.loads(path.read_text(encoding="utf-8"))["results"]
     near = [one for one in results if one.get("subject") == "near"]
     answerable = [one for one in results if one["answerable"]]
@@ -212,8 +212,10 @@ async def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
     parser.add_argument("--most", type=int, default=300, help="questions of each set")
-    parser.add_argument("--weight", type=float, help="of what was read, in choosing a sentence; default: as shipped")
-    parser.add_argument("--golden", type=Path, nargs=2, metavar="REPORT", help="of `quoth eval`: without, with")
+    parser.add_argument(
+        "--weight", type=float, help="weight of the reading when a sentence is chosen; default: as shipped"
+    )
+    parser.add_argument("--golden", type=Path, nargs=2, metavar="REPORT", help="reports of `quoth eval`: without, with")
     arguments = parser.parse_args()
     folder = find_reader_dir()
     if folder is None:

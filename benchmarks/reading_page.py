@@ -1,5 +1,5 @@
-"""Shows docs/benchmarks/reading_comprehension.json as a page, for `reading_comprehension.py`. No measured number comes
-from anywhere but the reports of the benchmarks; what was wanted is the issue's own table."""
+"""Shows docs/benchmarks/reading_comprehension.json as a page, for `reading_comprehension.py`. Every measured number
+comes from the reports of the benchmarks; the targets are those of the issue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_page(report: dict[str, Any], reports: Path) -> str:
 HEAD = (
     "# Reading comprehension",
     "",
-    "Written by `make bench-comprehension`; other rows are taken over from the reports that it names. Intervals: 95 %,",
+    "Written by `make bench-comprehension`; other rows are copied from the reports that they name. Intervals: 95 %,",
     "bootstrapped. *Without* and *with* are the same questions, without the reader and with it.",
     "",
 )
@@ -28,7 +28,7 @@ HEAD = (
 def _issue(report: dict[str, Any], reports: Path) -> list[str]:
     rows = [*_given_rows(report), *_refusal_rows(reports), *_golden_rows(report), *_sentence_rows(report)]
     rows += [*_order_rows(report), *_grounding_rows(reports), _cost_row(report)]
-    lines = ["| | without | with | wanted |", "|---|---|---|---|"]
+    lines = ["| | without | with | target |", "|---|---|---|---|"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
@@ -115,8 +115,8 @@ def _answers(report: dict[str, Any]) -> list[str]:
         "## Answers",
         "",
         "Questions of the half of each set that nothing was fitted on, put to the whole corpus; answers without a",
-        "language model. *First*: the decisive sentence of the first source holds right words (of the Rust quiz: lies",
-        "in a right section); *answer*: some source shown does; *words*: of the answer.",
+        "language model. *First*: the decisive sentence of the first source has right words (in the Rust quiz: is",
+        "in a right section); *answer*: any source shown does; *words*: number of words in the answer.",
         "",
         "| set | | without the reader | with it | questions |",
         "|---|---|---|---|---|",

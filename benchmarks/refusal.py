@@ -1,16 +1,16 @@
-"""Fits and measures the judge: how likely do the passages found hold the answer?
+"""Fits and measures the judge: how likely is it that the passages found hold the answer?
 
     python benchmarks/refusal.py ../shared/data                     # measure what ships
     python benchmarks/refusal.py ../shared/data --fit               # fit, write calibration.json, measure
     python benchmarks/refusal.py ../shared/data --without-reader    # the same for an installation without the reader
 
-Nobody has to label anything: take a question whose answer is known, and take the answer out of the index.
+Nothing has to be labelled: take a question whose answer is known, and remove the answer from the index.
   article     the whole article (or chapter) of the question is gone: the book is about something else
   half        half of all passages are gone; some questions lost theirs
   tenth       a tenth of them is gone and all their neighbours stay
-  stranger    a question of one corpus is put to another
-  look-alike  questions that people wrote so that a passage seems to hold the answer and does not, against ordinary ones
-Articles, chapters and claims are split in two before anything is fitted; figures come from the half not fitted on.
+  stranger    a question about one corpus is put to another
+  look-alike  questions written so that a passage seems to hold the answer but does not, against ordinary ones
+Articles, chapters and claims are split in two before anything is fitted; figures come from the half that was not used.
 Whether the stated probability holds for books of another kind is measured by leaving whole sets out of the fit.
 """
 
@@ -47,21 +47,21 @@ from searching import Mask, Searcher
 
 FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation")
 TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "calibration.json"
-# In other sets a passage that is not labelled may answer all the same, so that taking the labelled ones out does not
-# always take the answer out. COVID-QA does not say which passages are of one paper: most answers stand in several.
+# In other sets an unlabelled passage may answer all the same, so removing the labelled ones does not
+# always remove the answer. COVID-QA does not say which passages belong to one paper: most answers are in several.
 TRUSTED = "squad2_dev_half"
 TRUST = {TRUSTED: 3.0, "covidqa_passages": 0.3}
-# Where the judge's numbers are settled: labels that can be trusted, of several kinds of books and questions.
+# The sets that settle the judge's numbers: labels that can be trusted, several kinds of books and questions.
 CALIBRATED_ON = ("squad2_dev_half", "scifact", "qed_nq_dev", "rust_book_quiz", "chunking_evaluation")
 ORDERS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)  # how much the reading may count in the order
-# Look-alikes are the hardest to tell apart, and what tells them apart counts for little in the other settings: without
-# weight they are not told apart at all. More than this would cost the other settings more than it gains here.
+# Look-alikes are the hardest to tell apart, and the features that do it matter little in the other settings: without
+# extra weight they are not told apart at all. More than this would cost the other settings more than it gains here.
 LOOK_ALIKES = 3.0
-# How strongly weights are pulled towards zero, for each case. Sets that were left out are judged a little better so.
+# Regularisation per case. With it, left-out sets are judged a little better.
 RIDGE = 0.025
-# The room between the questions fitted on and those to come, about two standard errors of that share.
+# A margin between the questions of the fit and future ones, about two standard errors of that share.
 ROOM = 0.01
-OUTSIDE = 0.005  # of the answerable questions may be refused before a language model is asked
+OUTSIDE = 0.005  # share of the answerable questions that may be refused before a language model is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Case:
     answerable: bool
     held_out: bool
     seen: Mapping[str, float]  # the judge's features
-    cosine: float  # of the best passage, for comparison
+    cosine: float  # the best passage's, for comparison
 
     @classmethod
     def of(cls, set_name: str, setting: str, answerable: bool, asked: Asked, evidence: Evidence) -> Case:
@@ -89,7 +89,7 @@ def whole(group: str) -> str:
 
 
 def article_of(chunk: Chunk) -> str:
-    """What a set of ready-made passages has in their names, a book of ours in the file."""
+    """The article or chapter: in ready-made sets from the passage's name, in our own books from the file."""
     if chunk.breadcrumb:
         return chunk.source_file
     return chunk.id.rsplit("#" if "#" in chunk.id else "-", 1)[0]
@@ -105,7 +105,7 @@ def relevant_to(of: EvaluationSet, at: int) -> Mask:
 
 
 def halved(of: EvaluationSet, at: int, keep: Mask) -> bool:
-    """Some of its right passages are gone and some are not: whether these answer it nobody has said."""
+    """Some of its right passages are gone and some are not: nobody knows whether the rest answers it."""
     right = relevant_to(of, at)
     return bool((keep & right).any() and (~keep & right).any())
 
@@ -142,7 +142,7 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
         for setting, keep in thinned.items():
             if not halved(of, int(at), keep):
                 yield await case(setting, keep)
-        if at % 4 == 0:  # few lose theirs by chance
+        if at % 4 == 0:  # few lose their passages by chance
             yield await case("tenth", thinned["tenth"] & ~relevant)
         if at % 8 == 0:
             yield await case("stranger")
@@ -162,7 +162,7 @@ async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searche
 
 
 def balanced(keys: Sequence[tuple[object, ...]]) -> Floats:
-    """Every group of cases counts the same, however many it has."""
+    """Every group of cases counts the same, however large it is."""
     counts: dict[tuple[object, ...], int] = {}
     for key in keys:
         counts[key] = counts.get(key, 0) + 1
@@ -194,7 +194,7 @@ async def found_by(searcher: Searcher, sets: list[EvaluationSet], most: int) -> 
 
 
 def unread_sign(found: list[Found]) -> float:
-    """What the last passages that were read usually get: a passage behind them gets no more."""
+    """The usual reading of the last passages that were read: a passage after them gets no more."""
     last = [sign(one.passages[4].reading) for one in found if len(one.passages) > 4 and one.passages[4].reading]
     return round(float(np.mean(last)), 3)
 
@@ -215,7 +215,7 @@ def gain_of(one: Found, weight: float, unread: float) -> float:
 
 
 def fit_order(found: list[Found]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """The weight that gains most on the mean of the sets without making any of them worse than before."""
+    """The weight that gains most on average over the sets without making any of them worse than before."""
     unread = unread_sign(found)
     names = sorted({one.set_name for one in found})
     gains = {
@@ -257,8 +257,8 @@ def fit_judge(train: list[Case]) -> Logistic:
 
 
 def threshold_of(judged: Logistic, known: list[Case], refused: float) -> float:
-    """Below it lies this share of the answerable questions that were fitted on, put to whole corpora; every set counts
-    the same."""
+    """The threshold with this share of the answerable questions of the fit below it, put to whole corpora; every set
+    counts the same."""
     asked = [
         case for case in known
         if case.answerable and not case.held_out and case.setting in ("article", "look-alike")
@@ -272,7 +272,7 @@ def threshold_of(judged: Logistic, known: list[Case], refused: float) -> float:
 
 
 def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
-    """Look-alikes help to rank, but readers ask few of them: what a number means is settled without them, on the sets
+    """Look-alikes help to rank, but readers ask few of them: probabilities are calibrated without them, on the sets
     whose labels can be trusted, each counting the same."""
     plain = [case for case in train if case.setting != "look-alike" and case.set_name in CALIBRATED_ON]
     logits = np.array([[judged.logit(case.seen)] for case in plain])
@@ -286,7 +286,7 @@ def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
 
 
 def left_out(known: list[Case]) -> dict[str, dict[str, float]]:
-    """Each set judged by a model that was fitted on the other sets alone."""
+    """Each set judged by a model that was fitted only on the other sets."""
     report = {}
     for name in sorted({case.set_name for case in known}):
         judged = fit_judge([case for case in known if case.set_name != name])
@@ -330,7 +330,7 @@ def measure(known: list[Case], shipped: Calibration) -> dict[str, dict[str, floa
 
 
 def pooled(known: list[Case], shipped: Calibration) -> tuple[list[float], list[bool]]:
-    """Confidence and truth of the held-out questions of the set whose labels can be trusted, look-alikes left out."""
+    """Confidence and truth for the held-out questions of the set whose labels can be trusted, without look-alikes."""
     test = [case for case in known if case.held_out and case.set_name == TRUSTED and case.setting != "look-alike"]
     return [shipped.judge.probability(case.seen) for case in test], [case.answerable for case in test]
 
@@ -384,7 +384,7 @@ async def gather(searcher: Searcher, sets: list[EvaluationSet], alike: Evaluatio
 
 
 async def fit(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int, reader: str) -> None:
-    """The order first: what the judge looks at depends on it. Until then a reader's numbers are the embedder's."""
+    """The order comes first: the judge's input depends on it. Until then a reader has the embedder's numbers."""
     entry = json.loads(TARGET.read_text(encoding="utf-8"))["embedders"][EMBEDDER]
     order: dict[str, float] = {"weight": 0.0, "unread": 0.0}
     gains: dict[str, dict[str, float]] = {}

@@ -12,12 +12,12 @@ def as_page(report: dict[str, Any], name: str) -> str:
     lines = [
         "# Confidence and refusal" + ("" if name == "refusal" else " without the reader"),
         "",
-        "Written by `make bench-refusal`. Every number of this table is measured on articles, chapters and claims that",
+        "Written by `make bench-refusal`. Every number in this table is measured on articles, chapters and claims that",
         "nothing was fitted on.",
-        "The head of benchmarks/refusal.py says how each setting is made. Both halves: over all questions, each",
-        "judged by a model fitted on the half that it is not in.",
+        "The docstring of benchmarks/refusal.py says how each setting is made. Both halves: over all questions, each",
+        "judged by a model fitted on the other half.",
         "",
-        "| set · setting | AUROC | both halves | best cosine's | wanted | answerable refused | unanswerable refused "
+        "| set · setting | AUROC | both halves | best cosine's | target | answerable refused | unanswerable refused "
         "| questions |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -31,7 +31,7 @@ def as_page(report: dict[str, Any], name: str) -> str:
         )
     lines += [
         "",
-        "Whole sets left out: each judged by a model that was fitted on the others alone, look-alikes aside.",
+        "Whole sets left out: each is judged by a model that was fitted only on the others, without look-alikes.",
         "",
         "| set | calibration error | AUROC | best cosine's | questions |",
         "|---|---|---|---|---|",
@@ -42,7 +42,7 @@ def as_page(report: dict[str, Any], name: str) -> str:
         ),
         "",
         f"Pooled over {pool['what']} ({pool['cases']}): AUROC {pool['auroc']:.3f}, expected calibration error",
-        f"{pool['calibration error']:.3f} (wanted: at most 0.05). Refused below a confidence of {report['threshold']}.",
+        f"{pool['calibration error']:.3f} (target: at most 0.05). Refused below a confidence of {report['threshold']}.",
         "",
         f"![share of wrong answers against the share of questions answered]({name}.svg)",
     ]

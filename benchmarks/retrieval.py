@@ -2,8 +2,8 @@
 
     python benchmarks/retrieval.py ../shared/data
 
-One configuration for all sets, the one that ships: `quoth.ask.find` itself searches (see searching.py). Of the
-chunking evaluation the Markdown files are split by Quoth's own chunker, and the words that the set names as the answer
+One configuration for all sets, the one that ships: `quoth.ask.find` itself searches (see searching.py). The Markdown
+files of the chunking evaluation are split by Quoth's own chunker, and the words that the set names as the answer
 are looked for among the characters of the best five. Writes docs/benchmarks/retrieval.json and .md.
 """
 
@@ -30,7 +30,7 @@ from stages import stage_times
 REPORTS = Path(__file__).parent.parent / "docs" / "benchmarks"
 SETS = ("squad2_dev_half", "scifact", "rust_book_quiz", "chunking_evaluation")
 RANKINGS = ("bm25", "dense", "rrf", "quoth_words", "quoth")
-SHOWN = 20  # what a search gives at most
+SHOWN = 20  # the most results of a search
 Span = tuple[int, int]
 
 
@@ -45,7 +45,7 @@ def recall(found: Sequence[str], asked: Asked, k: int = 5) -> float:
 
 def covered(found: Sequence[Chunk], asked: Asked) -> tuple[float, float, float]:
     """Recall, precision and intersection over union of the characters, as the authors of the set count them: a chunk
-    that comes twice or overlaps another is paid for twice."""
+    that appears twice or overlaps another counts twice."""
     own = [(chunk.start, chunk.end) for chunk in found if chunk.source_file == asked.group]
     hit = length([(max(a, s), min(b, e)) for a, b in own for s, e in asked.spans if max(a, s) < min(b, e)])
     wanted = sum(end - start for start, end in asked.spans)
@@ -54,7 +54,7 @@ def covered(found: Sequence[Chunk], asked: Asked) -> tuple[float, float, float]:
 
 
 def length(spans: Sequence[Span]) -> int:
-    """Of the union."""
+    """Characters in the union."""
     total, reached = 0, -1
     for start, end in sorted(spans):
         total += max(0, end - max(start, reached))
@@ -78,7 +78,7 @@ async def measure(of: EvaluationSet, searcher: Searcher) -> dict[str, dict[str, 
             "quoth_words": [chunks[at] for at in best(words, SHOWN)],
             "quoth": [passage.chunk for passage in evidence.passages],
         }
-        # A text that is in the book twice is one text to every side: whichever copy is found, the first is meant.
+        # A text that is in the book twice is one text for every side: whichever copy is found, the first one counts.
         right = replace(asked, relevant=frozenset(texts[one] for one in asked.relevant))
         for name, ranked in rankings.items():
             found = list(dict.fromkeys(first[chunk.content_hash] for chunk in ranked))
@@ -92,7 +92,7 @@ async def measure(of: EvaluationSet, searcher: Searcher) -> dict[str, dict[str, 
 
 
 def summary(sets: dict[str, dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """What was wanted: nowhere below the better of the two sides, and above reciprocal ranks on the mean."""
+    """The targets: nowhere below the better of the two sides, and on average above reciprocal ranks."""
     at_ten = {name: {ranking: row["ndcg@10"] for ranking, row in rows.items()} for name, rows in sets.items()}
     above = {name: row["quoth"] - max(row["bm25"], row["dense"]) for name, row in at_ten.items()}
     return {

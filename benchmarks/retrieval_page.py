@@ -1,4 +1,4 @@
-"""Shows docs/benchmarks/retrieval.json as a page, for `retrieval.py`; no measured number comes from anywhere else."""
+"""Shows docs/benchmarks/retrieval.json as a page, for `retrieval.py`; every measured number comes from there."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ STAGES = {
     "embed": "embed the query",
     "dense": "ask the index for the nearest vectors",
     "dense_and_sparse": "ask it for both lists at once",
-    "rarity": "how rare the words are (at the same time)",
+    "rarity": "look up how rare the words are (at the same time)",
     "read": "fetch the texts of forty",
     "fetch": "fetch the vectors of the best twenty",
-    "fuse": "take the query apart, fuse, look twice (Python)",
+    "fuse": "parse the query, fuse, look twice (Python)",
     "whole": "a whole search",
 }
-# Published for this set with MiniLM and five chunks; see the README of the data.
+# Figures published for this set with MiniLM and five chunks; see the README of the data.
 PUBLISHED = {
     "Recursive 200/0": (75.7, 6.5, 6.5),
     "Cluster 200": (75.2, 7.2, 7.2),
@@ -37,9 +37,9 @@ def as_page(report: Mapping[str, object]) -> str:
         "# Retrieval",
         "",
         "Written by `make bench-retrieval`; every number is measured. One configuration for all sets, the one that",
-        "ships; what the sets are and where they come from is told by their own README. BM25 is Lucene's (k1 1.5,",
-        "b 0.75, English stop words and stems), MiniLM is the cosine of all-MiniLM-L6-v2, reciprocal ranks are those",
-        "of the two with the constant 60; all over the same passages.",
+        "ships; the README of the data says what the sets are and where they come from. BM25 is Lucene's (k1 1.5,",
+        "b 0.75, English stop words and stems), MiniLM is the cosine of all-MiniLM-L6-v2, reciprocal ranks combine",
+        "the two with the constant 60; all over the same passages.",
     ]
     for name, rows in data["sets"].items():
         size = data["sizes"][name]
@@ -57,11 +57,11 @@ def compared(data: Mapping[str, Any]) -> list[str]:
     mean = data["mean_ndcg@10"]
     return [
         "",
-        "## Against what was wanted",
+        "## Targets",
         "",
         f"On every set at least the better of BM25 and MiniLM: {above}.",
         "",
-        f"On the mean at least 0.02 above reciprocal ranks: {mean['quoth'] - mean['rrf']:+.3f} "
+        f"On average at least 0.02 above reciprocal ranks: {mean['quoth'] - mean['rrf']:+.3f} "
         f"({mean['quoth']:.3f} against {mean['rrf']:.3f}).",
     ]
 
@@ -71,7 +71,7 @@ def characters(data: Mapping[str, Any]) -> list[str]:
         "",
         "## The words of the answer among the characters of the best five (chunking_evaluation)",
         "",
-        "Quoth's chunker, one book of all five files. The lower half is published, with MiniLM alone.",
+        "Quoth's chunker, one book of all five files. The last three rows are published figures, with MiniLM alone.",
         "",
         "| | recall | precision | IoU |",
         "|---|---|---|---|",
@@ -92,7 +92,7 @@ def stages(data: Mapping[str, Any]) -> list[str]:
         "",
         "## What one search costs (sample book, embedded index)",
         "",
-        "On a machine with other work on it: the least of all times is nearest to what the code costs.",
+        "Measured on a machine with other work on it: the lowest time is closest to what the code costs.",
         "",
         "| ms | least | p50 | p99 |",
         "|---|---|---|---|",

@@ -1,7 +1,7 @@
-"""Evaluation sets behind quoth.retrieval itself: what is measured is the code that ships, over a brute-force index.
+"""Evaluation sets behind quoth.ask.find itself: this measures the code that ships, over a brute-force index.
 
 `Searcher` answers as `quoth search` would on a book that holds exactly the passages of a set. The baselines beside it
-are made here from the same texts and vectors: BM25 as everybody knows it, cosine, and reciprocal ranks of the two.
+are built here from the same texts and vectors: plain BM25, cosine, and reciprocal ranks of the two.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class CorpusIndex:
-    """As much of the port as a search needs, and the view of its only book. `keep` takes passages out, as if they had
+    """As much of the port as a search needs, and the view of its only book. `keep` removes passages, as if they had
     never been ingested."""
 
     def __init__(self, corpus: Corpus, keep: Mask | None = None) -> None:
@@ -67,7 +67,7 @@ class CorpusIndex:
 
 
 class KnownVectors:
-    """The embedder, told the vector of the next query."""
+    """An embedder that is given the vector of the next query."""
 
     name = NAME
     dimensions = DIMENSIONS
@@ -94,9 +94,9 @@ class Searcher:
         return await retriever.find(query, book_id="set", limit=limit)
 
 
-# --- what everybody has ----------------------------------------------------------------------------------------------
+# --- baselines -------------------------------------------------------------------------------------------------------
 
-# Lucene's list.
+# Lucene's stop words.
 STOP_WORDS = frozenset(
     """a an and are as at be but by for if in into is it no not of on or such that the their then there these they this
     to was will with""".split()  # noqa: SIM905 - a list of quoted words would be harder to read

@@ -3,10 +3,10 @@
     python benchmarks/spec_levels.py ../shared/data                    # write src/quoth/ask/spec_scale.json
     python benchmarks/spec_levels.py ../shared/data --without-reader   # the same for an installation without the reader
 
-The table asks for an average similarity of 0.60, 0.75 and 0.85. Here it is measured where the averages of calibrated
-similarities lie for questions that a book answers, and for the same questions when the article that answers is taken
-out, or half of all passages. `low` begins where one answerable question in twenty is below; `medium` and `high` where
-four of five and nine of ten of the questions above are answerable ones.
+The table asks for an average similarity of 0.60, 0.75 and 0.85. This measures the averages of calibrated
+similarities for questions that a book answers, and for the same questions when the article with the answer is
+removed, or half of all passages. `low` begins where one answerable question in twenty is below; `medium` and `high`
+where four of five and nine of ten of the questions above are answerable.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "spec_scale.js
 
 
 async def averages(of: EvaluationSet, searcher: Searcher, most: int) -> tuple[list[float], list[float]]:
-    """Of questions whose answer is there, and of questions whose answer is not."""
+    """Averages for questions whose answer is there, and for questions whose answer is not."""
     chosen = np.random.default_rng(7).permutation(len(of.questions))[:most]
     keys = [chunk.id for chunk in of.corpus.chunks]
     groups = np.array([whole(key.rsplit("#" if "#" in key else "-", 1)[0]) for key in keys])
@@ -48,12 +48,12 @@ async def averages(of: EvaluationSet, searcher: Searcher, most: int) -> tuple[li
 
 
 def from_where(there: list[float], gone: list[float], share: float) -> float:
-    """The lowest average from which on this share of the questions can be answered."""
+    """The lowest average above which this share of the questions can be answered."""
     for cut in sorted(there):
         above = sum(one >= cut for one in there)
         if above >= share * (above + sum(one >= cut for one in gone)):
             return cut
-    raise SystemExit(f"Nowhere are {share:.0%} of the questions answerable.")
+    raise SystemExit(f"No average has {share:.0%} answerable questions above it.")
 
 
 async def main() -> None:
@@ -73,7 +73,7 @@ async def main() -> None:
     if reader is not None:
         await reader.close()
     known = json.loads(TARGET.read_text("utf-8")) if TARGET.exists() else {}
-    if reader is not None:  # the numbers of earlier weights are of no use
+    if reader is not None:  # drop the numbers of earlier weights
         known = {name: one for name, one in known.items() if " + " not in name}
     known[f"{EMBEDDER} + {reader.name}" if reader else EMBEDDER] = {
         "provenance": {

@@ -1,8 +1,8 @@
 """What each stage of one search costs, on the embedded index and the shipped model, with the sample book.
 
-The time in Python (taking the query apart, fusing, second looks) is that of a search whose index and embedder answer
-from memory; the rest is timed call by call, over the golden questions. The least time is the one that a busy machine
-spoils least.
+The time in Python (parsing the query, fusing, second looks) is that of a search whose index and embedder answer
+from memory; the rest is timed call by call, over the golden questions. The lowest time suffers least from a busy
+machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Answered:
-    """The index and the embedder of one query, when everything has been asked before."""
+    """The index and the embedder for one query, with every answer already in memory."""
 
     def __init__(self, index: ChunkIndex, embedder: Embedder) -> None:
         self._index, self._embedder = index, embedder

@@ -1,6 +1,6 @@
-"""How soon and how lean: cold start of `quoth ask`, memory of an idle `quoth serve`, size of the installation.
+"""Start, memory and size: cold start of `quoth ask`, memory of an idle `quoth serve`, size of the installation.
 
-Writes docs/benchmarks/start.json and start.md from what it measured. Cold start means a new process each time, files
+Writes docs/benchmarks/start.json and start.md. Cold start means a new process each time, with files
 warm in the page cache, as on a machine in use.
 """
 
@@ -78,7 +78,7 @@ def serve_memory(data: Path) -> dict[str, float]:
 
 
 def installed_mb() -> float:
-    """Size of the packages of requirements/run.lock alone, in an environment of their own."""
+    """Size of the packages in requirements/run.lock alone, in a separate environment."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "venv"
         subprocess.run([sys.executable, "-m", "venv", target], check=True)
@@ -111,7 +111,7 @@ def main() -> None:
     ]
     (out / "start.md").write_text(
         "# Start, memory, size\n\nWritten by `make bench-start`. "
-        "Wanted: cold start < 1.5 s, idle < 350 MB, installed < 600 MB.\n\n"
+        "Target: cold start < 1.5 s, idle < 350 MB, installed < 600 MB.\n\n"
         "| figure | measured |\n|---|---|\n" + "\n".join(rows) + "\n"
     )
     print((out / "start.md").read_text())

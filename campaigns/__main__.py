@@ -1,9 +1,9 @@
-"""`make campaign`: runs the campaigns, or those that are named, and writes docs/benchmarks/reliability.md.
+"""`make campaign`: runs all campaigns, or the named ones, and writes docs/benchmarks/reliability.md.
 
     python -m campaigns                 all of them
-    python -m campaigns pages damage    only these; what others found before stays in the report
+    python -m campaigns pages damage    only these; earlier results of the others stay in the report
 
-Exit code 1 when anything was lost.
+The exit code is 1 if anything was lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests")]  # before what follows: campaigns use the tests' helpers
+sys.path[:0] = [str(ROOT / "tests")]  # before the imports below: campaigns use the tests' helpers
 
 from campaigns import damage, endurance, kills, models, mutants, pages, requests, surroundings  # noqa: E402
 from campaigns.tally import Tally  # noqa: E402
@@ -41,8 +41,8 @@ CAMPAIGNS: dict[str, Run] = {
 }
 HEAD = """# Reliability
 
-Written by `make campaign`; every number is counted. The head of each file in campaigns/ says what is done and what
-counts as held. Everything runs on one machine, over loopback.
+Written by `make campaign`; every number is counted. The docstring of each file in campaigns/ says what is done and
+what counts as held. Everything runs on one machine, over loopback.
 
 | campaign | tried | held | lost | |
 |---|---:|---:|---:|---|
@@ -58,12 +58,12 @@ def page(found: dict[str, list[dict[str, Any]]]) -> str:
             losses += [f"- {one['name']}: `{loss}`\n" for loss in one["lost"]]
             notes += [f"- {note}\n" for note in one.get("noted", [])]
     told = "\n## Lost\n\n" + "".join(losses) if losses else "\nNothing was lost.\n"
-    read = "\n## Small faults that are left unnoticed, and why\n\n" + "".join(notes) if notes else ""
+    read = "\n## Small faults that no test notices, and why\n\n" + "".join(notes) if notes else ""
     return HEAD + "".join(lines) + told + read
 
 
 def keep(name: str, result: Sequence[Tally]) -> None:
-    """Beside what other campaigns found, also those that run at the same time."""
+    """Keeps the results of other campaigns, including those that run at the same time."""
     kept = REPORT.with_suffix(".json")
     found: dict[str, list[dict[str, Any]]] = json.loads(kept.read_text()) if kept.exists() else {}
     found[name] = [asdict(tally) for tally in result]

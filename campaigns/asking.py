@@ -1,9 +1,9 @@
-"""Asks the tests beside a module whether they notice a fault.
+"""Runs the tests beside a module to see whether they notice a fault.
 
-In: faults that share their tests. Out: for each whether a test failed. The tests are imported and run once as they
-are, and it is noted which lines each of them runs. Then a process is forked for each fault, the fault is put into the
-code in memory, and the tests are run until one fails, those first that run its lines. If a fault is in what runs at
-import, its process imports everything anew. Must not know how faults are chosen.
+In: faults that share their tests. Out: for each fault, whether a test failed. The tests are imported and run once
+without a fault, recording which lines each of them runs. Then a process is forked for each fault, the fault is put into
+the code in memory, and the tests run until one fails, starting with those that run its lines. If a fault is in code
+that runs at import, its process imports everything again. Must not know how faults are chosen.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "quoth"
-SLOW = {"index/test_embedded.py::TestEmbeddedIndex"}  # those in which every test is slow
-PATIENCE = 60.0  # seconds, and PATIENT times what the tests take without a fault: what never ends has been noticed
+SLOW = {"index/test_embedded.py::TestEmbeddedIndex"}  # classes in which every test is slow
+PATIENCE = 60.0  # seconds, and PATIENT times the tests' time without a fault: a test that never ends has noticed
 PATIENT = 10
 NOTICED, SURVIVED, ANEW, RED = 1, 0, 3, 4  # exit codes of a forked process
-AT_IMPORT = ""  # what coverage calls everything outside a test
+AT_IMPORT = ""  # coverage's name for everything outside a test
 
 
 class Red(Exception):
-    """The tests fail without any fault."""
+    """The tests fail even without a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Mutant:
 
 
 def answers(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool, float]]:
-    """Each mutant, whether it was noticed, and after how many seconds. All of them have the same tests."""
+    """Each mutant, whether it was noticed, and after how many seconds. All mutants have the same tests."""
     with tempfile.TemporaryDirectory(prefix="quoth-mutants-") as folder:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = folder  # processes that are killed leave files there
         told = Path(folder, "told.jsonl")
@@ -81,7 +81,7 @@ def answers(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool, float]]:
 
 
 def _lines(told: Path, child: int) -> Iterator[str]:
-    """What a process writes, as it comes, until it has ended."""
+    """What a process writes, as it arrives, until the process ends."""
     with told.open(encoding="utf-8") as lines:
         ended = False
         while True:
@@ -96,7 +96,7 @@ def _lines(told: Path, child: int) -> Iterator[str]:
 
 
 def fork(work: Callable[[], int], *, silent: bool = True) -> int:
-    """A process that does this work and ends with its number; 1 if it breaks off."""
+    """A process that does this work and exits with its result; 1 if it breaks off."""
     child = os.fork()
     if child:
         return child
@@ -128,7 +128,7 @@ def waited(child: int, seconds: float) -> int:
 def _pytest(tests: Sequence[str], *plugins: object) -> int:
     import pytest
 
-    early = "ignore::pytest.PytestAssertRewriteWarning"  # of plugins that came with what was imported early
+    early = "ignore::pytest.PytestAssertRewriteWarning"  # for plugins that were imported early
     without = [option for plugin in ("cacheprovider", "xdist") for option in ("-p", f"no:{plugin}")]
     arguments = ["-W", early, "-x", "-q", "--hypothesis-profile=fast", *without]
     if not set(tests) & SLOW:
@@ -202,7 +202,7 @@ def _with_fault(session: pytest.Session, mutant: Mutant, names: set[str]) -> int
     except CannotSwap:
         return ANEW
     nearest = [item for item in session.items if item.nodeid in names]
-    others = [item for item in session.items if item.nodeid not in names]  # they may use what a fixture made for all
+    others = [item for item in session.items if item.nodeid not in names]  # they may share a fixture
     _run(session, nearest + others)
     return NOTICED if session.testsfailed else SURVIVED
 
@@ -210,7 +210,7 @@ def _with_fault(session: pytest.Session, mutant: Mutant, names: set[str]) -> int
 def _run(
     session: pytest.Session, items: Sequence[pytest.Item], before: Callable[[pytest.Item], object] = lambda _: None
 ) -> None:
-    """As pytest's own loop does, until one fails."""
+    """Like pytest's own loop, until one fails."""
     for number, item in enumerate(items):
         following = items[number + 1] if number + 1 < len(items) else None
         before(item)
@@ -220,7 +220,7 @@ def _run(
 
 
 class _Faulty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module of Quoth with its fault, all others as they are."""
+    """Imports one module of Quoth with its fault, and all others unchanged."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._name = "quoth." + mutant.module.replace("/", ".")

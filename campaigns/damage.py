@@ -1,6 +1,6 @@
-"""Every file of an index flipped, truncated, removed: told or harmless, never silently wrong.
+"""Flips, truncates and removes every file of an index: each damage is reported or harmless, never silently wrong.
 
-The harms and what is read afterwards are those of `tests/index/test_damage.py`, with more places in each file.
+The damage, and what is read afterwards, are those of `tests/index/test_damage.py`, with more places in each file.
 """
 
 from __future__ import annotations

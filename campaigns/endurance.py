@@ -1,7 +1,7 @@
 """Many requests at one server: memory, file handles and threads stay flat.
 
-A real server with the real embedder on a free port; readers ask new questions over kept-alive connections. What the
-process holds is looked at after each tenth; the first tenth is warm-up.
+A real server with the real embedder on a free port; readers ask new questions over kept-alive connections. The
+process's memory, files and threads are counted after each tenth of the requests; the first tenth is warm-up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REQUESTS = 20_000
 READERS = 8
 PARTS = 10
 GROWTH = 1.10  # of memory, after the warm-up
-MINUTES = 25  # then it stops, and says how far it came
+MINUTES = 25  # after that it stops, and reports how many requests it made
 NOUNS = ("durability", "topic", "message", "deadline", "subscriber", "publisher", "queue", "gripper", "sensor", "node")
 
 

@@ -1,6 +1,6 @@
-"""Small faults that are put into a module, one at a time.
+"""Small faults to put into a module, one at a time.
 
-In: the source of a module. Out: its mutants, each the whole source with one change: a comparison turned, a condition
+In: the source of a module. Out: its mutants, each the whole source with one change: a comparison reversed, a condition
 negated, a call dropped, `and` for `or`, a number off by one. Must not know how mutants are tested.
 """
 
@@ -30,7 +30,7 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 @dataclass(frozen=True, slots=True)
 class Fault:
     line: int
-    end: int  # the last line of what is changed
+    end: int  # the last changed line
     kind: Kind
     before: str
     after: str
@@ -45,7 +45,7 @@ def faults(source: str) -> Iterator[Fault]:
 
 
 def _reachable(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node that runs: no annotations, nothing that is there for the type checker alone."""
+    """Every node that runs: no annotations, nothing that is only for the type checker."""
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "decorator_list"}:
             continue
@@ -69,7 +69,7 @@ def _faults_of(node: ast.AST, source: str) -> Iterator[Fault]:
         other: ast.boolop = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield _fault(node, ast.BoolOp(other, node.values), "and-or", source)
     elif isinstance(node, ast.If | ast.While | ast.IfExp):
-        if not isinstance(node.test, ast.Compare):  # that is a comparison turned
+        if not isinstance(node.test, ast.Compare):  # a negated comparison is a reversed one
             yield _fault(node.test, ast.UnaryOp(ast.Not(), node.test), "condition", source)
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
         yield _fault(node.value, ast.Constant(None), "call", source)
@@ -90,6 +90,6 @@ def _fault(node: ast.expr, instead: ast.expr, kind: Kind, source: str) -> Fault:
 
 
 def _offset(lines: list[str], line: int, column: int) -> int:
-    """The AST counts bytes in a line; the source is cut by characters."""
+    """The AST counts bytes in a line, but the source is cut by characters."""
     here = lines[line - 1].encode()[:column].decode()
     return sum(map(len, lines[: line - 1])) + len(here)

@@ -1,7 +1,7 @@
 """`kill -9` of an ingest, and of a server under load, on SQLite and on PostgreSQL with two workers.
 
-An ingest that is killed leaves every page old or new, and the next run converges. Of a server that is killed, every
-answer that a reader got whole is in the store, and the next server starts on what was left.
+A killed ingest leaves every page old or new, and the next run converges. After a server is killed, every
+answer that a reader got whole is in the store, and the next server starts from what is left.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORKERS = 2
 
 @asynccontextmanager
 async def _databases() -> AsyncIterator[dict[str, str]]:
-    """The address of each database; SQLite has none of its own."""
+    """The address of each database; SQLite has none."""
     found = binaries()
     if found is None:
         raise SystemExit("This campaign needs PostgreSQL's server (Debian: postgresql).")
@@ -55,7 +55,7 @@ async def servers() -> list[Tally]:
 async def _ingests(name: str, url: str) -> Tally:
     tally = Tally(f"kills of an ingest, {name}")
     named = {"DATABASE_URL": url} if url else {}
-    os.environ.update(named)  # processes of the campaign see it, as a service's environment would
+    os.environ.update(named)  # the campaign's processes see it, like the environment of a service
     try:
         with tempfile.TemporaryDirectory(dir=_memory(), prefix="quoth-campaign-") as place:
             await _kill_ingests(Path(place), named, tally)
@@ -79,7 +79,7 @@ async def _kill_ingests(place: Path, environ: Mapping[str, str], tally: Tally) -
     for number in cycle((1, 2)):
         test_kill.write(folder, test_kill.edition(number))
         if not ingests.run_and_kill(data, folder, dice.random()):
-            ended += 1  # it was faster than the kill
+            ended += 1  # the ingest was faster than the kill
             continue
         found = await test_kill.stored(data, environ)
         whole = all(chunks in [fresh[one].get(name) for one in (1, 2)] for name, chunks in found.items())
@@ -108,7 +108,7 @@ async def _servers(name: str, url: str) -> Tally:
             try:
                 await check_nothing_is_lost(url or database(folder), asked)
             except (AssertionError, KeyError) as lost:
-                fault = fault or f"an answer that a reader has is not in the store: {str(lost)[:200]}"
+                fault = fault or f"an answer that a reader got is not in the store: {str(lost)[:200]}"
             tally.judge(not fault, fault)
     tally.figures = {"answers that readers had whole": answered}
     return tally

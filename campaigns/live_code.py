@@ -1,7 +1,7 @@
-"""Puts a fault into code that has been imported already: much faster than importing everything again.
+"""Puts a fault into code that is already imported: much faster than importing everything again.
 
 In: a module's source, and the source with a fault. Out: the functions in memory run the faulty code. `CannotSwap` if
-the fault is in what runs while the module is imported. Must not know tests.
+the fault is in code that runs while the module is imported. Must not know about tests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class CannotSwap(Exception):
 
 
 def swap(path: str, source: str, faulty: str) -> None:
-    """Let every function of the module at `path` run what it is in the faulty source."""
+    """Make every function of the module at `path` run its code from the faulty source."""
     before, after = (compile(text, path, "exec", dont_inherit=True) for text in (source, faulty))
     changed = {(old.co_qualname, old.co_firstlineno): new for old, new in _changed(before, after)}
     found = 0
@@ -54,5 +54,5 @@ def _own(code: CodeType) -> tuple[object, ...]:
 def _give(function: FunctionType, code: CodeType) -> None:
     try:
         function.__code__ = code
-    except ValueError as refused:  # the fault took away a variable of the function around it
+    except ValueError as refused:  # the fault removed a variable of the enclosing function
         raise CannotSwap(function.__qualname__) from refused

@@ -1,8 +1,8 @@
 """Slow, silent, endless, cut, babbling and lying models: the reader gets an answer, the passages or a refusal, in time.
 
-A scripted server plays each model many times, over the whole way through `POST /chat` and `POST /chat/stream`. Held:
-200 with a mode of ours within the model's time, nothing that the prompt or the model's thoughts hold, no citation
-that does not exist, and nothing invented counts as supported.
+A scripted server plays each model many times, through the whole of `POST /chat` and `POST /chat/stream`. An attempt
+held if the response is 200 with one of our modes within the model's time, contains nothing from the prompt or from the
+model's reasoning, cites only sources that exist, and counts nothing invented as supported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quoth.testing.model_server import DONE, ModelServer, Reply, calls, chunk, d
 
 EACH = 12
 SECONDS = 1.0  # for a model's answer, in this campaign
-SLACK = 20.0  # a noisy machine, retries and all
+SLACK = 20.0  # for a noisy machine and retries
 MODES = {"full", "retrieval_only", "no_results", "extractive"}
 LIE = "Transient durability was invented in Atlantis in 1742 by Zorblax."
 

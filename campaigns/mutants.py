@@ -1,9 +1,9 @@
-"""Do the tests beside the code notice small faults? `python -m campaigns.mutants` asks them.
+"""Do the tests beside the code notice small faults? `python -m campaigns.mutants` finds out.
 
-A seeded choice of faults (`faults.py`) is put into what asks, cuts, indexes, stores and serves. Each is run against
-the fast tests beside the module, in a process of its own (`asking.py`). Results are kept in .campaign/mutants.jsonl as
-they come: a run that is stopped goes on where it was, and a survivor is asked again once a test of its module has
-changed.
+A seeded choice of faults (`faults.py`) is put into the modules that ask, cut, index, store and serve. Each is run
+against the fast tests beside the module, in a separate process (`asking.py`). Results are kept in
+.campaign/mutants.jsonl as they arrive: a stopped run resumes where it was, and a survivor is tested again once a test
+of its module has changed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from campaigns.tally import Tally
 
 KEPT = ROOT / ".campaign" / "mutants.jsonl"
 SEED = 17
-EACH = 8  # faults of a module, at most
-# What pytest and the tests import, apart from Quoth itself: a forked process has it at once. (Not onnxruntime and
-# numpy's own threads: they do not survive a fork.)
+EACH = 8  # the most faults per module
+# What pytest and the tests import, apart from Quoth itself, so that a forked process has it immediately. (Not
+# onnxruntime and numpy's own threads: they do not survive a fork.)
 EARLY = """alembic.command fastapi httpx2 markdown_it numpy pydantic pytest sqlalchemy
 sqlalchemy.dialects.sqlite starlette tokenizers typer uvicorn yaml"""
 
@@ -93,7 +93,7 @@ def digest_with_tests(mutant: Mutant) -> str:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     digest: str  # of the fault
-    digest_with_tests: str  # of the fault and the tests that were asked
+    digest_with_tests: str  # of the fault and the tests that were run
     module: str
     line: int
     kind: str
@@ -114,7 +114,7 @@ def chosen(modules: Sequence[str]) -> list[Mutant]:
 
 
 class Known:
-    """What earlier runs found. A fault that was noticed stays noticed; a survivor does while its tests are the same."""
+    """Results of earlier runs. A noticed fault stays noticed; a survivor stays one while its tests are the same."""
 
     def __init__(self) -> None:
         lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else []
@@ -127,7 +127,7 @@ class Known:
 
 
 def ask(modules: Sequence[str], workers: int) -> None:
-    """Asks about all that is not known yet, and keeps the answers."""
+    """Tests every fault without a known result, and keeps the results."""
     KEPT.parent.mkdir(exist_ok=True)
     known = Known()
     suites: dict[tuple[str, ...], list[Mutant]] = {}
@@ -137,7 +137,7 @@ def ask(modules: Sequence[str], workers: int) -> None:
     shares = [list(suites.values())[one::workers] for one in range(workers)]
     codes = [os.waitpid(child, 0)[1] for child in [fork(partial(_ask_share, share), silent=False) for share in shares]]
     if any(codes):
-        raise SystemExit("Some small faults could not be asked about; the lines above say why.")
+        raise SystemExit("Some small faults could not be tested; the lines above say why.")
 
 
 def _ask_share(suites: Sequence[Sequence[Mutant]]) -> int:
@@ -151,13 +151,13 @@ def _ask_share(suites: Sequence[Sequence[Mutant]]) -> int:
                 with KEPT.open("a", encoding="utf-8") as kept:
                     kept.write(json.dumps(asdict(Outcome(*where, noticed, seconds))) + "\n")
         except Red as red:
-            print(f"Without any fault these tests fail already: {red}", file=sys.stderr, flush=True)
+            print(f"These tests fail even without a fault: {red}", file=sys.stderr, flush=True)
             code = 1
     return code
 
 
 def prepare() -> None:
-    """Import what is foreign, once, before anything is forked."""
+    """Import third-party modules once, before anything is forked."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.dont_write_bytecode = True
@@ -167,7 +167,7 @@ def prepare() -> None:
 
 
 async def campaign() -> Tally:
-    """In a process of its own: this one has Quoth imported already."""
+    """Runs in a separate process, because this one has already imported Quoth."""
     asked = await asyncio.create_subprocess_exec(sys.executable, "-m", "campaigns.mutants", cwd=ROOT)
     if await asked.wait() != 0:
         raise SystemExit("The campaign of small faults broke off; its last lines say why.")
@@ -175,7 +175,7 @@ async def campaign() -> Tally:
 
 
 def counted() -> Tally:
-    """All that has been asked about by now."""
+    """All faults tested so far."""
     known, mutants = Known(), chosen(list(BESIDE))
     outcomes = [one for mutant in mutants if (one := known.of(mutant))]
     tally = Tally("small faults, noticed by the tests beside the code")

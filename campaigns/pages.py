@@ -1,8 +1,8 @@
-"""Hostile pages of every format: each costs at most its own warning, never the ingest, and stays within limits.
+"""Hostile pages in every format: each costs at most one warning, never the ingest, and stays within limits.
 
-Pages are made by a seed from the formats' own marks: repeated, nested, cut off, mixed with bytes that are no text.
-They are ingested in batches by a child process (`python -m campaigns.pages FOLDER DATA`), with a harmless page beside
-them that must be found afterwards.
+Pages are generated from a seed and the formats' own marks: repeated, nested, cut off, mixed with bytes that are not
+text. They are ingested in batches by a child process (`python -m campaigns.pages FOLDER DATA`), with a harmless page
+beside them that must be found afterwards.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from quoth.testing.embedder import FakeEmbedder
 
 COUNT = 360
 BATCH = 15
-SIZE = 12_000  # characters of a page, about
-SECONDS = 120  # of CPU for a batch
+SIZE = 12_000  # characters per page, approximately
+SECONDS = 120  # of CPU per batch
 MEGABYTES = 900
 SEED = 41
 GOOD = "# Good\n\nA gripper closes with a force of 40 newtons.\n"
@@ -82,7 +82,7 @@ def torn(dice: random.Random, marks: tuple[str, ...]) -> bytes:
 
 
 def headed(dice: random.Random, marks: tuple[str, ...]) -> bytes:
-    """Front matter that is none."""
+    """Front matter that is not valid."""
     values = (
         "[" * 200,
         "&a [*a]",
@@ -129,7 +129,7 @@ async def run() -> Tally:
             fault, cpu, memory = await asyncio.to_thread(_ingested, docs, Path(place) / "data")
         worst_cpu, worst_memory = max(worst_cpu, cpu), max(worst_memory, memory)
         for name, _ in batch:
-            tally.judge(not fault, f"{name} or one beside it: {fault}")
+            tally.judge(not fault, f"{name} or a page beside it: {fault}")
     tally.figures = {
         "formats": len(MARKS),
         "CPU seconds of the slowest batch": round(worst_cpu, 1),
@@ -159,7 +159,7 @@ def _ingested(docs: Path, data: Path) -> tuple[str, float, int]:
 
 
 async def ingest(docs: Path, data: Path) -> None:
-    """In the child: the whole way through, with the fake embedder."""
+    """Runs in the child: a whole ingest, with the fake embedder."""
     settings = load_settings(environ={}, directory=docs, data_dir=data)
     began = time.process_time()
     async with bootstrap(settings, embedder=FakeEmbedder()) as quoth:

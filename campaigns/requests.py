@@ -1,6 +1,6 @@
 """Mutated requests at every door: no 5xx, and every answer has our shape.
 
-The shots are those of `tests/fuzzing.py`, by other seeds than the tests use. In: nothing. Out: a Tally.
+The requests are those of `tests/fuzzing.py`, with other seeds than the tests use. In: nothing. Out: a Tally.
 """
 
 from __future__ import annotations

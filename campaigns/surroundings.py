@@ -1,7 +1,7 @@
 """The machine misbehaves: its clock jumps, its disk is full.
 
-Clock: a whole server over a clock that jumps by hours and days, forwards and backwards, between questions. Disk: a
-server and an ingest on a small file system that is filled up while they work (needs root, for a mount).
+Clock: a whole server with a clock that jumps by hours and days, forwards and backwards, between questions. Disk: a
+server and an ingest on a small file system that is filled up while they work (needs root, for the mount).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MEGABYTES = 6
 
 
 class JumpingClock:
-    """Its wall time goes anywhere; its other time only ever grows, as the machine's does."""
+    """Its wall time jumps anywhere; its monotonic time only grows, as the machine's does."""
 
     def __init__(self) -> None:
         self._dice = random.Random(23)
@@ -66,7 +66,7 @@ async def clock() -> Tally:
 async def disk() -> Tally:
     tally = Tally("a full disk")
     if os.geteuid() != 0:
-        tally.figures = {"not run": "it needs root, to mount a small file system"}
+        tally.figures = {"not run": "needs root, to mount a small file system"}
         return tally
     with tempfile.TemporaryDirectory(prefix="quoth-campaign-") as place:
         folder = Path(place) / "small"
@@ -108,7 +108,7 @@ def _fill_up(ballast: Path) -> None:
                 while True:
                     file.write(bytes(size))
             except OSError:
-                continue  # this much no longer fits: try less
+                continue  # this much no longer fits: try a smaller amount
 
 
 async def _answer(client: httpx2.AsyncClient) -> str:
@@ -117,7 +117,7 @@ async def _answer(client: httpx2.AsyncClient) -> str:
 
 
 async def _until_answered(client: httpx2.AsyncClient) -> str:
-    """A server that was told of a full disk may take a moment to notice that it is not any more."""
+    """A server that has seen a full disk may take a moment to notice that there is room again."""
     for _ in range(50):
         answer = await _answer(client)
         if not answer.startswith("status "):

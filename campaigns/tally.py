@@ -1,4 +1,4 @@
-"""What a campaign reports: how much was tried, how much held, and what was lost, in words."""
+"""What a campaign reports: how much was tried, how much held, and a description of what was lost."""
 
 from __future__ import annotations
 

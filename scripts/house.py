@@ -1,8 +1,8 @@
-"""The house in numbers: how large it is, how it is divided, what is too long, too branched or tangled.
+"""The code base in numbers: how large it is, how it is divided, what is too long, too branched or tangled.
 
 In: this working tree, or revisions of it (`--at REV`, several side by side). Out: a Markdown table, printed or written
 (`--write FILE`); for the working tree also each file and function over a limit. Reads files and pyproject.toml as text
-and imports nothing of Quoth, so that any revision can be counted by the same rules. `make house` runs it.
+and imports nothing from Quoth, so that any revision can be counted by the same rules. `make house` runs it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "quoth"
-LONG_FUNCTION, LONG_FILE, BRANCHED = 50, 400, 15  # limits: more is too much
+LONG_FUNCTION, LONG_FILE, BRANCHED = 50, 400, 15  # the highest values allowed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Graph = Mapping[str, set[str]]
@@ -32,10 +32,10 @@ Graph = Mapping[str, set[str]]
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A module that is named in an import, perhaps with one of its names behind it."""
+    """A module named in an import, possibly followed by one of its names."""
 
     name: str
-    deferred: bool  # inside a function, where a reader of the module's head does not see it
+    deferred: bool  # inside a function, not at the top of the module
 
 
 def code_lines(source: str, tree: ast.Module) -> int:
@@ -58,7 +58,7 @@ def length(function: Function) -> int:
 
 
 def complexity(function: Function) -> int:
-    """McCabe's number: one way through, and one more for every fork. Functions inside have their own."""
+    """McCabe's number: one path, and one more for every fork. Nested functions have their own."""
     return 1 + sum(_forks(node) for child in function.body for node in _own_nodes(child))
 
 
@@ -83,7 +83,7 @@ def _forks(node: ast.AST) -> int:
 
 
 def imports_of(tree: ast.Module) -> Iterator[Import]:
-    """Imports of our own package. Imports for types are never executed and do not count."""
+    """Imports of our own package. Type-checking imports are never executed and do not count."""
     yield from _imports(tree.body, deferred=False)
 
 
@@ -118,7 +118,7 @@ def module_name(path: Path, source: Path) -> str:
 
 
 def import_graph(trees: Mapping[str, ast.Module]) -> Graph:
-    """Which module imports which, at its head or inside a function."""
+    """Which module imports which, at the top or inside a function."""
     graph: dict[str, set[str]] = {name: set() for name in trees}
     for name, tree in trees.items():
         for imported in imports_of(tree):
@@ -129,7 +129,7 @@ def import_graph(trees: Mapping[str, ast.Module]) -> Graph:
 
 
 def cycles(graph: Graph) -> list[list[str]]:
-    """Sets of modules that all import each other, directly or by way of others (Tarjan's algorithm)."""
+    """Sets of modules that all import each other, directly or through others (Tarjan's algorithm)."""
     found: list[list[str]] = []
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -161,7 +161,7 @@ def python_files(folder: Path) -> list[Path]:
 
 
 def first_shelf(source: Path) -> list[str]:
-    """What a newcomer sees in the package: its modules, and its folders that hold Python."""
+    """What a newcomer sees in the package: its modules, and its folders that contain Python."""
     modules = [path.stem for path in source.glob("*.py") if path.stem not in ("__init__", "__main__")]
     folders = [path.name for path in source.iterdir() if path.is_dir() and any(path.glob("*.py"))]
     return sorted(modules + folders)
@@ -187,7 +187,7 @@ def survey(root: Path) -> dict[str, str]:
     return {
         "files": f"{len(files):,}",
         "directories": f"{len({path.parent for path in files}):,}",
-        "names on the first shelf": f"{len(first_shelf(source)):,}",
+        "top-level names": f"{len(first_shelf(source)):,}",
         "import levels in the contract": f"{import_levels(root / 'pyproject.toml'):,}",
         "lines": f"{sum(len(text.splitlines()) for text in texts):,}",
         "lines of code": f"{code:,}",
@@ -204,7 +204,7 @@ def survey(root: Path) -> dict[str, str]:
 
 
 def excesses(root: Path) -> Iterator[str]:
-    """Each file and function over a limit, by its place."""
+    """Each file and function over a limit, with its location."""
     for path in python_files(root / "src" / PACKAGE):
         text, place = path.read_text(encoding="utf-8"), path.relative_to(root)
         if (lines := len(text.splitlines())) > LONG_FILE:
@@ -217,7 +217,7 @@ def excesses(root: Path) -> Iterator[str]:
 
 
 def survey_at(revision: str) -> dict[str, str]:
-    """The same for a revision. It is unpacked in a folder of its own; the working tree is left alone."""
+    """The same for a revision. It is unpacked into a separate folder; the working tree is left alone."""
     packed = git("archive", revision, "src", "tests", "pyproject.toml")
     with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
@@ -237,17 +237,19 @@ def table(names: Sequence[str], columns: Sequence[Mapping[str, str]]) -> str:
 HEAD = f"""# The house in numbers
 
 Written by `scripts/house.py`; `make house` prints the same for the working tree. It counts the Python files
-of `src/{PACKAGE}`, and those of `tests` for the test code. A line of code is not blank, a comment or a docstring. The
-first shelf is what the package's folder shows: its modules and folders, without `__init__` and `__main__`. A cycle is
-a set of modules that all import each other, directly or by way of others; imports inside functions count, imports for
-types do not.
+of `src/{PACKAGE}`, and those of `tests` for the test code. A line of code is not blank, a comment or a docstring.
+Top-level names are the package's own modules and folders, without `__init__` and `__main__`. A cycle is
+a set of modules that all import each other, directly or through others; imports inside functions count, type-checking
+imports do not.
 """
 
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--at", action="append", default=[], metavar="REV", help="a revision; may be repeated")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the report there instead of printing it")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="write the report to this file instead of printing it"
+    )
     asked = parser.parse_args(arguments)
     names = [f"`{git('rev-parse', '--short=7', revision).decode().strip()}`" for revision in asked.at]
     report = table(names or ["working tree"], [survey_at(revision) for revision in asked.at] or [survey(ROOT)])

@@ -1,5 +1,5 @@
 """Resolve pyproject.toml into requirements/*.lock, complete and hashed, for every platform: `run` is the default
-install, `cluster` is for the container, `dev` is everything. Apart from the rest, `sites/` is for `make sites` and
+install, `cluster` is for the container, `dev` is everything. Separately, `sites/` is for `make sites` and
 `clients/` for `make test-clients`.
 
 Needs `uv`. The first three leave out the packages in requirements/exclude.txt. Writes no index host.

@@ -1,9 +1,9 @@
-"""Calls every endpoint once and writes down the responses: the examples of the OpenAPI document.
+"""Calls every endpoint once and stores the responses as the examples of the OpenAPI document.
 
     python scripts/openapi_examples.py
 
-A tiny book behind the real endpoints, with the fakes that the package ships; only the questions are typed by hand. Run
-it when an endpoint changes: tests/serve/test_openapi.py compares the examples with the schemas.
+It uses a tiny book behind the real endpoints, with the fakes that the package ships; only the questions are written by
+hand. Run it when an endpoint changes: tests/serve/test_openapi.py compares the examples with the schemas.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Worker:
-    """In place of a job's process: does the work here."""
+    """Does the work here, instead of in a job's process."""
 
     quoth: Quoth
     order: IngestOrder
@@ -111,7 +111,7 @@ def calls(chunk_id: str, page_id: str, picture_id: str) -> list[Call]:
         Call("GET /session/{session_id}/history", values={"session_id": SESSION}, query={"limit": 1}),
         Call("POST /feedback", {"session_id": SESSION, "request_id": REQUEST, "rating": "up"}),
         Call("POST /share", {"session_id": SESSION, "request_id": REQUEST}),
-        Call("GET /shared/{share_id}"),  # the one that was made before
+        Call("GET /shared/{share_id}"),  # the share created above
         Call("GET /history/{session_id}", values={"session_id": SESSION}, query={"limit": 1}),
         Call("POST /search", {"text": ASKED, "limit": 1}),
         Call("GET /context/{chunk_id}", values={"chunk_id": chunk_id}, query={"prev": 0, "next": 0}),
@@ -165,7 +165,7 @@ async def answered(client: httpx2.AsyncClient, call: Call) -> dict[str, Any]:
         example["parameters"] = {**call.values, **call.query}
     if response.content:
         body = response.json() if media_type == "application/json" else response.text
-        if call.door == "GET /metrics":  # the beginning will do
+        if call.door == "GET /metrics":  # the first lines are enough
             body = "".join(line for line in body.splitlines(keepends=True)[:3])
         example["response"] = {"type": media_type, "body": body}
     return example
@@ -204,7 +204,7 @@ async def examples(folder: Path) -> dict[str, Any]:
 
 
 def settled(text: str, folder: Path) -> str:
-    """Without what differs from run to run: where it ran, how long it took, when."""
+    """Without what differs from run to run: place, duration and time."""
     text = text.replace(str(folder), "/srv/books")
     text = re.sub(r'(?<=["/])\d+-[\w-]{22}(?=")', "1-mZ0vXJ3m1bq4nQyC8oGd2A", text)
     text = re.sub(r'(\\?"(?:latency_ms|duration_seconds)\\?": ?)[\d.]+', r"\g<1>1.0", text)

@@ -1,8 +1,9 @@
-"""Photographs the reader's page and the widget in all their states, at four widths, light and dark.
+"""Takes screenshots of the reader's page and the widget in all their states, at four widths, light and dark.
 
     python scripts/pictures.py [--to FOLDER] [--only NAME] [--at ADDRESS]
 
-The sample book behind `quoth serve`, in Chromium. CI keeps the folder; `--readme` renews docs/images/page.png.
+They show the sample book behind `quoth serve`, in Chromium. CI keeps the folder; `--readme` updates
+docs/images/page.png.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ async def start(page: Page) -> None:
 
 
 async def writing(page: Page) -> None:
-    """What was found is known; the first word is not there yet."""
+    """The search results are known, but the first word has not arrived yet."""
     send = """async ([query, address]) => {
         const { books } = await (await fetch("/books")).json();
         const body = JSON.stringify({ query, book_id: books[0].book_id });
@@ -74,7 +75,7 @@ async def writing(page: Page) -> None:
 async def answer(page: Page) -> None:
     await page.locator(".contents").wait_for()
     await ask(page, ASKED)
-    await page.wait_for_timeout(400)  # the book opens
+    await page.wait_for_timeout(400)  # while the book opens
 
 
 async def book(page: Page) -> None:
@@ -127,7 +128,7 @@ async def shared(page: Page) -> None:
     await ask(page, ASKED)
     await page.get_by_role("button", name="Share").click()
     link = page.locator("input.field")
-    await link.wait_for()  # it is shown when the server has answered with the address
+    await link.wait_for()  # shown once the server has answered with the address
     await page.goto(await link.input_value())
     await page.locator(".settled").wait_for()
 
@@ -137,7 +138,7 @@ async def urdu(page: Page) -> None:
 
 
 async def site(page: Page) -> None:
-    """A page with the widget, that says itself when it is dark."""
+    """A page with the widget that sets its own dark colours."""
     address = page.url.rstrip("/")
     await page.route(f"{address}/site", lambda route: route.fulfill(content_type="text/html", body=SITE))
     await page.goto(f"{address}/site")
@@ -198,7 +199,7 @@ STATES: dict[str, Callable[[Page], Awaitable[None]]] = {
 
 @asynccontextmanager
 async def served(address: str) -> AsyncIterator[str]:
-    """The sample book on a free port, or what is at the address already."""
+    """The sample book on a free port, or the server that is already at the address."""
     if address:
         yield address
         return
@@ -234,7 +235,7 @@ async def ready(address: str) -> None:
 
 
 async def photograph(browser: Browser, address: str, name: str, width: int, to: dict[Scheme, Path]) -> None:
-    """One state at one width, in the light and in the dark."""
+    """One state at one width, light and dark."""
     size: ViewportSize = {"width": width, "height": WIDTHS[width]}
     locale = "ur-PK" if name == "urdu" else "en-GB"
     async with await browser.new_context(reduced_motion="reduce", viewport=size, locale=locale) as context:
@@ -250,8 +251,8 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--to", type=Path, default=ROOT / "pictures", help="the folder")
     parser.add_argument("--only", choices=STATES, help="one state")
-    parser.add_argument("--at", default="", help="a server that runs already")
-    parser.add_argument("--readme", action="store_true", help="only the picture of README.md")
+    parser.add_argument("--at", default="", help="a server that is already running")
+    parser.add_argument("--readme", action="store_true", help="only the picture in README.md")
     given = parser.parse_args()
     folder: Path = given.to
     async with served(given.at) as address, async_playwright() as playwright:

@@ -1,10 +1,10 @@
-"""Builds the small AsciiDoc books of the tests with the real tools, and writes down what they publish.
+"""Builds the tests' small AsciiDoc books with the real tools, and records what they publish.
 
     python scripts/record_asciidoc_builds.py ANTORA
 
 `asciidoctor` must be on the path; ANTORA is the program of an installed @antora/cli with @antora/site-generator. Run it
-when a book in tests/asciidoc_books changes: tests/sources/test_asciidoc.py and test_antora.py compare Quoth with what
-was written, without these tools.
+when a book in tests/asciidoc_books changes: tests/sources/test_asciidoc.py and test_antora.py compare Quoth with the
+recording, without these tools.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BOOKS = Path(__file__).resolve().parents[1] / "tests" / "asciidoc_books"
 TARGET = BOOKS / "builds.json"
 LAYOUT = "<html><body><h1>{{{page.title}}}</h1>{{{page.contents}}}</body></html>\n"
 BLOCKS = ("p", "div", "td", "th", "li", "br", "dt", "dd", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
-UNSAID = ("details", "conum", "footnote", "icon")  # classes of what a converter adds
+UNSAID = ("details", "conum", "footnote", "icon")  # classes of elements that a converter adds
 
 
 class Built(HTMLParser):

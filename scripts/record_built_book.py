@@ -1,7 +1,7 @@
-"""The folder that a documentation tool has built → its pages and the ids of their headings, as JSON.
+"""From a folder that a documentation tool has built to its pages and the ids of their headings, as JSON.
 
 The recordings in tests/sources/books are made with it: build one of the small books there with the real tool, in a
-folder outside of the repository, then
+folder outside the repository, then
 
     python scripts/record_built_book.py --tool "vitepress 1.6.4" --command "npx vitepress build ." DIST > vitepress.json
 
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--tool", required=True)
     parser.add_argument("--command", required=True)
     parser.add_argument("--ignore", default="(?!)", help="ids that the theme adds, as a regular expression")
-    parser.add_argument("--leave", default="(?!)", help="pages that are not of the book, as a regular expression")
+    parser.add_argument("--leave", default="(?!)", help="pages that are not part of the book, as a regular expression")
     asked = parser.parse_args()
     pages: dict[str, list[str]] = {}
     for path in sorted(asked.site.rglob("*.html")):

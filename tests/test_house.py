@@ -220,7 +220,7 @@ def test_the_report_has_a_column_for_each_revision(house: ModuleType, small_hous
     assert written.startswith(house.HEAD)
     name = subprocess.run(["git", "rev-parse", "HEAD"], cwd=small_house, capture_output=True, text=True).stdout[:7]
     assert f"| | `{name}` | `{name}` |\n|---|---:|---:|\n| files | 3 | 3 |\n" in written
-    assert "| names on the first shelf | 2 | 2 |\n| import levels in the contract | 2 | 2 |\n" in written
+    assert "| top-level names | 2 | 2 |\n| import levels in the contract | 2 | 2 |\n" in written
     assert "| lines of code | 4 | 4 |\n| lines of test code | 2 | 2 |\n| test code : code | 0.50 | 0.50 |\n" in written
 
 

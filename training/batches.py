@@ -1,7 +1,7 @@
 """Turns the prepared file into batches: groups stay whole, lengths are alike, order depends on the seed alone.
 
 Groups are shuffled, taken a few hundred at a time and sorted by length, so that little is padded; batches of one such
-pool come in an order of chance. A batch has a budget of padded tokens rather than a number of examples. To resume,
+pool come in random order. A batch has a budget of padded tokens rather than a number of examples. To resume,
 skip as many batches as were done.
 """
 
@@ -73,7 +73,7 @@ class Examples:
         return Batch(torch.from_numpy(ids), torch.from_numpy(types), torch.from_numpy(mask), *rest)
 
     def order(self, seed: int, budget: int, examples: int, *, skip: int = 0) -> list[list[int]]:
-        """Batches of group numbers, until so many examples are in them; begins again when all were used. Batches that
+        """Batches of group numbers with this many examples in all; starts over when all groups were used. Batches that
         begin among the first `skip` examples are left out."""
         batches: list[list[int]] = []
         taken = -skip

@@ -1,9 +1,9 @@
-"""The mean of two sets of weights of one line of training: those a run began from, and those it ended with.
+"""The mean of two sets of weights: those a run began with, and those it ended with.
 
     python -m training.blend BEFORE.safetensors .training/runs/long3/final.safetensors    # mean.safetensors beside it
 
-What a run learns late on its own examples costs a little on others; the mean keeps most of the one and gives back most
-of the other. Half precision in and out; tensors that only one file has (ranges of activations) are left out.
+What a run learns late from its own examples costs a little elsewhere; the mean keeps most of the gain and recovers most
+of the loss. Half precision in and out; tensors that only one file has (ranges of activations) are left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Training groups from technical books: a question, the section that answers it, and sections that do not.
 
-Sections and mined questions come in, groups of drafts go out. Wrong sections are the neighbours on the page and those
-of the book that share most words with the question, as a search would find them. A heading that became the question is
-mostly taken out of the section's path: where it stays it would give the answer away. Pure Python.
+Sections and mined questions come in, groups of drafts go out. Wrong sections are the neighbours on the page and the
+sections of the book that share most words with the question, as a search would find them. A heading that became the
+question is mostly removed from the section's path, because it would give the answer away. Pure Python.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def wrong_sections(shelf: Shelf, question: Mined, chance: Random, most: int = 2)
     page = [at for at in shelf.pages[own.page] if at != question.section]
     near = [at for at in shelf.nearest(question.text, 6) if at != question.section]
     drawn = chance.sample(page, min(1, len(page))) + chance.sample(near, min(most, len(near)))
-    # Versions of one page under two names are not wrong.
+    # A copy of the page under another name is not a wrong section.
     fitting = [at for at in dict.fromkeys(drawn) if shelf.sections[at].path[-1].lower() != same]
     return fitting[:most]
 
@@ -83,7 +83,7 @@ def section_group(shelf: Shelf, question: Mined, elsewhere: Elsewhere, chance: R
     group = [Draft(kind, question.text, own.text, heading, question.span, YES, YES, anchor=0)]
     for at in wrong_sections(shelf, question, chance):
         other = shelf.sections[at]
-        # A near section may hold an answer too: it ranks lower, but only a neighbour is surely no answer.
+        # A near section may hold an answer too: it ranks lower, but only a neighbour is certain not to answer.
         sure = other.page == own.page or from_heading
         answerable = NO if sure else UNKNOWN
         wrong = heading_of(other, whole=whole)

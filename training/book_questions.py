@@ -1,8 +1,8 @@
 """Questions that a technical book answers, made from it by rules.
 
-Two kinds. A heading becomes the question that its section answers ("Installing X" → "How do I install X?"). A sentence
-of a known form becomes a question with the very words of the answer ("To scale a set, run …" → "How do I scale it?").
-Sections come in, questions go out; what stands in no form is passed over. Pure Python; chance is handed in.
+There are two kinds. A heading becomes the question that its section answers ("Installing X" → "How do I install X?"). A
+sentence of a known form becomes a question with the exact words of the answer ("To scale a set, run …" → "How do I
+scale it?"). Sections come in, questions go out; other sentences are skipped. Pure Python; the caller passes `Random`.
 """
 
 # ruff: noqa: SIM905 - lists of quoted words would be harder to read
@@ -43,7 +43,7 @@ VERB_SHARE = 0.12
 
 
 class Verbs:
-    """Knows the plain form of verbs by what the books themselves write after "to"."""
+    """Learns the plain form of verbs from what the books themselves write after "to"."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         after_to: Counter[str] = Counter()
@@ -76,7 +76,7 @@ class Verbs:
 
 
 def heading_question(heading: str, verbs: Verbs, chance: Random) -> str | None:
-    """What a reader would ask for whom this section was written."""
+    """What a reader would ask whom this section was written for."""
     text = re.sub(r"^[\d.]+\s+|^(?:Step|Option)\s+\d+\s*[:.-]\s*", "", heading).strip(" .:")
     words = text.split()
     if not words or text.lower() in _GENERIC or len(words) > 12 or "{" in text:
@@ -123,7 +123,7 @@ def _what(thing: str, chance: Random) -> str:
 
 
 def _spoken(text: str) -> str:
-    """As the reader says it: your → my."""
+    """As the reader would say it: your → my."""
     for said, asked in (("your", "my"), ("you are", "I am"), ("you're", "I'm"), ("you", "I"), ("yourself", "myself")):
         text = re.sub(rf"\b{said}\b", asked, text)
     words = text.split()
@@ -285,7 +285,7 @@ def _from_sentence(sentence: str, chance: Random) -> tuple[str, Span] | None:
 
 
 def _prose(text: str) -> Iterator[Span]:
-    """Sentences outside of code."""
+    """Sentences outside code."""
     outside = re.sub(r"^(`{3,}|~{3,}).*?^\1", lambda m: " " * len(m.group()), text, flags=re.M | re.S)
     for start, end in sentences(outside):
         sentence = outside[start:end]

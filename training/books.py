@@ -1,8 +1,8 @@
 """Technical books as sections: heading path and text, from Markdown, MDX and AsciiDoc.
 
-Tar files of the books come in, sections in reading order go out. The text stays as an author wrote it, code and lists
-included, but without front matter, imports, comments and tags; of half of the pages links and emphasis are taken out
-too, so that a reader learns both the raw and the plain form. The Rust book is never read: an evaluation set is built
+Tar files of the books come in, sections in reading order go out. The text stays as the author wrote it, code and lists
+included, but without front matter, imports, comments and tags; links and emphasis are removed from half of the pages
+too, so that the reader learns both the raw and the plain form. The Rust book is never read: an evaluation set is built
 on it. Pure Python.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from zlib import crc32
 
 EVALUATED = frozenset({"mdbook_rust_book"})
-# Left out whole, to choose the recipe by.
+# Held out completely, to choose the recipe.
 LEFT_OUT = frozenset({"mkdocs_starlette", "vitepress_vite"})
 _FOREIGN = re.compile(r"/docs/(?:da|de|es|fa|fr|hi|id|it|ja|ko|pt-br|pt-pt|ru|tr|uk|zh-cn|zh|tr)/")
 _HEADING = re.compile(r"^(#{1,6}|={1,6})[ \t]+(.+?)[ \t]*#*$")
@@ -43,7 +43,7 @@ class Section:
 
 
 def books(folder: Path) -> list[Path]:
-    """The books that may be trained on, and those left out to choose by."""
+    """The books that may be trained on, and those held out to choose the recipe."""
     return [path for path in sorted(folder.glob("*.tar.gz")) if path.name.removesuffix(".tar.gz") not in EVALUATED]
 
 
@@ -72,7 +72,7 @@ def page_sections(book: str, page: str, text: str) -> Iterator[Section]:
             continue
         yield from _section(book, page, path, lines, plain)
         lines = []
-        # A page whose title stands in its front matter and again as a heading has it once.
+        # A title that is in the front matter and again as a heading counts once.
         path = {at: name for at, name in path.items() if at < level and name != line} | {level: line}
     yield from _section(book, page, path, lines, plain)
 
@@ -99,7 +99,7 @@ def _section(book: str, page: str, path: dict[int, str], lines: list[str], plain
 
 
 def prose(text: str, plain: bool) -> str:
-    """A section without what only its toolchain reads."""
+    """A section without the parts that only its toolchain reads."""
     for pattern in (_IMPORT, _IMAGE, _DIRECTIVE, _TAG):
         text = pattern.sub("", text)
     text = _XREF.sub(r"\1", text)

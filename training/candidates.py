@@ -1,10 +1,10 @@
-"""What Quoth finds and says today on the evaluation sets, written down for `evaluate`, which has torch and no Quoth.
+"""What Quoth finds and says today on the evaluation sets, stored for `evaluate`, which has torch but not Quoth.
 
     .venv/bin/python -m training.candidates ../shared/data
 
-Runs in the development environment. Of every question: the ten best passages with their scores, the right ones, and
-the sentence that today's extractive answer takes when it is given the right passages alone. Of every claim of RAGTruth
-and WiCE: its passages and today's support score. Halves are those of benchmarks/refusal.py.
+Runs in the development environment. Stores for every question the ten best passages with their scores, the right ones,
+and the sentence that today's extractive answer chooses if it gets only the right passages; for every claim of RAGTruth
+and WiCE its passages and today's support score. Halves are those of benchmarks/refusal.py.
 """
 
 from __future__ import annotations

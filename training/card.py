@@ -1,4 +1,4 @@
-"""The model card of the reader: fixed words around measured figures.
+"""The model card of the reader: fixed text around measured figures.
 
 A report and a manifest come in, Markdown goes out.
 """
@@ -35,12 +35,12 @@ INPUT = """## What goes in
 
 - Token ids are those of the embedder's `tokenizer.json` (lower case, word pieces), each part encoded without special
   tokens. `[CLS]` is {cls}, `[SEP]` is {sep}.
-- The question (or claim) is cut after {question} tokens. The heading is the breadcrumb joined by ` > `, of which the
-  last {heading} tokens count; it may be empty, and then two `[SEP]` follow each other.
-- The passage is the text of the chunk, Markdown or plain. Of a passage longer than {window} tokens one window of that size
-  is read: the one with the most, and the rarest, of the question's words (`quoth.models.reader_window`).
-- Token types: 0 for all up to and with the second `[SEP]`, 1 from the first token of the passage on (the last `[SEP]`
-  included). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
+- The question (or claim) is cut after {question} tokens. The heading is the breadcrumb joined by ` > `, cut to its
+  last {heading} tokens; it may be empty, and then two `[SEP]` follow each other.
+- The passage is the text of the chunk, Markdown or plain. If it is longer than {window} tokens, one window of that size is
+  read: the one with the most, and the rarest, of the question's words (`quoth.models.reader_window`).
+- Token types: 0 up to and including the second `[SEP]`, 1 from the first token of the passage on (including the last
+  `[SEP]`). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
   embedder's own (`embeddings.*` of its `model.safetensors`, positions 0 to 511, both type rows).
 - Six layers as in BERT: `encoder.layer.N.*` here replace those of the embedder. Exact GELU (erf), LayerNorm epsilon
   1e-12, attention over all tokens of the window.
@@ -49,7 +49,7 @@ INPUT = """## What goes in
 
 | head | tensors | read from | meaning |
 |---|---|---|---|
-| span | `heads.span.*` (2 × 384) | every token | start and end logits; only tokens of the passage may be chosen, and the first token, which means "not here" |
+| span | `heads.span.*` (2 × 384) | every token | start and end logits; only tokens of the passage may be chosen, or the first token, which means "not here" |
 | – | `heads.pool.*` (384 × 768) | two means | `tanh(W [q, p] + b)`, which the next three read; `q` is the mean of the question's tokens (those between `[CLS]` and the first `[SEP]`), `p` the mean of all tokens of type 1 (the passage and the last `[SEP]`) |
 | answerable | `heads.answerable.*` (1 × 384) | pooled | logit: this window answers the question |
 | relevance | `heads.relevance.*` (1 × 384) | pooled | logit for ordering passages of one question |
@@ -57,9 +57,9 @@ INPUT = """## What goes in
 
 - `margin` of a window: the best `start[i] + end[j]` with `i ≤ j < i + 60` in the passage, minus
   `start[0] + end[0]`.
-- The one sign for "it is answered here" is `answerable + margin / 2`.
+- The single score for "this window answers" is `answerable + margin / 2`.
 - A sentence's score is the share of start and end (softmax over the passage's tokens and the first token, mean of the
-  two) that lies in it.
+  two) that falls into it.
 - Support of a claim is `softmax(support)[0]`, the largest over passages.
 """
 
@@ -98,7 +98,7 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "The weights of Quoth's reader: it reads a question and a passage together and says whether the passage answers",
         "the question, where, how well it fits, and whether a passage supports a claim. Six BERT layers and four heads,",
         f"{size['bytes'] / 1e6:.1f} MB in half precision; word embeddings are shared with the embedder (`quoth-minilm`).",
-        "Written by `python -m training.export`; every figure is measured with these very weights.",
+        "Written by `python -m training.export`; every figure is measured with exactly these weights.",
         "",
         *([note, ""] if note else []),
         f"Version {told['version']}, SHA-256 of `quoth_reader/reader.safetensors`: `{size['sha256']}`",
@@ -121,24 +121,24 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "|---|---|",
         *[f"| {name} | {licence} |" for name, licence in SOURCES],
         "",
-        f"Left out whole, to choose the recipe by: {LEFT_OUT}. No passage or question shares runs of ten words with an",
+        f"Held out completely, to choose the recipe: {LEFT_OUT}. No passage or question shares runs of ten words with an",
         f"evaluation set ({manifest['groups left out for an evaluation text']} groups were left out for that), and the Rust",
-        "book was not read.",
+        "book was not used.",
         "",
         "## Figures",
         "",
-        "Intervals are bootstrapped over passages or questions, of sets that no training saw; SQuAD2 in the halves of",
-        "benchmarks/refusal.py. All rows of before and after are in docs/benchmarks/reading_comprehension.md.",
+        "Intervals are bootstrapped over passages or questions of sets that no training saw; SQuAD2 is split into the halves of",
+        "benchmarks/refusal.py. docs/benchmarks/reading_comprehension.md compares these figures with those before.",
         "",
         *table(report["figures"]),
         "",
         "## Limits",
         "",
         "- English only. Trained on encyclopedia articles, stories, policies, medicine and software documentation.",
-        "- It is small and never decides alone: its signs are to be joined with rank, similarity and words.",
-        "- Made look-alikes follow rules; what people invent is harder, as the figures of SQuAD2 and AdversarialQA show.",
+        "- It is small and never decides alone: combine its scores with rank, similarity and words.",
+        "- The generated look-alikes follow rules; those that people invent are harder, as the figures of SQuAD2 and AdversarialQA show.",
         "- Code is read as text. A question whose answer is only in code or a table is often missed.",
-        "- A number of a head is no probability: what it is worth is fitted with other signs (`ask/calibration.json`).",
+        "- The output of a head is not a probability: it is calibrated together with other signs (`ask/calibration.json`).",
         "- `support` was tried in the grounding check and left out: it gained nothing there (decision 0031).",
     ]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,7 +1,7 @@
 """Checkpoints and weights on disk, written so that a kill at any moment leaves the old or the new file, never half.
 
-A checkpoint has all that resuming needs; weights are the averaged ones in half precision, under the names of the BERT
-files, as they will be shipped.
+A checkpoint has everything that resuming needs; weights are the averaged ones in half precision, under the names of the
+BERT files, as they will be shipped.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m training.curve --run long
 
 Logs and measured snapshots (`evaluate` without `--report`) come in; one page goes out. Snapshots that were not measured
-yet are measured here, all on the same share of the left-out sets. Nothing of a reporting half is in it. Runs that the
-page already has stay in it: their weights may be gone.
+yet are measured here, all on the same share of the left-out sets. It contains nothing from a reporting half. Runs that
+the page already has stay on it: their weights may be gone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def log_of(run: Path) -> list[dict[str, float]]:
 
 
 def loss_points(log: list[dict[str, float]], points: int = 20) -> list[dict[str, float]]:
-    """Means over equal stretches of the run."""
+    """Means over equal parts of the run."""
     size = max(1, len(log) // points)
     return [
         {"examples": part[-1]["examples"], **{n: round(sum(e[n] for e in part) / len(part), 4) for n in LOSSES}}

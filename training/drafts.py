@@ -2,7 +2,7 @@
 
 A draft names its question, heading, passage and labels. `cut` chooses a window and turns it into token ids with the
 labels that hold in that window. Drafts of one question form a group and stay together, so that right and wrong
-passages are compared within a batch. Pure Python but for the tokenizer that is handed in.
+passages are compared within a batch. Pure Python except for the tokenizer, which the caller passes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from random import Random
 
 from .windows import Span, Tokens, joined, window_of, windows
 
-# Labels of a head. UNKNOWN is not learned from; UNSUPPORTED is neutral or contradicted, whichever.
+# Labels of a head. Nothing is learned from UNKNOWN; UNSUPPORTED is either neutral or contradicted.
 UNKNOWN, NO, YES = -1, 0, 1
 SUPPORT = {"supported": 0, "neutral": 1, "contradicted": 2, "unsupported": 3}
 # About the size that the shipped reader reads; a few sizes, so that none is learned by heart.
 SMALLEST, LARGEST = 80, 128
-AS_SHIPPED = 0.7  # of the windows that could be others are those that the shipped reader would choose
+AS_SHIPPED = 0.7  # share of windows, among those with a choice, that the shipped reader would choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Draft:
     answerable: int = UNKNOWN
     relevance: int = UNKNOWN
     support: str = ""
-    anchor: int | None = None  # a character that the window must hold
+    anchor: int | None = None  # a character that the window must contain
 
 
 Group = list[Draft]
@@ -53,7 +53,7 @@ Tokenizer = Callable[[str], Tokens]
 
 
 def choose(draft: Draft, question: Sequence[int], tokens: Tokens, chance: Random, size: int) -> Span:
-    """The window that the shipped reader would choose, or another that holds the answer or the anchor."""
+    """The window that the shipped reader would choose, or another that contains the answer or the anchor."""
     every = windows(len(tokens), size, max(1, size * 2 // 3))
     if len(every) == 1:
         return every[0]

@@ -10,8 +10,8 @@ ROOT = Path(__file__).parent.parent
 
 
 def model_dir() -> Path:
-    """The folder that MODEL_DIR names, or that of the data wheel in the development environment, which is never
-    installed here: it would bring its own torch."""
+    """The folder that MODEL_DIR names, or that of the data wheel in the development environment. The wheel is never
+    installed here, because it would bring its own torch."""
     named = os.environ.get("MODEL_DIR")
     if named:
         return Path(named)

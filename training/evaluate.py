@@ -1,10 +1,10 @@
-"""Measures trained weights and writes the figures down.
+"""Measures trained weights and stores the figures.
 
     python -m training.evaluate .training/runs/long/final.safetensors --share 0.3        # left-out sets, choosing half
     python -m training.evaluate .training/runs/long/final.safetensors --report           # everything, full size
 
-Weights in half precision come in; a JSON file of figures with intervals goes out beside them. Without `--report` only
-what recipes may be chosen by is measured: left-out training sets and the choosing half of SQuAD2.
+Weights in half precision come in; a JSON file of figures with intervals goes out beside them. Without `--report` it
+measures only what may be used to choose a recipe: left-out training sets and the choosing half of SQuAD2.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def main() -> None:
     parser.add_argument("weights", type=Path)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--folder", type=Path, default=ROOT / ".training")
-    parser.add_argument("--share", type=float, default=0.3, help="of the left-out sets")
-    parser.add_argument("--report", action="store_true", help="measure on the reporting halves, too")
+    parser.add_argument("--share", type=float, default=0.3, help="share of the left-out sets")
+    parser.add_argument("--report", action="store_true", help="also measure on the reporting halves")
     parser.add_argument("--most", type=int, default=600, help="questions of each set whose best ten are read")
     parser.add_argument("--window", type=int, default=WINDOW)
     parser.add_argument("--threads", type=int, default=2)

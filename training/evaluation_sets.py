@@ -1,6 +1,6 @@
 """Measures a reader on the evaluation sets, in the halves of benchmarks/refusal.py.
 
-What `candidates` wrote down comes in; figures with intervals go out, beside what Quoth does today. Nothing is chosen on
+The files of `candidates` come in; figures with intervals go out, beside what Quoth does today. Nothing is chosen on
 the reporting half: a mix with other scores is fitted on other sets, and scales on the other half.
 """
 
@@ -88,7 +88,7 @@ Read = tuple[Sequence[SquadQuestion], Sequence[Reading]]
 
 
 def calibration(fit: Read, test: Read) -> tuple[Figures, dict[str, float]]:
-    """Slope and shift of the sign on one half; the error of its chances on the other."""
+    """Fits slope and shift of the sign on one half; measures the error of its probabilities on the other."""
     scores = [np.array([sign(r) for r in readings]) for _, readings in (fit, test)]
     truth = [np.array([q.answerable for q in rows]) for rows, _ in (fit, test)]
     slope, shift = fitted_scale(scores[0], truth[0])
@@ -104,7 +104,7 @@ def calibration(fit: Read, test: Read) -> tuple[Figures, dict[str, float]]:
 class RankedSet:
     name: str
     questions: list[dict[str, Any]]
-    readings: list[list[Reading]]  # of the ten best passages of each
+    readings: list[list[Reading]]  # for the ten best passages of each
 
 
 def load_candidates(folder: Path, name: str) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _best_of_all(table: dict[str, dict[tuple[float, float], list[float]]]) -> tu
 
 
 def chosen_sentences(reader: PassageReader, folder: Path, data: Path, most: int) -> Figures:
-    """Given the right passages alone: is the sentence that is chosen first a right one? Today's beside it."""
+    """Given only the right passages: is the sentence that is chosen first a right one? With today's for comparison."""
     figures: Figures = {}
     content = load_candidates(folder, "chunking_evaluation")
     rows = [q for q in content["questions"] if q["today"]]
@@ -207,14 +207,14 @@ def chosen_sentences(reader: PassageReader, folder: Path, data: Path, most: int)
 
 
 def _right(q: dict[str, Any], passage: dict[str, Any], place: tuple[int, int]) -> bool:
-    """At least half of the sentence lies in the words that the set names."""
+    """At least half of the sentence is in the words that the set names."""
     start, end = place[0] + passage["start"], place[1] + passage["start"]
     inside = sum(max(0, min(end, b) - max(start, a)) for a, b in q["spans"])
     return bool(inside >= 0.5 * (end - start))
 
 
 def squad_today(folder: Path, data: Path) -> Figures:
-    """Today's sentence on the reporting half, given the right passage alone."""
+    """Today's sentence on the reporting half, given only the right passage."""
     content = load_candidates(folder, "squad2_dev_half")
     spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for row in read_lines(data / "squad2_dev_half" / "questions.jsonl.gz"):
@@ -232,7 +232,7 @@ def squad_today(folder: Path, data: Path) -> Figures:
 
 
 def grounding(reader: PassageReader, folder: Path, name: str, most_windows: int = 40) -> Figures:
-    """An answer is as good as its two weakest sentences; each is read against every passage, the best counts."""
+    """An answer is as good as its two weakest sentences; each is read against every passage, and the best counts."""
     content = load_candidates(folder, name)
     asked, owner = [], []
     for at, claim in enumerate(content["claims"]):

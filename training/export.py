@@ -4,7 +4,7 @@
     python -m training.export .training/runs/long/final.safetensors --card    # the weights are packaged already
 
 Weights that `evaluate --report` has measured come in; the package's files go out, with checksums. Figures come from the
-measurement's file, never from a person. The wheel itself is built elsewhere, like that of the embedder.
+measurement's file and are never typed. The wheel itself is built elsewhere, like that of the embedder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def digest(path: Path) -> str:
 
 
 def described(weights: Path, report: dict[str, Any], run: dict[str, Any], version: str) -> dict[str, Any]:
-    """All that a program needs to read with the weights."""
+    """Everything a program needs to read with the weights."""
     return {
         "name": "quoth-reader",
         "version": version,
@@ -85,8 +85,8 @@ def write_weights(weights: Path, target: Path, seed: int) -> None:
 
 
 def measured_report(weights: Path) -> dict[str, Any]:
-    """The full report where there is one, else what the recipe was chosen by, else what Quoth's benchmark measured with
-    the packaged weights."""
+    """The full report if there is one, else the figures that the recipe was chosen by, else what Quoth's benchmark
+    measured with the packaged weights."""
     paths = [weights.with_suffix(f".{kind}.json") for kind in ("report", "choice")]
     path = next((path for path in paths if path.exists()), None)
     if path is None:
@@ -97,7 +97,7 @@ def measured_report(weights: Path) -> dict[str, Any]:
 
 
 def same_weights(one: Path, packaged: Path) -> bool:
-    """The packaged file has ranges besides."""
+    """The packaged file also has ranges."""
     from safetensors.torch import load_file
 
     there = load_file(packaged)
@@ -115,7 +115,7 @@ def main() -> None:
     assert report["window"] == WINDOW, "measured with another window than the shipped one"
     config = json.loads((arguments.weights.parent / "config.json").read_text(encoding="utf-8"))
     manifest = json.loads((arguments.weights.parents[2] / "data" / "manifest.json").read_text(encoding="utf-8"))
-    # Of a run whose log is lost only some of it is known.
+    # If the log of a run is lost, only part of this is known.
     run = {
         k: config[k] for k in ("run", "examples", "skip", "seed", "rate", "frozen") if config.get(k) not in (None, "")
     }

@@ -1,4 +1,4 @@
-"""Measures a reader on sets that no training has seen, to choose the recipe by.
+"""Measures a reader on sets that no training has seen, to choose the recipe.
 
 Passages and questions of the left-out sets come in through `records` and `books`; figures with intervals go out:
 natural and adversarial unanswerables, made look-alikes by kind, the right sentence, sections of unseen books, claims.
@@ -24,7 +24,7 @@ Figures = dict[str, Figure]
 
 
 def sign(reading: Reading) -> float:
-    """One number for "it is answered here": both heads that can tell, at equal weight."""
+    """One number for "this passage answers": both heads that can tell, with equal weight."""
     return reading.answerable + reading.margin / 2
 
 
@@ -42,7 +42,7 @@ def answerability(reader: PassageReader, rows: Sequence[Question], name: str) ->
 def sentence_hits(
     readings: Sequence[Reading], passages: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
 ) -> list[float]:
-    """1 where the sentence that is chosen first holds the beginning of a right answer."""
+    """1 if the sentence that is chosen first contains the beginning of a right answer."""
     hits = []
     for reading, passage, right in zip(readings, passages, spans, strict=True):
         places = sentences(passage)
@@ -66,7 +66,7 @@ def right_sentence(reader: PassageReader, rows: Sequence[Question], name: str) -
 
 
 def made_look_alikes(reader: PassageReader, rows: Sequence[Question], name: str, elsewhere: Elsewhere) -> Figures:
-    """Each kind of change by itself, against the same questions unchanged."""
+    """Each kind of change separately, against the same questions unchanged."""
     chance = Random(5)
     asked, kinds, origin = [], [], []
     for number, q in enumerate(rows):
@@ -91,7 +91,7 @@ def made_look_alikes(reader: PassageReader, rows: Sequence[Question], name: str,
 
 
 def unseen_books(reader: PassageReader, shelves: Sequence[Shelf], most: int) -> Figures:
-    """Which of ten sections answers a heading's question, the heading itself hidden; the sentence of a mined one."""
+    """Which of ten sections answers a heading's question, with the heading hidden; and which sentence a mined one."""
     chance = Random(6)
     first, gain, hits = [], [], []
     for shelf in shelves:
@@ -130,7 +130,7 @@ def drawn(rows: list[Question], most: int) -> list[Question]:
 
 
 def measure(reader: PassageReader, data: Path, shelves: Sequence[Shelf], elsewhere: Elsewhere, share: float) -> Figures:
-    """`share` of the full size: short runs are compared on less."""
+    """`share` is the part of the full size: short runs are compared on less."""
     folder = data / "reader_train"
 
     def size(number: int) -> int:

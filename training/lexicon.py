@@ -1,6 +1,6 @@
-"""Words that the made examples are built with: opposites, months, question words, small words. Data only.
+"""Words for generated examples: opposites, months, question words, small words. Data only.
 
-Opposites are kept by hand: neighbours in a vector space mix them with synonyms, and a synonym would leave a question
+Opposites are listed by hand: neighbours in a vector space mix them with synonyms, and a synonym would leave a question
 answerable.
 """
 # ruff: noqa: SIM905 - lists of quoted words would be harder to read
@@ -46,7 +46,7 @@ NUMBER_WORDS = tuple(
     "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty".split()
 )
 COLOURS = tuple("red blue green yellow white black orange purple brown grey gold silver".split())
-# Words that come in kinds: one is swapped for another of its kind.
+# Words that come in groups: one is swapped for another of its group.
 KINDS = (tuple(MONTHS), DAYS, ORDINALS, NUMBER_WORDS, COLOURS)
 
 QUESTION_WORDS = frozenset("what which who whom whose when where why how".split())

@@ -1,8 +1,8 @@
-"""Makes questions that a passage seems to answer and does not, and their answerable twins.
+"""Makes questions that a passage seems to answer but does not, and their answerable twins.
 
 A question with its passage and answer comes in; variants go out, each marked with the kind of change, so that every
-kind can be measured by itself. Each change that could betray itself by its words alone (negation, "besides", a strange
-name) has a twin that stays answerable. Pure Python; all chance comes from the `Random` that is handed in.
+kind can be measured separately. Each change that its words alone could give away (negation, "besides", a strange
+name) has a twin that stays answerable. Pure Python; all randomness comes from the `Random` that the caller passes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AUXILIARY = re.compile(r"\b(is|are|was|were|did|does|do|can|could|has|have|had|
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answerable question, as it is or with a change that keeps it so."""
+    """An answerable question, unchanged or with a change that keeps it answerable."""
 
     question: str
     passage: str
@@ -41,7 +41,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What to swap in: names of other passages, and for a word others that are used like it."""
+    """What to swap in: names from other passages, and for each word others that are used like it."""
 
     names: Sequence[str]
     neighbours: Mapping[str, Sequence[str]]
@@ -51,7 +51,7 @@ Change = Callable[[Answered, Elsewhere, Random], Variant | None]
 
 
 def _swapped_passage(of: Answered, old: str, new: str) -> Answered | None:
-    """The passage with `new` for `old`, and where its answer is then."""
+    """The passage with `new` for `old`, and where its answer is afterwards."""
     before, answer, after = of.passage[: of.span[0]], of.passage[slice(*of.span)], of.passage[of.span[1] :]
     if has_word(answer, old):
         return None
@@ -66,7 +66,7 @@ def _swapped_passage(of: Answered, old: str, new: str) -> Answered | None:
 
 
 def other_name(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """A name of the question becomes another one: of the passage, of a like kind, or from anywhere."""
+    """A name in the question becomes another one: from the passage, of a similar kind, or from anywhere."""
     own = [name for name in names("x " + of.question) if has_word(of.passage, name)]
     if not own:
         return None
@@ -85,7 +85,7 @@ def other_name(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | 
 
 
 def _used_alike(of: Answered, old: str, names_there: list[str]) -> list[str]:
-    """Those that follow the same small word as the name does in the question (in, by, of), if there are any."""
+    """Names that follow the same small word as the name in the question (in, by, of), if there are any."""
     at = next(places(of.question, old), 0)
     before = of.question[:at].split()[-1:]
     if not before or before[0].lower() not in SMALL_WORDS:
@@ -94,7 +94,7 @@ def _used_alike(of: Answered, old: str, names_there: list[str]) -> list[str]:
 
 
 def _far_name(of: Answered, elsewhere: Elsewhere, chance: Random) -> str:
-    """Never one of the passage."""
+    """Never one that is in the passage."""
     for _ in range(8):
         new = chance.choice(elsewhere.names) if elsewhere.names else ""
         if new and new not in of.passage:
@@ -148,7 +148,7 @@ def opposite(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | No
 
 
 def other_word(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """A content word that the passage has too becomes one that is used like it."""
+    """A content word that is also in the passage becomes one that is used like it."""
     start, end = sentence_of(of.passage, of.span)
     near = of.passage[start:end]
     own = [w for w in _WORD.findall(of.question) if len(w) > 3 and w.islower() and w not in SMALL_WORDS]
@@ -166,7 +166,7 @@ def other_word(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | 
 
 
 def other_code(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """A command, option or identifier becomes another one of the passage."""
+    """A command, option or identifier becomes another one from the passage."""
     own = _CODE.findall(of.question)
     others = [code for code in _CODE.findall(of.passage) if code not in of.question]
     if not own or not others:
@@ -183,12 +183,12 @@ def negated(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | Non
     short = chance.random() < 0.5 and word not in {"will", "am"}
     if short:
         return Variant("negation", of.question[: match.end()] + "n't" + of.question[match.end() :], of.passage, None)
-    # "did the king sign" → "did the king not sign" would need a parser; right after the verb is what people write.
+    # "did the king sign" → "did the king not sign" would need a parser; people write it right after the verb.
     return Variant("negation", of.question[: match.end()] + " not" + of.question[match.end() :], of.passage, None)
 
 
 def false_condition(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """A year, a place or a person is added that the passage knows, but not of this, or does not know."""
+    """Adds a year, a place or a person that the passage mentions in another context, or not at all."""
     start, end = sentence_of(of.passage, of.span)
     near = of.passage[start:end]
     years = [y for y in _YEAR.findall(of.passage) if y not in near and y not in of.question]
@@ -216,7 +216,7 @@ def besides_the_answer(of: Answered, elsewhere: Elsewhere, chance: Random) -> Va
 
 
 def besides_another(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """The answerable twin: the words are there, and what they leave out is not the answer."""
+    """The answerable twin: it has the same words, but excludes something other than the answer."""
     answer = of.passage[slice(*of.span)]
     others = [n for n in names(of.passage) if n not in answer and answer not in n and n not in of.question]
     if not others or len(answer.split()) > 5:
@@ -233,7 +233,7 @@ _OTHER_ASKED = (
 
 
 def other_asked(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """Why instead of when, when instead of where, where nothing in the passage could answer that."""
+    """Why instead of when, when instead of where, if nothing in the passage could answer that."""
     lowered = of.passage.lower()
     for pattern, word in chance.sample(_OTHER_ASKED, len(_OTHER_ASKED)):
         match = pattern.match(of.question)
@@ -254,7 +254,7 @@ def other_asked(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant |
 
 
 def without_answer(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """The answer's sentence is gone, its neighbours stay."""
+    """Removes the answer's sentence; its neighbours stay."""
     start, end = sentence_of(of.passage, of.span)
     passage = of.passage[:start].rstrip() + " " + of.passage[end:].lstrip()
     answer = of.passage[slice(*of.span)].strip()
@@ -273,7 +273,7 @@ def other_name_there(of: Answered, elsewhere: Elsewhere, chance: Random) -> Vari
 
 
 def other_name_in_both(of: Answered, elsewhere: Elsewhere, chance: Random) -> Variant | None:
-    """The answerable twin: a name becomes another one in question and passage alike."""
+    """The answerable twin: a name becomes another one in both question and passage."""
     own = [name for name in names("x " + of.question) if has_word(of.passage, name)]
     if not own or not elsewhere.names:
         return None
@@ -301,7 +301,7 @@ def negated_in_both(of: Answered, elsewhere: Elsewhere, chance: Random) -> Varia
 
 # --- all of them -----------------------------------------------------------------------------------------------------
 
-# How often each is tried first. What people write most when they make look-alikes comes most often.
+# How often each is tried first. The changes that people make most when they write look-alikes come most often.
 UNANSWERABLE: tuple[tuple[Change, float], ...] = (
     (other_name, 6.0),
     (other_word, 3.0),
@@ -316,7 +316,7 @@ UNANSWERABLE: tuple[tuple[Change, float], ...] = (
     (without_answer, 3.0),
     (other_name_there, 2.0),
 )
-# A change that fits nearly every question would else stand in for all those that do not fit.
+# A change that fits nearly every question would otherwise replace all those that do not fit.
 TRIED = 5
 TWINS: tuple[tuple[Change, float], ...] = ((other_name_in_both, 2.0), (besides_another, 0.7), (negated_in_both, 1.0))
 
@@ -328,7 +328,7 @@ def make(
     of_which: Sequence[tuple[Change, float]],
     tried: int = TRIED,
 ) -> Variant | None:
-    """One variant, by the first of a few changes, in a weighted order of chance, that fits the question."""
+    """One variant, made by the first change that fits the question, of a few in a weighted random order."""
     order = sorted(of_which, key=lambda one: -(chance.random() ** (1 / one[1])))
     for change, _ in order[:tried]:
         made = change(of, elsewhere, chance)

@@ -1,6 +1,6 @@
 """What the heads learn: spans, answerable or not, relevance within a group, support of a claim.
 
-Logits and a batch come in, one loss for each head goes out with how many examples it counts; a label that is unknown
+Logits and a batch come in, one loss per head goes out with the number of examples it covers; an unknown label
 counts nowhere. Losses are means over the examples that have the label, so a batch without any gives zero.
 """
 
@@ -15,7 +15,7 @@ from torch.nn import functional
 from .batches import Batch
 from .model import Logits
 
-UNSUPPORTED = 3  # neutral or contradicted, the set does not say which
+UNSUPPORTED = 3  # neutral or contradicted; the set does not say which
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Weights:
     answerable: float = 1.0
     relevance: float = 0.7
     support: float = 1.0
-    smoothing: float = 0.05  # of answerable and support: some labels, made ones above all, are wrong
+    smoothing: float = 0.05  # for answerable and support: some labels, above all generated ones, are wrong
 
 
 def span_loss(logits: Logits, batch: Batch) -> Tensor:
@@ -45,8 +45,8 @@ def binary(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
 
 
 def relevance_loss(logits: Tensor, batch: Batch) -> Tensor:
-    """Within a group the right passage must be above the wrong ones; a little is learned of each alone, so that groups
-    can be compared."""
+    """Within a group the right passage must be above the wrong ones; each passage alone also counts a little, so that
+    groups can be compared."""
     known = batch.relevance >= 0
     if not known.any():
         return logits.sum() * 0.0

@@ -1,7 +1,7 @@
 """Claims made from passages: what a passage says in nearly its own words, and what it does not say.
 
-Real answers mostly repeat a source and go wrong in a name, a number, a turned word or an added half-sentence; the
-public claim sets have few of those against long passages. A passage comes in, claims with labels go out. Pure Python.
+Real answers mostly repeat a source and go wrong in a name, a number, an opposite or an added half-sentence; the
+public claim sets have few such claims about long passages. A passage comes in, labelled claims go out. Pure Python.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .texts import names, sentences
 _CHANGES = (other_name, other_number, other_of_kind, opposite, other_word)
 _ASIDE = re.compile(r"\s*\([^()]{3,80}\)|, (?:which|who|where)[^,.]{5,80},")
 _OPENING = re.compile(r"^(?:However|Moreover|Furthermore|In addition|Additionally|Also|For example|Then|Thus), ", re.I)
-# "Who wrote it?": the answer is the subject, and the rest of the question says what of it.
+# "Who wrote it?": the answer is the subject, and the rest of the question is the predicate.
 _SUBJECT_QUESTION = re.compile(
     r"^(?:Who|What|Which [a-z]+) ((?:\w+(?:ed|es)|wrote|won|led|made|has|had|can|became) .+)\?$"
 )
@@ -28,7 +28,7 @@ class MadeClaim:
     passage: str
     text: str
     label: str
-    anchor: int  # a character of the passage that a window must hold
+    anchor: int  # a character of the passage that a window must contain
 
 
 def _sentence(passage: str, chance: Random) -> tuple[int, int] | None:
@@ -39,7 +39,7 @@ def _sentence(passage: str, chance: Random) -> tuple[int, int] | None:
 
 
 def reworded(text: str, chance: Random) -> str:
-    """The same said a little shorter: asides and openings go, half of a joined sentence may."""
+    """The same, a little shorter: drops asides and openings, and sometimes half of a compound sentence."""
     text = _OPENING.sub("", _ASIDE.sub("", " ".join(text.split())))
     parts = re.split(r"; |, (?:and|but) (?=[a-z]+ )", text)
     if len(parts) > 1 and len(parts[0].split()) >= 7 and chance.random() < 0.5:
@@ -48,7 +48,7 @@ def reworded(text: str, chance: Random) -> str:
 
 
 def from_passage(passage: str, elsewhere: Elsewhere, chance: Random) -> MadeClaim | None:
-    """One claim on the passage: kept, changed, widened, or of a sentence that is then taken out."""
+    """One claim about the passage: kept, changed, extended, or from a sentence that is then removed."""
     place = _sentence(passage, chance)
     if place is None:
         return None
@@ -74,7 +74,7 @@ def _changed(passage: str, text: str, place: tuple[int, int], elsewhere: Elsewhe
 
 
 def _widened(passage: str, text: str, start: int, elsewhere: Elsewhere, chance: Random) -> MadeClaim | None:
-    """A true sentence with a condition that the passage does not know."""
+    """A true sentence with an added condition that the passage does not mention."""
     if not elsewhere.names:
         return None
     added = chance.choice(
@@ -90,13 +90,13 @@ def _widened(passage: str, text: str, start: int, elsewhere: Elsewhere, chance: 
 
 
 def from_question(of: Answered, chance: Random) -> MadeClaim | None:
-    """Question and answer as one statement, right or with another name of the passage."""
+    """Question and answer as one statement, right or with another name from the passage."""
     answer = " ".join(of.passage[slice(*of.span)].split()).strip(" .,;:")
     if not answer or len(answer.split()) > 12:
         return None
     match = _SUBJECT_QUESTION.match(of.question)
     if match is None and chance.random() < 0.5:
-        return None  # a question with its answer behind it is no sentence: few of those
+        return None  # a question followed by its answer is not a sentence: keep few of those
     others = [
         name for name in names(of.passage) if name not in answer and answer not in name and name not in of.question
     ]

@@ -29,7 +29,7 @@ class Figure:
 
 
 def auroc(scores: Floats, labels: NDArray[np.bool_]) -> float:
-    """The chance that a positive scores above a negative; ties count half."""
+    """The probability that a positive scores above a negative; ties count half."""
     right, wrong = int(labels.sum()), int((~labels).sum())
     if not right or not wrong:
         return math.nan
@@ -40,7 +40,7 @@ def auroc(scores: Floats, labels: NDArray[np.bool_]) -> float:
 
 
 def bootstrapped(measure: Callable[[NDArray[np.int64]], float], groups: Sequence[object]) -> Figure:
-    """`measure` is given the rows that count, some of them several times."""
+    """`measure` gets the rows that count, some of them several times."""
     names = sorted({str(group) for group in groups})
     members: dict[str, list[int]] = {name: [] for name in names}
     for row, group in enumerate(groups):
@@ -73,7 +73,7 @@ def ndcg(ranked: Sequence[str], relevant: set[str], k: int = 10) -> float:
 
 
 def calibration_error(chances: Floats, labels: NDArray[np.bool_], bins: int = 10) -> float:
-    """Mean gap between what is said and what is true, over bins of equal size."""
+    """Mean gap between stated and true probability, over bins of equal size."""
     order = np.argsort(chances)
     gaps = [
         abs(float(chances[part].mean()) - float(labels[part].mean())) * len(part)
@@ -84,7 +84,7 @@ def calibration_error(chances: Floats, labels: NDArray[np.bool_], bins: int = 10
 
 
 def fitted_scale(logits: Floats, labels: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and shift that make the logits' chances fit the labels, by Newton's steps."""
+    """Slope and shift that fit the logits' probabilities to the labels, by Newton's method."""
     rows = np.stack([logits, np.ones_like(logits)], axis=1)
     weights = np.array([1.0, 0.0])
     for _ in range(50):

@@ -1,8 +1,8 @@
-"""Puts the training groups together from all sources, with caps and shares that keep any one set from ruling.
+"""Assembles the training groups from all sources, with caps and shares that keep any one set from dominating.
 
-Records, sections and made variants come in; groups of drafts go out, shuffled, in an order that only the seed decides.
-A group has a question with its right passage, often a look-alike (the same passage, a changed question) and wrong
-passages that search would also find. Pure Python.
+Records, sections and generated variants come in; groups of drafts go out, shuffled, in an order that only the seed
+decides. A group has a question with its right passage, often a look-alike (the same passage, a changed question) and
+wrong passages that search would also find. Pure Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .overlap import words
 from .records import Question
 from .texts import names, sentences
 
-# A question of a dialogue that means nothing by itself.
+# A question in a dialogue that means nothing on its own.
 _BOUND = re.compile(
     r"\b(else|other|others|another|this|that|these|those|it|more|also|then|anything|there|same)\b", re.I
 )
@@ -37,9 +37,9 @@ class Recipe:
     per_passage: int = 1000
     passes: int = 1
     look_alike: float = 0.6  # share of questions with a changed twin that the passage does not answer
-    twin: float = 0.12  # share whose change keeps it answerable
-    elsewhere: float = 0.5  # share with a window or passage that does not hold the answer
-    claim: float = 0.0  # share that also becomes a claim
+    twin: float = 0.12  # share whose change keeps them answerable
+    elsewhere: float = 0.5  # share with a window or passage that does not contain the answer
+    claim: float = 0.0  # share that also become a claim
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -56,11 +56,11 @@ RECIPES: Mapping[str, Recipe] = {
 NATURAL = {"quac_train": 12_000, "doqa_answerability_ni": 1_800, "iirc_spans_ni": 1_200}
 HUMAN_LOOK_ALIKES = 4  # passes over the few that people wrote
 BOOLEAN, MEDICAL, CLAIMS_OF_PASSAGES, CLOZES = 5_000, 8_000, 16_000, 5_000
-HEADING_SHARE = 0.5  # of passages with a title are read with it
+HEADING_SHARE = 0.5  # share of the passages with a title that are read with it
 
 
 class Pool:
-    """All that the made examples draw from."""
+    """Everything that generated examples draw from."""
 
     def __init__(self, folder: Path, neighbours: Mapping[str, Sequence[str]], seed: int) -> None:
         self.folder = folder
@@ -81,7 +81,7 @@ class Pool:
 
 
 def stands_alone(question: Question) -> bool:
-    """A first turn, or a later one that does not point back with its words."""
+    """A first turn, or a later one whose words do not refer back."""
     if question.turn == 0:
         return True
     return len(question.text.split()) >= 4 and _BOUND.search(question.text) is None
@@ -97,7 +97,7 @@ def shared(question: str, passage: str) -> int:
 
 
 def near_passages(passages: Sequence[str], question: str, chance: Random, looked_at: int = 40) -> str:
-    """Of some passages of chance, the one that shares most words with the question."""
+    """Of a few random passages, the one that shares most words with the question."""
     drawn = chance.sample(passages, min(looked_at, len(passages)))
     return max(drawn, key=lambda passage: shared(question, passage))
 
@@ -142,7 +142,7 @@ def question_group(pool: Pool, question: Question, recipe: Recipe, hard: str | N
 
 
 def _elsewhere(pool: Pool, question: Question, hard: str | None, heading: str) -> Group:
-    """Another passage of the document, another part of a long passage, or a near passage of the set."""
+    """Another passage of the document, another part of a long passage, or a similar passage of the set."""
     if hard is not None:
         return [Draft("passage of the document", question.text, hard, heading, None, NO, NO)]
     part = _other_part(question, pool.chance)
@@ -155,7 +155,7 @@ def _elsewhere(pool: Pool, question: Question, hard: str | None, heading: str) -
 
 
 def _other_part(question: Question, chance: Random, least: int = 500) -> str | None:
-    """A long passage before its first or after its last answer, whichever is long enough."""
+    """The part of a long passage before its first or after its last answer, whichever is long enough."""
     first, last = min(a for a, _ in question.spans), max(b for _, b in question.spans)
     margin = 120
     parts = [question.passage[: max(0, first - margin)], question.passage[last + margin :]]
@@ -170,7 +170,7 @@ def _other_part(question: Question, chance: Random, least: int = 500) -> str | N
 
 
 def natural_groups(pool: Pool) -> Iterator[Group]:
-    """Questions that people asked of a text that does not answer them."""
+    """Questions that people asked about a text that does not answer them."""
     for name, most in NATURAL.items():
         rows = [q for q in pool.by_set[name] if not q.answerable and (name != "quac_train" or stands_alone(q))]
         for question in pool.chance.sample(rows, min(most, len(rows))):
@@ -178,7 +178,7 @@ def natural_groups(pool: Pool) -> Iterator[Group]:
             yield [Draft(f"natural: {name}", question.text, question.passage, "", None, NO, UNKNOWN, anchor=anchor)]
     rows = [q for q in pool.by_set["doqa_answerability_ni"] if q.answerable]
     for question in rows:
-        # Where the answer lies is known of a few only; the passages are short.
+        # The place of the answer is known for a few only; the passages are short.
         if len(question.passage) < 700:
             yield [Draft("doqa", question.text, question.passage, "", None, YES, YES)]
 
@@ -221,7 +221,7 @@ def medical_groups(pool: Pool) -> Iterator[Group]:
 
 
 def cloze_groups(pool: Pool) -> Iterator[Group]:
-    """A sentence as a query for the passage that it was taken out of: statements are searched with, too."""
+    """A sentence as a query for the passage that it was removed from: people search with statements too."""
     passages = [text for name in ("squad1_train_du_test44", "quac_train") for text in pool.passages[name]]
     for passage in pool.chance.sample(passages, min(CLOZES, len(passages))):
         places = [(a, b) for a, b in sentences(passage) if 8 <= len(passage[a:b].split()) <= 30]
@@ -259,7 +259,7 @@ def _claim_of_set(claim: records.Claim) -> Iterator[Group]:
     anchor = None
     passage = claim.passage
     if len(passage) > 900:
-        # A long document: only the part that is nearest to the claim is read, and only if it is near.
+        # From a long document, only the part most similar to the claim is read, and only if it is similar enough.
         step = 400
         anchor = max(range(0, len(passage), step), key=lambda at: shared(claim.text, passage[at : at + 2 * step]))
         near = shared(claim.text, passage[anchor : anchor + 2 * step])

@@ -3,7 +3,7 @@
 Token ids, token types and a mask come in; logits of all heads go out. Tensor names are those of the BERT files, so that
 the exported layers fit the same graph as the embedder's. Attention is written out and has no dropout: on this processor
 that is faster in bfloat16 than torch's fused kernel, whose backward pass is slow.
-Knows nothing of texts, tokenizers or losses. (Types are checked where torch is not installed: hence the ignores.)
+Knows nothing about texts, tokenizers or losses. (Types are checked without torch installed: hence the ignores.)
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .windows import SEP
 
 HIDDEN, HEADS, INNER, LAYERS, VOCABULARY, POSITIONS = 384, 12, 1536, 6, 30522, 512
 EPSILON = 1e-12
-UNSEEN = -1e4  # what is added to the score of a padded token
+UNSEEN = -1e4  # added to the score of a padded token
 SUPPORT_CLASSES = ("supported", "neutral", "contradicted")
 
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """`start` and `end` are over all tokens: that of [CLS] means "not here". Masked tokens have a very low logit."""
+    """`start` and `end` cover all tokens: the logit of [CLS] means "not here". Masked tokens have a very low logit."""
 
     start: Tensor
     end: Tensor
@@ -119,9 +119,9 @@ class Encoder(nn.Module):  # type: ignore[misc]
 
 
 class Heads(nn.Module):  # type: ignore[misc]
-    """`span` reads every token. The others read, through a dense layer that they share, two means: that over the
-    question's tokens, where what was not found can show itself, and that over the passage's. The first token alone
-    would be slow to learn from: the embedder never used it."""
+    """`span` reads every token. The others read two means through a shared dense layer: the mean over the question's
+    tokens, which can show that something was not found, and the mean over the passage's. Learning from the first token
+    alone would be slow, because the embedder never used it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,9 +171,9 @@ class Reader(nn.Module):  # type: ignore[misc]
         return reader
 
     def states(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        """The last layer's. `mask` is 1 for tokens and 0 for padding."""
+        """The output of the last layer. `mask` is 1 for tokens and 0 for padding."""
         state: Tensor = self.embeddings(ids, types)
-        # Added to the scores of attention, in the precision in which these are computed.
+        # Added to the attention scores, in the precision in which these are computed.
         low = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else state.dtype
         unseen = ((1 - mask) * UNSEEN)[:, None, None, :].to(low)
         for layer in self.encoder.layer:
@@ -182,13 +182,13 @@ class Reader(nn.Module):  # type: ignore[misc]
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Logits:
         state = self.states(ids, types, mask)
-        # The heads are small, and their logits go into sums of exponentials: always in single precision.
+        # The heads are small, and their logits go into sums of exponentials, so they always use single precision.
         with torch.autocast("cpu", enabled=False):
             return self._heads(state, ids, types, mask)
 
     def _heads(self, state: Tensor, ids: Tensor, types: Tensor, mask: Tensor) -> Logits:
         spans = self.heads.span(state)
-        # An answer lies in the passage (type 1) or nowhere ([CLS]).
+        # An answer is in the passage (type 1) or nowhere ([CLS]).
         allowed = (types * mask).bool()
         allowed[:, 0] = True
         spans = spans.masked_fill(~allowed[:, :, None], -1e4)

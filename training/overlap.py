@@ -78,7 +78,7 @@ def evaluation_texts(data: Path, sample_book: Path) -> Iterator[str]:
     for path in sorted(sample_book.rglob("*")):
         if path.suffix in {".md", ".mdx", ".yaml"}:
             yield path.read_text(encoding="utf-8")
-    # The golden questions one by one: inside of the file they are too short to share a run.
+    # The golden questions one by one: within the file they are too short to share a run.
     for match in re.finditer(
         r"question:\s*[\"']?(.+?)[\"']?\s*$", (sample_book / "golden.yaml").read_text("utf-8"), re.M
     ):

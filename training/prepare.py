@@ -4,7 +4,7 @@
 
 Public sets, books and the embedder's tokenizer come in; one compressed file with all examples and a manifest with the
 count of every kind go out. No text that shares runs of ten words with an evaluation set gets in: such groups are left
-out, and what was written is checked again at the end. The same seed gives the same file.
+out, and the result is checked again at the end. The same seed gives the same file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SEED = 14
 
 
 class Pieces:
-    """The embedder's tokenizer, with what it has already cut."""
+    """The embedder's tokenizer, with a cache of what it has already cut."""
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
@@ -60,8 +60,8 @@ class Pieces:
 
 
 def neighbours(vectors: NDArray[np.float32], words: Mapping[str, int], most: int = 12) -> dict[str, Sequence[str]]:
-    """For each word others that are used alike: near in the embedding table, but not the same word bent, and not so
-    near that they mean the same."""
+    """For each word, others that are used alike: near in the embedding table, but not a form of the same word, and not
+    so near that they mean the same."""
     listed = sorted(words)
     rows = vectors[[words[word] for word in listed]]
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -78,7 +78,7 @@ def neighbours(vectors: NDArray[np.float32], words: Mapping[str, int], most: int
 
 
 def clean_groups(groups: Iterator[Group], evaluated: Evaluated) -> Iterator[Group]:
-    """Without those of which any text is one of an evaluation set."""
+    """Without groups that contain a text of an evaluation set."""
     known: dict[str, bool] = {}
 
     def held(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Measures how large the numbers become that go into each product of the network, for its 8-bit graph.
+"""Measures how large the inputs of each product in the network become, for its 8-bit graph.
 
-Weights and prepared examples come in; for each product's input, under the name that it has in the graph, the largest
-value of each channel goes out.
+Weights and prepared examples come in; the largest value of each channel of each product's input goes out, under the
+name that the input has in the graph.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXAMPLES = 1_500
 
 
 def products_of(number: int) -> dict[str, str]:
-    """A part of a layer → the name of what goes into its products."""
+    """A part of a layer → the name of the input of its products."""
     layer = f"encoder.layer.{number}"
     return {
         f"{layer}.attention.self": f"encoder.layer.{number - 1}.output.LayerNorm.output"

@@ -1,7 +1,7 @@
-"""Reads passages with trained weights, as the shipped reader will: windows in, one reading for each passage out.
+"""Reads passages with trained weights, as the shipped reader will: windows in, one reading per passage out.
 
-A question (or claim), a heading and a passage come in as texts. Of a long passage one window is read, as Quoth does.
-Nothing is learned here; weights are those rounded to half precision.
+A question (or claim), a heading and a passage come in as texts. One window of a long passage is read, as in Quoth.
+Nothing is learned here; weights are rounded to half precision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .windows import WINDOW, Span, joined, window_of
 
 Floats = NDArray[np.float32]
 LONGEST_ANSWER = 60  # tokens
-BUDGET = 8_000  # padded tokens of a batch
+BUDGET = 8_000  # padded tokens per batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the heads say of one passage. `starts` and `ends` are probabilities over the tokens read, "not here"
-    included."""
+    """What the heads say about one passage. `starts` and `ends` are probabilities over the tokens read, including
+    "not here"."""
 
     answerable: float
     relevance: float
     support: Floats
-    margin: float  # of the best span over "not here", in logits
+    margin: float  # how far the best span is above "not here", in logits
     best: Span  # in characters of the passage
     offsets: Sequence[Span]
     starts: Floats
@@ -49,7 +49,7 @@ class Reading:
         return float(self.support[0] - np.logaddexp(self.support[1], self.support[2]))
 
     def sentence_scores(self, sentences: Sequence[Span]) -> list[float]:
-        """The share of the answer's start and end that lies in each sentence."""
+        """The share of the answer's start and end in each sentence."""
         both = (self.starts + self.ends) / 2
         return [
             float(sum(p for (a, b), p in zip(self.offsets, both, strict=True) if start <= a and b <= end))

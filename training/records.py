@@ -1,7 +1,7 @@
-"""Reads the training sets: question answering, claims, and queries with passages, one record type for each.
+"""Reads the training sets: question answering, claims, and queries with passages, with one record type for each.
 
 A folder of gzipped JSON lines comes in (its README names sources and licences); plain records go out, in file order.
-Sets that are left out, to choose the recipe by, are named here and nowhere else. Pure Python, no torch.
+Sets that are held out to choose the recipe are named here and nowhere else. Pure Python, no torch.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from zlib import crc32
 
 Span = tuple[int, int]
 
-# Left out whole: nothing of them is trained on, the recipe is chosen by them.
+# Held out completely: nothing is trained on them, and they choose the recipe.
 LEFT_OUT = frozenset({"covidqa_passages", "qed_nq_dev", "adversarialqa_answerability_ni", "foolmetwice_devtest"})
-# Left out in part, by passage: a tenth of QuAC, half of DoQA.
+# Held out in part, by passage: a tenth of QuAC, half of DoQA.
 LEFT_OUT_SHARES = {"quac_train": 10, "doqa_answerability_ni": 2, "summedits": 5}
 
 QUESTION_SETS = (
@@ -42,7 +42,7 @@ QUESTION_SETS = (
 )
 CLAIM_SETS = ("begin", "fever_athnlp", "foolmetwice_devtest", "mnli_ni", "scitail_ni", "summedits")
 
-# Labels of the claim sets in our three words, and "unsupported" where a set does not say which of the two.
+# Labels of the claim sets in our three words, and "unsupported" if a set does not say which of the two.
 CLAIM_LABELS = {
     "supported": "supported",
     "entailment": "supported",
@@ -63,7 +63,7 @@ class Question:
     text: str
     spans: tuple[Span, ...]
     answerable: bool
-    turn: int = 0  # of a dialogue; 0 is the first
+    turn: int = 0  # in a dialogue; 0 is the first
     yes_no: bool = False
 
 
@@ -101,7 +101,7 @@ def questions(folder: Path, name: str) -> Iterator[Question]:
     for row in read_lines(folder / f"{name}.jsonl.gz"):
         passage = row["context"]
         if name == "iirc_spans_ni":
-            # A mark of the unanswerable that the set's makers left in the text.
+            # The set's authors left this mark of unanswerable questions in the text.
             passage = passage.removesuffix(" none")
         spans = tuple(
             (a["start"], a["start"] + len(a["text"])) for a in row["answers"] if a["text"].strip() and a["start"] >= 0

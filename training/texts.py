@@ -1,4 +1,4 @@
-"""Small looks at a text: its sentences, names and words, and one word put for another. Pure Python."""
+"""Small functions on a text: its sentences, names and words, and replacing one word with another. Pure Python."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def names(text: str) -> list[str]:
 
 
 def places(text: str, word: str) -> Iterator[int]:
-    """Where the word stands as a whole word. By hand: a pattern for each word would be compiled each time."""
+    """Where the word occurs as a whole word. Without a pattern, which would be compiled for each word each time."""
     lowered, wanted = text.lower(), word.lower()
     if len(lowered) != len(text) or not wanted:
         return
@@ -66,7 +66,7 @@ def has_word(text: str, word: str) -> bool:
 
 
 def swap(text: str, old: str, new: str) -> str:
-    """Every occurrence; a capital stays one."""
+    """Replaces every occurrence; a capital stays a capital."""
     parts, reached = [], 0
     for at in places(text, old):
         capital = text[at].isupper() and new[:1].islower()

@@ -1,4 +1,4 @@
-"""Trains the reader from the prepared examples; can be killed at any time and goes on where it was.
+"""Trains the reader from the prepared examples; can be killed at any time and resumes where it was.
 
     python -m training.train --run long --examples 250000
 
@@ -35,14 +35,14 @@ class Config:
     examples: int = 250_000
     seed: int = 14
     rate: float = 1e-4
-    heads: float = 10.0  # times the rate: they begin from nothing
+    heads: float = 10.0  # times the rate: they start from scratch
     warm_up: int = 4_000  # examples
-    steady: float = 0.4  # of the run is at the full rate; then it falls in a straight line
-    floor: float = 0.02  # of the rate, at the end
+    steady: float = 0.4  # share of the run at the full rate, which then falls linearly
+    floor: float = 0.02  # share of the rate at the end
     decay: float = 0.01  # of the weights
     frozen: int = 2
     dropout: float = 0.0
-    budget: int = 5_000  # padded tokens of a batch
+    budget: int = 5_000  # padded tokens per batch
     clip: float = 1.0
     average: float = 0.998  # of the weights, over steps
     span: float = 1.0
@@ -50,18 +50,18 @@ class Config:
     relevance: float = 0.7
     support: float = 1.0
     smoothing: float = 0.05
-    snapshot: int = 20_000  # examples between two that are kept
+    snapshot: int = 20_000  # examples between two snapshots
     minutes: float = 4.0  # between checkpoints
     half: bool = True  # products in bfloat16; weights and their sums stay in single precision
     start: str = ""  # weights to start from instead of the embedder's
-    skip: int = 0  # examples that those weights have learned from already: the first of the seed's order
+    skip: int = 0  # examples that those weights have already learned from: the first in the seed's order
 
     def weights(self) -> Weights:
         return Weights(self.span, self.answerable, self.relevance, self.support, self.smoothing)
 
 
 def rate_at(config: Config, done: int) -> float:
-    """Rises to the full rate, stays there for a while, then falls in a straight line. While it is steady, the number of
+    """Rises to the full rate, stays there for a while, then falls linearly. While it is steady, the number of
     examples in the run's config may still be changed: the order of those already seen stays the same."""
     if done < config.warm_up:
         return config.rate * max(done, 1) / config.warm_up
@@ -71,7 +71,7 @@ def rate_at(config: Config, done: int) -> float:
 
 
 class Training:
-    """The state of a run: network, optimiser, averaged weights, and how far it is."""
+    """The state of a run: network, optimiser, averaged weights and progress."""
 
     def __init__(self, config: Config, folder: Path, examples: Examples) -> None:
         torch.manual_seed(config.seed)
@@ -143,7 +143,7 @@ class Training:
         return {name: float(value.detach()) for name, value in found.items()} | {"norm": float(norm), "rate": rate}
 
     def _average(self) -> None:
-        """The mean of the first steps, then a moving one: early weights must not linger."""
+        """The mean of the first steps, then a moving average: early weights must not linger."""
         keep = min(self.config.average, self.step / (self.step + 10))
         with torch.no_grad():
             held = list(self.averaged.values())
@@ -183,7 +183,7 @@ def write_log(folder: Path, entry: dict[str, float]) -> None:
 
 
 def settled(folder: Path, wanted: Config) -> Config:
-    """A run that exists keeps its config."""
+    """An existing run keeps its config."""
     path = folder / "config.json"
     if path.exists():
         return Config(**json.loads(path.read_text(encoding="utf-8")))

@@ -1,10 +1,10 @@
-"""Cuts a passage into overlapping windows and writes the token ids that the reader sees of one.
+"""Cuts a passage into overlapping windows and writes the token ids that the reader sees for one window.
 
     [CLS] question [SEP] heading [SEP] passage [SEP]
 
-Token type 0 up to and with the second [SEP], type 1 from there on, so that type 1 is the passage. A passage without
-heading has none between the two [SEP]. Long questions and headings are cut here; of a long passage one window is
-read. Pure Python: token ids and character offsets come in from any tokenizer.
+Token type 0 up to and including the second [SEP], type 1 from there on, so that type 1 is the passage. A passage
+without a heading has nothing between the two [SEP]. Long questions and headings are cut here; one window of a long
+passage is read. Pure Python: token ids and character offsets come in from any tokenizer.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ Span = tuple[int, int]
 
 
 def _as_shipped() -> ModuleType:
-    """How the shipped reader chooses its window. By its path: this environment has nothing of what importing Quoth
-    needs."""
+    """How the shipped reader chooses its window. Loaded by its path, because this environment cannot import Quoth."""
     path = Path(__file__).parent.parent / "src" / "quoth" / "models" / "reader_window.py"
     spec = spec_from_file_location("reader_window", path)
     assert spec is not None
@@ -39,7 +38,7 @@ window_of: Callable[[Sequence[int], Sequence[int], int], Span] = _SHIPPED.window
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Of one text: ids, and where each lies in it."""
+    """The tokens of one text: ids, and where each is in it."""
 
     ids: Sequence[int]
     offsets: Sequence[Span]
@@ -54,7 +53,7 @@ class Tokens:
 
 
 def windows(length: int, window: int, step: int) -> list[Span]:
-    """Token ranges that cover a passage. The last ends where the passage does and is as long as the others."""
+    """Token ranges that cover a passage. The last one ends with the passage and is as long as the others."""
     if length <= window:
         return [(0, length)]
     starts = [*range(0, length - window, step), length - window]
@@ -62,7 +61,7 @@ def windows(length: int, window: int, step: int) -> list[Span]:
 
 
 def head(question: Sequence[int], heading: Sequence[int]) -> list[int]:
-    """All before the passage. Of a heading's path the end counts: it is nearest to the text."""
+    """Everything before the passage. A heading's path is cut at the front: its end is nearest to the text."""
     return [CLS, *question[:QUESTION], SEP, *heading[-HEADING:], SEP]
 
 
