@@ -66,7 +66,7 @@ def opens(data: Path, tmp_path: Path, model: ModelServer) -> Opens:
 
 
 async def ask(screen: Terminal, question: str = ASKED) -> str:
-    """Ask at the prompt; what the screen shows until the next prompt."""
+    """Ask at the prompt; return what the screen shows until the next prompt."""
     screen.type(question + ENTER)
     return plain(await screen.until(PROMPT))
 
@@ -152,7 +152,7 @@ async def test_a_chat_has_a_last_question(opens: Opens) -> None:
         await screen.until(PROMPT)
         screen.type(ASKED + ENTER)
         assert await screen.ended() == 0
-        assert "One chat has at most 1 question (" in screen.rest()
+        assert "A chat may have at most 1 question (" in screen.rest()
 
 
 def test_ctrl_c_also_stops_an_answer_that_has_only_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
