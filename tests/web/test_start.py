@@ -163,7 +163,7 @@ async def test_an_answer_is_judged_and_shared_and_everyone_with_the_link_reads_i
     await expect(other.locator(".verdict")).to_have_count(1)
     await expect(other.locator("textarea")).to_have_count(0)
     await other.goto(link[:-1] + ("x" if link[-1] != "x" else "y"))
-    await expect(other.locator("main")).to_have_text("This link does not lead to an answer any more.")
+    await expect(other.locator("main")).to_have_text("This link no longer leads to an answer.")
 
 
 async def around_the_answer(page: Page) -> AsyncIterator[str]:

@@ -1,12 +1,12 @@
-// What makes technical text pleasant and is not needed to read it: formulas, colours in code, a button that copies it. Loaded
-// when there is something to adorn; in: nodes that `markdown.js` made, out: the same nodes, adorned in place.
+// Makes technical text pleasant: formulas, colours in code, a button that copies it. Not needed for reading, so it is loaded
+// only if there is something to adorn. In: nodes from `markdown.js`. Out: the same nodes, adorned in place.
 
 import { pieces } from "./colours.js";
 import { drawn, formula } from "./math.js";
 import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
 
-/** @type {Map<string, Node>} an answer that arrives is drawn many times */
+/** @type {Map<string, Node>} an arriving answer is drawn many times */
 const made = new Map();
 const MOST = 200;
 
@@ -19,7 +19,7 @@ function once(key, make) {
   return /** @type {Node} */ (made.get(key)).cloneNode(true);
 }
 
-// `settled`: the text will not change any more, so it can be copied.
+// `settled`: the text will not change again, so it can be copied.
 /** @param {Element} node @param {{settled?: boolean}} [options] */
 export function adorn(node, { settled = true } = {}) {
   for (const code of node.querySelectorAll("code.tex")) formulate(code);
@@ -38,7 +38,7 @@ function formulate(code) {
   code.replaceWith(
     once(`${display}${tex}`, () => {
       const node = drawn(tree);
-      node.setAttribute("aria-label", tex); // read as TeX where a browser says nothing of MathML
+      node.setAttribute("aria-label", tex); // read as TeX if a browser does not speak MathML
       return node;
     }),
   );
