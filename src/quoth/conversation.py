@@ -223,6 +223,7 @@ class Conversations:
             rules=query.rules,
             carried=query.carried,
             phrase=query.phrase,
+            shown=query.shown,
         )
 
     async def _query(self, question: Question, history: Sequence[PastTurn], view: BookView) -> SearchQuery:
@@ -280,7 +281,7 @@ class Conversations:
             text=None if reply.mode == "retrieval_only" else reply.draft.text,
             mode=reply.mode,
             question=question,
-            searched_query=evidence.asked,
+            searched_query=evidence.searched,
             citations=reply.draft.citations,
             sources=sources_of(reply.draft.citations, question.selected_text),
             verdict=verdict,

@@ -148,13 +148,9 @@ def test_what_is_shown_of_a_long_conversation_is_still_a_phrase() -> None:
     shown = []
     for question in ("How do I record one?", "And play it back?", "Which format is used?"):
         query = rewrite(question, turns, rarity(bag=3.0, rosbag2=5.0, SQLite=5.0, record=2.0, play=2.0))
-        shown.append(query.phrase)
-        turns.append(PastTurn(question, "With rosbag2, to SQLite. [1]", searched=query.phrase))
-    assert shown == [
-        "bag: How do I record one?",
-        "bag, record: And play it back?",
-        "bag, play it back: Which format is used?",
-    ]
+        shown.append(query.shown)
+        turns.append(PastTurn(question, "With rosbag2, to SQLite. [1]", searched=query.shown))
+    assert shown == ["bag: How do I record one?", "bag: And play it back?", "bag: Which format is used?"]
 
 
 def test_after_a_refusal_the_conversation_goes_on_with_what_was_answered() -> None:
@@ -179,15 +175,27 @@ def test_the_name_of_a_file_is_not_a_word_of_the_conversation() -> None:
 @pytest.mark.parametrize(
     ("question", "history", "shown"),
     [
-        ("and for parameters?", [LAUNCH], "write a launch file: and for parameters?"),
+        ("and for parameters?", [LAUNCH], "launch file: and for parameters?"),
         ("Why?", [PastTurn("What is the deadline policy?", "A bound. [1]")], "deadline policy: Why?"),
         ("What is colcon?", [LAUNCH], ""),
-        ("Explain this to a beginner", [LAUNCH], "write a launch file: Explain this to a beginner"),
-        ("Can you give me an example?", [LAUNCH], "write a launch file: example"),
+        ("Explain this to a beginner", [LAUNCH], "launch file: Explain this to a beginner"),
+        ("Can you give me an example?", [LAUNCH], "launch file: example"),
+        (
+            "What does the energy function return?",
+            [PastTurn("What is the kinetic energy of a body?")],
+            "kinetic energy of a body: What does the energy function return?",
+        ),
+        ("Why?", [PastTurn("Which publisher drops samples?")], "Why?"),
     ],
 )
-def test_what_was_searched_is_shown_as_a_phrase(question: str, history: list[PastTurn], shown: str) -> None:
-    assert rewrite(question, history).phrase == shown
+def test_readers_are_shown_a_phrase_or_their_own_question(question: str, history: list[PastTurn], shown: str) -> None:
+    assert rewrite(question, history).shown == shown
+
+
+def test_what_was_not_shown_is_searched_all_the_same() -> None:
+    query = rewrite("Why?", [PastTurn("Which publisher drops samples?")])
+    assert {"publisher", "samples"} <= set(query.text.split())
+    assert query.shown == "Why?"
 
 
 @pytest.mark.parametrize("history", [[], [LAUNCH]])

@@ -116,7 +116,7 @@ async def test_a_thread_rests_after_an_hour_and_the_next_question_resumes_it(doo
     assert (resting["metadata"]["state"], len(resting["messages"])) == ("archived", 2)
 
     follow_up = await doors.ask("and what about volatile?", session_id=SESSION)
-    assert "durability" in follow_up["metadata"]["searched_query"]
+    assert follow_up["metadata"]["searched_query"] == "Durability: and what about volatile?"
     resumed = await thread(doors)
     assert (resumed["metadata"]["state"], len(resumed["messages"])) == ("active", 4)
     assert resumed["created_at"] == resting["created_at"]

@@ -81,7 +81,7 @@ def test_a_part_of_a_component_is_read_by_its_rules() -> None:
         assert urls_of(source)[name] == "https://docs.example.org/gripper/2.0/deep/page.html"
 
 
-def test_a_page_is_where_the_navigation_has_it() -> None:
+def test_the_navigation_gives_the_place_of_a_page() -> None:
     pages = pages_of(open_source(BOOKS / "antora", book_id="b"))
     assert pages["docs/modules/ROOT/pages/deep/page.adoc"].trail == ("Start", "Home")
     assert pages["docs/modules/other/pages/index.adoc"].trail == ("Start", "Other things")
@@ -126,7 +126,7 @@ def test_the_playbook_names_the_latest_version(tmp_path: Path) -> None:
     }
 
 
-def test_a_component_without_its_playbook_and_a_broken_navigation_are_told(tmp_path: Path) -> None:
+def test_a_missing_playbook_and_a_broken_navigation_are_reported(tmp_path: Path) -> None:
     files = {
         "antora.yml": "name: c\nversion: {v(?<version>*): $<version>}\nnav: [modules/ROOT/nav.adoc, gone.adoc]\n",
         "modules/ROOT/nav.adoc": "* xref:gone.adoc[Gone]\n",
@@ -140,7 +140,7 @@ def test_a_component_without_its_playbook_and_a_broken_navigation_are_told(tmp_p
     assert {("PAGE_MISSING", "antora.yml"), ("CONFIG_UNREADABLE", "antora.yml")} <= said
 
 
-def test_a_damaged_descriptor_costs_a_notice_and_not_the_book(tmp_path: Path) -> None:
+def test_a_damaged_descriptor_costs_a_notice_but_not_the_book(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"antora.yml": "name: [\n", PAGE: "= A\n"}), book_id="b")
     assert list(pages_of(source)) == [PAGE]
     assert "CONFIG_UNREADABLE" in {notice.code for notice in source.notices}

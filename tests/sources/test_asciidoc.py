@@ -67,13 +67,13 @@ def test_the_words_are_those_that_asciidoctor_publishes() -> None:
     source = open_source(BOOKS / "book", book_id="b", base_url="https://x.org")
     page = pages_of(source)["master.adoc"]
     ours, built = words_of(page), tokens(BUILDS["asciidoctor"]["pages"]["master.html"]["words"])
-    # Asciidoctor numbers tables and appendices; what it says at the icon of an admonition and in a footnote was not
+    # Asciidoctor numbers tables and appendices; the words at the icons of admonitions and in footnotes were not
     # recorded.
     assert built - ours == Counter(["table", "1", "appendix", "a"])
     assert ours - built == Counter(["tip", "the", "note", "note"])
 
 
-def test_a_book_is_one_page_with_all_that_it_includes() -> None:
+def test_a_book_is_one_page_with_everything_it_includes() -> None:
     source = open_source(BOOKS / "book", book_id="b")
     assert [file.source_file for file in source.files()] == ["master.adoc", "second.adoc"]
     assert source.coverage.left == ()
@@ -97,7 +97,7 @@ def test_a_chunk_leads_back_to_the_line_of_its_file() -> None:
 # --- which files are pages -------------------------------------------------------------------------------------------
 
 
-def test_addresses_end_in_html_and_keep_their_ending_in_a_repository(tmp_path: Path) -> None:
+def test_addresses_end_in_html_but_keep_their_extension_in_a_repository(tmp_path: Path) -> None:
     book = write(tmp_path, {"a.adoc": "= A\n", "b/c d.adoc": "= C\n", "_part.adoc": "part", "NOTES.md": "# N\n"})
     assert urls_of(open_source(book, book_id="b", base_url="https://x.org/docs/")) == {
         "a.adoc": "https://x.org/docs/a.html",

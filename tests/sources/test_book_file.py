@@ -47,16 +47,16 @@ def test_what_the_file_says_counts_for_every_page(tmp_path: Path) -> None:
     }
     modules = [str(notice) for page in pages.values() for notice in page.notices if notice.code == "MODULE_UNKNOWN"]
     assert modules == [
-        "01-simulation/02-x/03-d.md:2: module is 'Wrong', which is not among the modules of quoth-book.toml;"
+        "01-simulation/02-x/03-d.md:2: module is 'Wrong', which is not among the modules in quoth-book.toml;"
         " 'Simulation' from the path is used [MODULE_UNKNOWN]",
-        "b.md:3: module is 'Cooking', which is not among the modules of quoth-book.toml; it is left out"
+        "b.md:3: module is 'Cooking', which is not among the modules in quoth-book.toml; it is ignored"
         " [MODULE_UNKNOWN]",
-        "module-1/chapter-2/03-c.md:1: module is 'module-1', which is not among the modules of quoth-book.toml;"
-        " it is left out [MODULE_UNKNOWN]",
+        "module-1/chapter-2/03-c.md:1: module is 'module-1', which is not among the modules in quoth-book.toml;"
+        " it is ignored [MODULE_UNKNOWN]",
     ]
 
 
-def test_options_win_over_the_file(tmp_path: Path) -> None:
+def test_options_override_the_file(tmp_path: Path) -> None:
     write(tmp_path, {"quoth-book.toml": FILE, **PAGES})
     source = open_source(tmp_path, book_id="b", title="Mine", base_url="https://y.org", url_style="html")
     assert (source.book.title, source.book.url_style) == ("Mine", "html")
@@ -68,13 +68,13 @@ def test_keys_that_make_no_sense_are_named_with_their_line(tmp_path: Path) -> No
     source = open_source(write(tmp_path, {"quoth-book.toml": file, "a.md": "# A\n"}), book_id="b")
     source.files()
     assert told(source) == [
-        "quoth-book.toml:1 title is 5, not a text; it is left out",
-        "quoth-book.toml:2 base_url is 'ftp://x', not an http:// or https:// address; it is left out",
-        "quoth-book.toml:4 url_style is 'pretty', not html or slash or bare; it is left out",
-        "quoth-book.toml:5 modules is [], not a list of names; it is left out",
-        "quoth-book.toml:6 default_tier is 9, not 1, 2, 3 or 4; it is left out",
-        "quoth-book.toml:7 colour is unknown and left out; known are title, base_url, url_style, modules, default_tier,"
-        " language",
+        "quoth-book.toml:1 title is 5, not text; it is ignored",
+        "quoth-book.toml:2 base_url is 'ftp://x', not an http:// or https:// address; it is ignored",
+        "quoth-book.toml:4 url_style is 'pretty', not html or slash or bare; it is ignored",
+        "quoth-book.toml:5 modules is [], not a list of names; it is ignored",
+        "quoth-book.toml:6 default_tier is 9, not 1, 2, 3 or 4; it is ignored",
+        "quoth-book.toml:7 colour is not a known key and is ignored; use title, base_url, url_style, modules,"
+        " default_tier, language",
     ]
 
 
@@ -133,7 +133,7 @@ def test_module_chapter_and_lesson_come_from_the_path(path: str, place: Place) -
         ("index.rst", "https://x.org/d/index.html", "https://x.org/d/", "https://x.org/d"),
     ],
 )
-def test_each_style_can_be_made_from_each_other(name: str, html: str, slash: str, bare: str) -> None:
+def test_each_style_can_be_made_from_any_other(name: str, html: str, slash: str, bare: str) -> None:
     styles = {"html": html, "slash": slash, "bare": bare}
     assert {styled(url, name, style) for url in styles.values() for style in ("",)} == set(styles.values())
     for style, wanted in styles.items():

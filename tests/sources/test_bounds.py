@@ -30,7 +30,7 @@ OUTSIDE = {
     "outside/docs.json": f'{{"name": "{SECRET}", "navigation": []}}\n',
 }
 
-# Each is a project that names its pages elsewhere; `{}` is where that is.
+# Each is a project whose configuration puts its pages elsewhere, at `{}`.
 LEADING_OUT = {
     "docusaurus": {
         "docusaurus.config.js": "module.exports = {presets: [['x', {docs: {path: '{}'}}]]}",
@@ -46,7 +46,7 @@ LEADING_OUT = {
 
 
 def everything_of(source: BookSource) -> str:
-    """All that comes out of a book: its texts, titles, labels and notices."""
+    """Everything that comes out of a book: its texts, titles, labels and notices."""
     return repr((source.book, list(pages_of(source).values()), source.skipped, source.notices))
 
 
@@ -59,7 +59,9 @@ def read_or_refused(root: Path, roots: tuple[Path, ...] = ()) -> str:
 
 @pytest.mark.parametrize("absolute", [True, False], ids=["absolute", "above"])
 @pytest.mark.parametrize("toolchain", LEADING_OUT)
-def test_pages_that_a_configuration_puts_outside_are_not_read(tmp_path: Path, toolchain: str, absolute: bool) -> None:
+def test_pages_that_a_configuration_puts_outside_the_folder_are_not_read(
+    tmp_path: Path, toolchain: str, absolute: bool
+) -> None:
     write(tmp_path, OUTSIDE)
     target = str(tmp_path / "outside") if absolute else "../outside"
     files = {name: text.replace("{}", target) for name, text in LEADING_OUT[toolchain].items()}
@@ -174,7 +176,7 @@ def test_the_same_files_are_read_when_a_folder_around_them_is_given(tmp_path: Pa
     assert SECRET in everything_of(open_source(tmp_path, book_id="b"))
 
 
-def test_a_configuration_that_inherits_from_outside_is_told(tmp_path: Path) -> None:
+def test_a_configuration_that_inherits_from_outside_is_reported(tmp_path: Path) -> None:
     write(
         tmp_path, {**OUTSIDE, "p/mkdocs.yml": "INHERIT: ../outside/settings.yml\nsite_name: Own\n", "p/docs/a.md": "A"}
     )

@@ -1,7 +1,7 @@
-"""Small books of ours, compared with what the real tools built from them.
+"""Small books of our own, compared with what the real tools built from them.
 
-tests/sources/books has a book for each toolchain and beside it a recording: every page that the tool made and the ids
-of its headings, with its version and the command (scripts/record_built_book.py). All must be the same.
+tests/sources/books has a book for each toolchain, and a recording beside it: every page that the tool made and the ids
+of its headings, with its version and the command (scripts/record_built_book.py). Ours must be the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDINGS = sorted(path.stem for path in BOOKS.glob("*.json"))
 
 
 def built_name(url: str) -> str:
-    """The file that a host shows for this address."""
+    """The file that a host serves for this address."""
     path = unquote(url.removeprefix("https://x.org")).lstrip("/")
     if path.endswith(".html"):
         return path
@@ -34,7 +34,7 @@ def built_name(url: str) -> str:
 
 
 def ids_of(page: Page) -> list[str]:
-    """Docusaurus gives the title of a page no id; nor is it cited by one."""
+    """The ids of headings. Docusaurus gives the title of a page no id, and no citation needs one."""
     ids = heading_ids(page)
     return [id for at, id in enumerate(ids) if at or page.anchors != "docusaurus" or not id.startswith("h1 ")]
 
@@ -50,7 +50,7 @@ def test_every_page_and_every_id_is_what_the_tool_built(book: str) -> None:
 
 
 MARKS = re.compile(r"\{\{|\}\}|\{%|%\}|\{:|:::|<<<|@include|\[\[toc|\[![A-Z]+\]|</?[A-Z]\w*|\{#|\{\.|`")
-# Books about their tools show its marks as code.
+# These books are about their tools, and show their marks as code.
 SHOWN = ("{{< note >}}", "{{ kept }}", "Array<string>", "C# <T>")
 
 
@@ -85,12 +85,12 @@ def cut_inside(page: Page, at: int) -> str:
 
 @pytest.mark.parametrize("book", ALL_BOOKS, ids=lambda book: book.name)
 def test_chunks_of_every_kind_of_book_are_whole_sentences_with_clean_breadcrumbs(book: Path) -> None:
-    """A sentence that is longer than a chunk has to be cut, and no other."""
+    """Only a sentence that is longer than a chunk may be cut."""
     chunks = 0
     for page in pages_of(open_source(book, book_id="b")).values():
         made = split(page, TOKENS)
         chunks += len(made)
-        # These books have long rows of headings, which may fill a small chunk by themselves.
+        # These books have many headings in a row, which may fill a small chunk by themselves.
         check_no_chunk_has_nothing_but_headings(page, split(page, WordTokens(254)))
         for chunk in made:
             broken = cut_inside(page, chunk.end)

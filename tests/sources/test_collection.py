@@ -43,7 +43,7 @@ def pages_of(payloads: list[dict[str, Any]]) -> dict[str, Page]:
     return {file.source_file: source.read(file) for file in source.files()}
 
 
-def test_pieces_become_pages_in_their_order_under_their_headings() -> None:
+def test_pieces_become_pages_in_order_under_their_headings() -> None:
     pages = pages_of(PAYLOADS)
     assert sorted(pages) == [f"{SITE}/topics", "nodes.md"]
     topics = pages[f"{SITE}/topics"]
@@ -56,7 +56,7 @@ def test_pieces_become_pages_in_their_order_under_their_headings() -> None:
     assert pages["nodes.md"].url == ""
 
 
-def test_labels_are_taken_over_where_they_mean_something() -> None:
+def test_labels_are_taken_over_if_they_mean_something() -> None:
     labels = {"module": "ros2", "chapter": 2, "lesson": 3, "hardware_tier": 2, "proficiency_level": "B1", "layer": "L2"}
     one = {"content": "One.", "source_file": "one.md", **labels}
     page = pages_of([one])["one.md"]
@@ -82,7 +82,7 @@ def test_a_collection_without_texts_says_what_it_would_need() -> None:
 
 
 class Foreign(BaseHTTPRequestHandler):
-    """A Qdrant server with one collection, `docs`, given in pages of two."""
+    """A Qdrant server with one collection, `docs`, which it returns in pages of two."""
 
     def do_GET(self) -> None:
         self._say({"title": "qdrant - vector search engine", "version": "1.19.0"})

@@ -1,4 +1,4 @@
-"""Never a silent half: what a folder was taken for, how much of it was read, and what was not."""
+"""Nothing is lost silently: what a folder was recognised as, how much of it was read, and what was not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pages(root: Path) -> list[str]:
     return [file.source_file for file in open_source(root, book_id="b").files()]
 
 
-def test_the_toolchain_is_named_with_the_file_that_tells(tmp_path: Path) -> None:
+def test_the_toolchain_is_named_with_the_file_that_identifies_it(tmp_path: Path) -> None:
     book = write(tmp_path, {"mkdocs.yml": "site_name: A\n", "docs/index.md": f"# A\n\n{WORDS}", "NEWS.md": WORDS})
     assert covered(book) == Coverage(
         "mkdocs",
@@ -52,7 +52,7 @@ def test_a_book_of_asciidoc_is_named_with_its_longest_document(tmp_path: Path) -
     assert (found.toolchain, found.recognised_by) == ("asciidoc", "manuscript/master.adoc")
 
 
-def test_pages_that_the_toolchain_does_not_publish_are_left_but_not_lost(tmp_path: Path) -> None:
+def test_pages_that_the_toolchain_does_not_publish_are_left_out_but_not_lost(tmp_path: Path) -> None:
     files = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)\n", "src/a.md": "# A\n\ntext", "src/b.md": WORDS * 9}
     found = covered(write(tmp_path, files))
     assert (found.toolchain, found.recognised_by) == ("mdbook", "book.toml")
@@ -70,12 +70,12 @@ def test_pages_that_the_toolchain_does_not_publish_are_left_but_not_lost(tmp_pat
         ("<pre><code>{% for page in site.pages %}</code></pre><p>That is a loop.</p>", True),
     ],
 )
-def test_a_template_is_no_page_but_a_page_about_templates_is(tmp_path: Path, body: str, taken: bool) -> None:
+def test_a_template_is_not_a_page_but_a_page_about_templates_is(tmp_path: Path, body: str, taken: bool) -> None:
     book = write(tmp_path, {"a.md": WORDS, "b.html": f"<html><body>{body}</body></html>"})
     assert pages(book) == (["a.md", "b.html"] if taken else ["a.md"])
 
 
-def test_text_in_a_format_that_is_not_read_is_lost_and_said_with_what_to_do(tmp_path: Path) -> None:
+def test_text_in_an_unsupported_format_is_reported_as_lost_with_advice(tmp_path: Path) -> None:
     book = write(tmp_path, {"README.md": WORDS, "main.tex": WORDS * 2, "notes.org": WORDS})
     found = covered(book)
     assert [(share.kind, share.words, share.lost) for share in found.left] == [("LaTeX", 20, True), ("Org", 10, True)]
@@ -120,7 +120,7 @@ def test_a_project_of_an_unknown_toolchain_is_named(
     assert advice in said
 
 
-def test_a_folder_of_files_is_nobodys_project(tmp_path: Path) -> None:
+def test_a_folder_of_plain_files_is_not_a_project(tmp_path: Path) -> None:
     assert "TOOLCHAIN_UNKNOWN" not in notes(write(tmp_path, {"a.md": "# A\n", "index.html": "<p>Hello</p>"}))
 
 
@@ -133,7 +133,7 @@ def test_a_page_of_quarto_needs_no_project(tmp_path: Path) -> None:
     assert source.coverage.left == ()
 
 
-def test_what_is_there_for_machines_is_no_page(tmp_path: Path) -> None:
+def test_files_for_machines_are_not_pages(tmp_path: Path) -> None:
     redirect = '<html><head><meta http-equiv="refresh" content="0; url=b.html"></head></html>'
     template = "<html>{% block body %}{% endblock %}</html>"
     files = {

@@ -75,7 +75,7 @@ def test_source_files_are_named_from_the_folder_that_was_given() -> None:
         assert page.labels == replace(page.labels, module="ros2", chapter=1, lesson=1)
 
 
-def test_the_docs_folder_is_no_level_of_the_book(tmp_path: Path) -> None:
+def test_the_docs_folder_is_not_a_level_of_the_book(tmp_path: Path) -> None:
     write(site(tmp_path), {"docs/01-ros2/02-topics/03-qos.md": "# QoS\n\nText."})
     (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
     assert (page.source_file, page.labels.module, page.labels.chapter, page.labels.lesson) == (
@@ -144,7 +144,7 @@ def test_versions_and_translations_have_the_addresses_that_docusaurus_gives_them
     assert (page.url, page.labels.version, page.labels.language) == (url, version, language)
 
 
-def test_it_is_told_when_the_docs_are_not_what_readers_see_first(tmp_path: Path) -> None:
+def test_a_notice_says_when_the_docs_are_not_what_readers_see_first(tmp_path: Path) -> None:
     source = open_source(write(site(tmp_path), VERSIONED), book_id="b")
     source.files()
     (notice,) = [notice for notice in source.notices if notice.code == "NOT_THE_LAST_VERSION"]
@@ -156,7 +156,7 @@ def notices_of(source: BookSource, code: str) -> list[str]:
     return [f"{notice.source_file}:{notice.line} {notice.message}" for notice in source.notices if notice.code == code]
 
 
-def test_a_glob_in_a_string_is_no_comment_and_exclude_counts(tmp_path: Path) -> None:
+def test_a_glob_in_a_string_is_not_a_comment_and_exclude_counts(tmp_path: Path) -> None:
     options = "exclude: ['**/_templates/**', '**/*.{summary,draft}.md', 'README.md'], lastVersion: '1.0' /* '2.0' */"
     pages = {"a.md": "# A\n", "a.summary.md": "# S\n", "README.md": "# R\n", "b/README.md": "# B\n", "_c.md": "# C\n"}
     below = {f"versioned_docs/version-1.0/{name}": text for name, text in pages.items()}
@@ -164,7 +164,7 @@ def test_a_glob_in_a_string_is_no_comment_and_exclude_counts(tmp_path: Path) -> 
         site(tmp_path, docs_options=options), {**VERSIONED, **below, "versioned_docs/version-1.0/_templates/t.md": "#"}
     )
     source = open_source(tmp_path / "versioned_docs/version-1.0", book_id="b")
-    # Its own list takes the place of Docusaurus' own, which leaves out `_c.md`.
+    # Its list replaces Docusaurus's own, which leaves out `_c.md`.
     assert {name: page.url for name, page in pages_of(source).items()} == {
         "_c.md": "https://a.example/docs/_c",
         "a.md": "https://a.example/docs/a",
@@ -191,7 +191,7 @@ def test_constants_in_templates_are_followed(tmp_path: Path) -> None:
     assert not [notice for notice in source.notices if notice.code.startswith("CONFIG")]
 
 
-def test_what_is_computed_is_told_with_what_to_pass_instead(tmp_path: Path) -> None:
+def test_computed_values_are_reported_with_what_to_pass_instead(tmp_path: Path) -> None:
     config = """import base from './base';
 export default {
   ...base,
@@ -203,11 +203,11 @@ export default {
     write(tmp_path, {"docusaurus.config.ts": config, "docs/a.md": "# A\n", "docs/x.md": "# X\n"})
     source = open_source(tmp_path, book_id="b")
     assert notices_of(source, "CONFIG_NOT_UNDERSTOOD") == [
-        "docusaurus.config.ts:3 `...base` may say more on the site, which cannot be known without running it",
+        "docusaurus.config.ts:3 `...base` may say more about the site, which cannot be known without running it",
         "docusaurus.config.ts:6 routeBasePath is computed (`base.route`) and cannot be known without running it;"
         " 'docs' is used. Pass --base-url with the address of the docs if that is wrong",
         "docusaurus.config.ts:6 a part of exclude is computed (`base.more`) and cannot be known without running it;"
-        " it is left out. What it leaves out may be read",
+        " it is ignored. Files that it excludes may be read",
         "docusaurus.config.ts:5 baseUrl is computed (`rootOf()`) and cannot be known without running it; '/' is used."
         " Pass --base-url if that is wrong",
     ]
@@ -220,27 +220,27 @@ export default {
 @pytest.mark.parametrize(
     "config", ["const a = {", "export default make(base);", "module.exports = require('./other');"]
 )
-def test_a_configuration_of_which_nothing_is_understood_is_told(tmp_path: Path, config: str) -> None:
+def test_a_configuration_that_is_not_understood_at_all_is_reported(tmp_path: Path, config: str) -> None:
     write(tmp_path, {"docusaurus.config.js": config, "docs/a.md": "# A\n"})
     (told,) = notices_of(open_source(tmp_path, book_id="b"), "CONFIG_NOT_UNDERSTOOD")
     assert told.startswith("docusaurus.config.js:1 what docusaurus.config.js exports has to be computed")
     assert "pass --base-url" in told
 
 
-def test_further_docs_are_named_and_can_be_read_by_their_folder(tmp_path: Path) -> None:
+def test_other_docs_are_named_and_can_be_read_by_their_folder(tmp_path: Path) -> None:
     plugin = "['@docusaurus/plugin-content-docs', {id: 'api', path: 'reference', routeBasePath: 'api'}]"
     files = {"docs/a.md": "# A\n", "reference/b.md": "# B\n", "api_versions.json": '["1.0"]'}
     files["api_versioned_docs/version-1.0/b.md"] = "# B 1.0\n"
     write(site(tmp_path, f"plugins: [{plugin}],"), files)
     assert notices_of(open_source(tmp_path, book_id="b"), "FURTHER_DOCS") == [
-        "reference:None the site has further docs, 'api' in reference; to ingest them as a book, give that folder"
+        "reference:None the site has more docs, 'api' in reference; to ingest them as a book, give that folder"
     ]
     for folder, url in (("reference", "api/next/b"), ("api_versioned_docs/version-1.0", "api/b"), ("docs", "docs/a")):
         (page,) = pages_of(open_source(tmp_path / folder, book_id="b")).values()
         assert page.url == f"https://a.example/{url}"
 
 
-def test_number_prefixes_stay_where_the_site_says_so(tmp_path: Path) -> None:
+def test_number_prefixes_stay_if_the_site_says_so(tmp_path: Path) -> None:
     write(site(tmp_path, docs_options="numberPrefixParser: false"), {"docs/01-a/02-b.md": "# B\n"})
     (page,) = pages_of(open_source(tmp_path, book_id="b")).values()
     assert page.url == "https://a.example/docs/01-a/02-b"

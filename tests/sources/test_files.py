@@ -25,7 +25,7 @@ def test_a_binary_file_is_named_as_one() -> None:
         decode(b"\x89PNG\r\n\x00\x00", "a.md")
 
 
-def test_utf16_is_told_what_to_do() -> None:
+def test_the_error_for_utf16_says_what_to_do() -> None:
     with pytest.raises(Unreadable, match="UTF-16") as caught:
         decode("words".encode("utf-16"), "a.md")
     assert caught.value.hint == "Save it as UTF-8."
@@ -46,7 +46,7 @@ def test_a_byte_order_mark_does_not_hide_front_matter() -> None:
 @pytest.mark.parametrize(
     "text", ["", "# Title", "---\n\nA rule, then text.\n", "---\nJust words\n---\n", "a\n---\nb: c\n---\n"]
 )
-def test_rules_are_no_front_matter(text: str) -> None:
+def test_horizontal_rules_are_not_front_matter(text: str) -> None:
     assert front_matter(text).body_start == 0
 
 
@@ -54,7 +54,7 @@ def test_keys_know_their_line() -> None:
     assert front_matter("---\na: 1\n\nb: 2\n---\n").lines == {"a": 2, "b": 4}
 
 
-def test_damaged_yaml_is_told_with_its_line_and_the_body_is_still_found() -> None:
+def test_damaged_yaml_is_reported_with_its_line_and_the_body_is_still_found() -> None:
     text = "---\ntitle: A\nlist: [1, 2\n---\nBody"
     front = front_matter(text)
     assert text[front.body_start :] == "Body"
@@ -81,11 +81,11 @@ def test_dates_and_other_odd_values_do_not_stop_a_page() -> None:
         ("intro.md", Place()),
     ],
 )
-def test_the_path_tells_the_place_where_it_has_that_shape(path: str, wanted: Place) -> None:
+def test_the_path_gives_the_place_if_it_has_the_right_shape(path: str, wanted: Place) -> None:
     assert place_by_path(path) == wanted
 
 
-def test_front_matter_wins_over_the_path() -> None:
+def test_front_matter_overrides_the_path() -> None:
     front = front_matter("---\nmodule: gazebo\nchapter: 30\n---\n")
     assert place(front, "docs/01-ros2/02-topics/03-qos.md", "01-ros2/02-topics/03-qos.md") == (
         Place("gazebo", 30, 3),
@@ -93,7 +93,7 @@ def test_front_matter_wins_over_the_path() -> None:
     )
 
 
-def test_a_chapter_that_is_no_number_is_told() -> None:
+def test_a_chapter_that_is_not_a_number_is_reported() -> None:
     front = front_matter("---\nmodule: gazebo\nchapter: two\n---\n")
     where, (notice,) = place(front, "docs/01-ros2/02-topics/03-qos.md", "01-ros2/02-topics/03-qos.md")
     assert where == Place("gazebo", 2, 3)
@@ -123,14 +123,14 @@ def test_grades_are_read_in_the_forms_authors_use(line: str, tier: int, level: s
 @pytest.mark.parametrize(
     "line", ["hardware_tier: 5", "hardware_tier: 12", "proficiency: D1", "layer: L9", "hardware_tier: true"]
 )
-def test_a_bad_grade_takes_the_default_and_names_file_and_line(line: str) -> None:
+def test_a_bad_grade_is_replaced_by_the_default_and_reported_with_file_and_line(line: str) -> None:
     graded = grading(front_matter(f"---\ntitle: A\n{line}\n---\n"), "a.md", ())
     assert (graded.hardware_tier, graded.proficiency_level, graded.layer) == (1, "A2", "L1")
     (notice,) = graded.notices
     assert (notice.code, notice.source_file, notice.line) == ("FRONT_MATTER_INVALID", "a.md", 3)
 
 
-def test_a_missing_grade_is_told_once_and_only_where_the_book_uses_it() -> None:
+def test_a_missing_grade_is_reported_once_and_only_if_the_book_uses_it() -> None:
     front = front_matter("---\ntitle: A\n---\n")
     assert grading(front, "a.md", ()).notices == ()
     (notice,) = grading(front, "a.md", {"layer", "hardware_tier"}).notices

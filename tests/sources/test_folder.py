@@ -1,4 +1,4 @@
-"""Folders as books: which toolchain, which pages, which URL, what is told about the rest."""
+"""Folders as books: which toolchain, which pages, which URLs, and what is reported about the rest."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_folder_beside_the_docs_of_a_site_is_not_its_docs(tmp_path: Path) -> N
         ("10", "10"),
     ],
 )
-def test_number_prefixes_go_but_dates_and_versions_stay(name: str, bare: str) -> None:
+def test_number_prefixes_are_dropped_but_dates_and_versions_stay(name: str, bare: str) -> None:
     assert without_prefix(name) == bare
 
 
@@ -172,7 +172,7 @@ def test_labels_of_folders_are_the_trail(tmp_path: Path) -> None:
     assert pages["docs/intro.md"].trail == ()
 
 
-def test_drafts_unlisted_pages_and_partials_are_skipped_and_told(tmp_path: Path) -> None:
+def test_drafts_unlisted_pages_and_partials_are_skipped_and_reported(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "docusaurus.config.js": CONFIG,
         "content/a.md": "# A\n",
@@ -246,7 +246,7 @@ def test_a_digest_changes_with_everything_that_its_chunks_depend_on(tmp_path: Pa
     assert changed() == {"content/a/x.mdx", "content/b.md"}
 
 
-def test_files_that_claim_one_lesson_lose_its_number_all_of_them(tmp_path: Path) -> None:
+def test_all_files_that_claim_one_lesson_lose_its_number(tmp_path: Path) -> None:
     head = "---\nmodule: ros2\nchapter: 1\nlesson: 1\n---\n"
     root = write(tmp_path, {"a.md": f"{head}# A\n", "c.md": "# C\n"})
     alone = digests(open_source(root, book_id="b"))
@@ -305,13 +305,13 @@ def test_plain_pages_know_their_markup_title_and_trail(tmp_path: Path) -> None:
     }
 
 
-def test_a_book_without_grades_is_told_so_once(tmp_path: Path) -> None:
+def test_a_book_without_grades_gets_one_notice(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, PLAIN), book_id="b")
     assert [notice for page in read_all(source).values() for notice in page.notices] == []
     assert [notice.code for notice in source.notices] == ["FRONT_MATTER_DEFAULT"]
 
 
-def test_a_book_with_some_grades_is_told_where_they_are_missing(tmp_path: Path) -> None:
+def test_missing_grades_are_reported_in_a_book_that_has_some(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\nlayer: L2\n---\n# A\n", "b.md": "# B\n"}), book_id="b")
     assert [str(notice) for page in read_all(source).values() for notice in page.notices] == [
         "b.md:1: the front matter lacks fields that other pages have; used instead: layer L1 [FRONT_MATTER_DEFAULT]"
@@ -340,7 +340,7 @@ def test_a_page_that_vanished_since_the_survey_is_unreadable(tmp_path: Path) -> 
         source.read(file)
 
 
-def test_a_folder_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_path_that_holds_no_book_says_what_to_do(tmp_path: Path) -> None:
     write(tmp_path, {"file.png": b"x", "empty/x.png": b"x"})
     for path, reason, hint in (
         ("missing", "does not exist", "Give the folder that holds the book."),
@@ -365,14 +365,14 @@ def test_one_file_is_read_by_itself(tmp_path: Path) -> None:
         open_source(root / "in" / "link.md", book_id="b", roots=[root / "in"])
 
 
-def test_a_folder_of_drafts_only_says_why_it_is_empty(tmp_path: Path) -> None:
+def test_a_folder_with_only_drafts_says_why_it_is_empty(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\ndraft: true\n---\n"}), book_id="b")
     with pytest.raises(Unreadable, match="drafts"):
         source.files()
 
 
 def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may read everything, also in CI
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may read everything, in CI too
     with pytest.raises(Unreadable, match="cannot be read"):
         open_source(tmp_path, book_id="b")
 
@@ -388,7 +388,7 @@ def test_links_that_leave_the_folder_or_lead_back_are_not_followed(tmp_path: Pat
     assert [file.source_file for file in files] == ["a.md", "alias.md", "sub/b.md"]
 
 
-def test_damaged_front_matter_does_not_lose_the_page(tmp_path: Path) -> None:
+def test_a_page_with_damaged_front_matter_is_not_lost(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"a.md": "---\ntitle: [\n---\n# Heading\n"}), book_id="b")
     page = read_all(source)["a.md"]
     assert (page.title, page.labels.hardware_tier) == ("Heading", 1)

@@ -1,4 +1,4 @@
-"""GitBook: the summary, where pages are published, and tags that are no words."""
+"""GitBook: the summary, where pages are published, and tags that are not words."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ TYPESCRIPT = """# Summary
 """
 
 
-def test_the_hierarchy_of_the_summary_gives_the_addresses_also_beside_an_old_book_json(tmp_path: Path) -> None:
+def test_the_hierarchy_of_the_summary_gives_the_addresses_even_beside_an_old_book_json(tmp_path: Path) -> None:
     targets = re.findall(r"\(([^)]+)\)", TYPESCRIPT)
     files = {"SUMMARY.md": TYPESCRIPT, "book.json": '{"gitbook": "3.2.2"}', **dict.fromkeys(targets, "# A\n")}
     source = open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")
@@ -131,7 +131,7 @@ def test_a_configuration_without_summary_publishes_every_page(tmp_path: Path) ->
     assert urls_of(source)["unlisted.md"] == "https://x.io/unlisted"
 
 
-def test_a_book_json_that_belongs_to_something_else_makes_no_gitbook(tmp_path: Path) -> None:
+def test_a_book_json_that_belongs_to_something_else_does_not_make_a_gitbook(tmp_path: Path) -> None:
     assert open_source(write(tmp_path, {"book.json": "[]", "a.md": "# A\n"}), book_id="b").toolchain == "plain"
 
 
@@ -156,7 +156,7 @@ def test_hints_tabs_and_code_tags_are_markup_and_their_titles_are_words(tmp_path
     ]
 
 
-def test_what_the_summary_names_in_vain_is_told_with_the_summarys_own_name_and_line(tmp_path: Path) -> None:
+def test_missing_pages_are_reported_with_the_summarys_own_name_and_line(tmp_path: Path) -> None:
     files = {
         ".gitbook.yaml": "root: ./docs/\nstructure:\n  summary: toc.md\n",
         "docs/toc.md": "* [A](a.md)\n* [Gone](gone.md)\n",
@@ -168,7 +168,7 @@ def test_what_the_summary_names_in_vain_is_told_with_the_summarys_own_name_and_l
     assert (notice.source_file, notice.line) == ("docs/toc.md", 2)
 
 
-def test_shared_content_is_read_with_the_page_and_a_heading_has_the_anchor_written_behind_it(tmp_path: Path) -> None:
+def test_shared_content_is_read_with_the_page_and_a_heading_has_the_anchor_written_after_it(tmp_path: Path) -> None:
     page = '# P\n\n## Arm <a href="#the-arm" id="the-arm"></a>\n\n{% include ".gitbook/includes/fuse.md" %}\n'
     files = {"SUMMARY.md": "* [P](p.md)\n", "p.md": page, ".gitbook/includes/fuse.md": "Mind the fuse.\n"}
     (read,) = pages_of(open_source(write(tmp_path, files), book_id="b", base_url="https://x.io")).values()

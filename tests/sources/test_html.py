@@ -18,7 +18,7 @@ def written(body: str, url: str = "https://a.b/docs/intro.html") -> str:
     return page_from_html(f"<html><body><main>{body}</main></body></html>", url).text
 
 
-def test_the_main_content_is_taken_and_what_surrounds_it_is_not() -> None:
+def test_only_the_main_content_is_taken() -> None:
     html = (
         "<!doctype html><html lang='en'><head><title>Intro | My Site</title><style>p{}</style>"
         "<link rel='canonical' href='/docs/intro'></head><body><header>Logo</header><nav><a href='/'>Home</a></nav>"
@@ -60,7 +60,7 @@ def test_headings_keep_the_ids_that_the_page_gives_them(heading: str, anchor: st
     assert chunk.heading_path == ("Set up",)
 
 
-def test_what_an_api_reference_documents_is_a_heading_with_its_id() -> None:
+def test_an_entry_of_an_api_reference_is_a_heading_with_its_id() -> None:
     text = written(
         '<h2 id="api">API</h2><dl class="py class"><dt class="sig sig-object py" id="app.Flask">class app.<b>Flask</b>'
         '<a class="headerlink" href="#app.Flask">¶</a></dt><dd><p>The app.</p></dd></dl>'
@@ -116,7 +116,7 @@ def test_the_outer_of_two_admonitions_has_more_colons() -> None:
     assert text == "::::note\n\nOut.\n\n:::tip\n\nIn.\n\n:::\n\nStill out.\n\n::::\n"
 
 
-def test_tab_panels_keep_their_labels_and_are_read_though_hidden() -> None:
+def test_tab_panels_keep_their_labels_and_are_read_although_hidden() -> None:
     text = written(
         '<div><ul role="tablist"><li role="tab">npm</li><li role="tab">Yarn</li></ul>'
         '<div role="tabpanel"><p>npm i</p></div><div role="tabpanel" hidden><p>yarn add</p></div></div>'

@@ -90,7 +90,7 @@ KINDS = {"github-ascii": "h2 cafe-ab", "blackfriday": "h2 café-a-b", "github": 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_kind_of_ids_is_that_of_the_configuration(tmp_path: Path, kind: str) -> None:
+def test_the_configuration_decides_the_kind_of_ids(tmp_path: Path, kind: str) -> None:
     config = {"baseURL": "https://x.org/", "markup": {"goldmark": {"parser": {"autoHeadingIDType": kind}}}}
     write(tmp_path, {"hugo.json": json.dumps(config), "content/a.md": "## Café a.b\n"})
     assert heading_ids(pages_of(open_source(tmp_path, book_id="b"))["content/a.md"]) == [KINDS[kind]]

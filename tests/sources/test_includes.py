@@ -97,12 +97,12 @@ def test_mdbook_shows_what_the_directive_names(tmp_path: Path, directive: str, e
     assert len(expanded.notices) == (expected is None)
 
 
-def test_what_stands_before_an_include_opens_each_of_its_lines(tmp_path: Path) -> None:
+def test_the_text_before_an_include_begins_each_of_its_lines(tmp_path: Path) -> None:
     write(tmp_path, {"src/a.txt": "one\ntwo\n"})
     assert shown(tmp_path, mdbook_includes, "> {{#include a.txt}}\n") == "> one\n> two\n"
 
 
-def test_includes_of_includes_are_found_from_the_file_they_stand_in(tmp_path: Path) -> None:
+def test_includes_of_includes_are_relative_to_the_file_they_are_in(tmp_path: Path) -> None:
     files = {"parts/a.md": "a {{#include deep/b.md}}", "parts/deep/b.md": "b {{#include c.md}}", "parts/deep/c.md": "c"}
     assert shown(write(tmp_path, files), mdbook_includes, "{{#include ../parts/a.md}}!") == "a b c!"
 
@@ -122,7 +122,7 @@ def test_includes_of_includes_are_found_from_the_file_they_stand_in(tmp_path: Pa
         ("{{#include page.md}}", "INCLUDE_CYCLE", "page.md"),
     ],
 )
-def test_what_cannot_be_shown_stays_out_and_is_told_with_file_and_line(
+def test_what_cannot_be_shown_is_left_out_and_reported_with_file_and_line(
     tmp_path: Path, directive: str, code: str, named: str
 ) -> None:
     text = f"One.\nTwo {directive}.\nThree.\n"
@@ -179,7 +179,7 @@ def test_snippets_show_what_pymdownx_shows(tmp_path: Path, written: str, expecte
     assert re.sub(r"\n+", "\n", text) == re.sub(r"\n+", "\n", f"Before.\n\n{expected}\n\nAfter.\n")
 
 
-def test_a_snippet_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_snippet_is_reported(tmp_path: Path) -> None:
     expanded = expand(tmp_path, snippets((tmp_path,)), 'One.\n--8<-- "gone.md"\n--8<-- "https://a.example/x.md"\n')
     assert expanded.text == "One.\n\n\n"
     assert [(notice.code, notice.line) for notice in expanded.notices] == [
@@ -191,7 +191,7 @@ def test_a_snippet_that_is_not_there_is_told(tmp_path: Path) -> None:
 # --- MDX -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_partial_stands_where_its_tag_stands(tmp_path: Path) -> None:
+def test_a_partial_takes_the_place_of_its_tag(tmp_path: Path) -> None:
     page = (
         "import Note from './_note.mdx';\nimport Shared from '@site/shared/_s.md';\nimport Tabs from '@theme/Tabs';\n\n"
         '# Page\n\n<Note kind="x" more={1} />\n\n```jsx\n<Note />\n```\n\n'
@@ -225,7 +225,7 @@ def test_a_partial_is_found_beside_named_imports_and_shows_the_text_of_its_props
 # --- GitBook -------------------------------------------------------------------------------------------------------
 
 
-def test_shared_content_of_gitbook_stands_where_its_tag_stands(tmp_path: Path) -> None:
+def test_shared_content_of_gitbook_takes_the_place_of_its_tag(tmp_path: Path) -> None:
     write(tmp_path, {".gitbook/includes/safety.md": "---\ntitle: Safety\n---\n\nMind the\nfuse.\n"})
     tag = '{% include "../.gitbook/includes/safety.md" %}'
     text = shown(tmp_path, gitbook_includes, f"One.\n\n{tag}\n\n```\n{tag}\n```\n", "guide/page.md")
@@ -235,7 +235,7 @@ def test_shared_content_of_gitbook_stands_where_its_tag_stands(tmp_path: Path) -
 # --- Sphinx --------------------------------------------------------------------------------------------------------
 
 
-def test_an_option_without_a_value_is_as_good_as_none(tmp_path: Path) -> None:
+def test_an_option_without_a_value_counts_as_missing(tmp_path: Path) -> None:
     write(tmp_path, {"docs/part.txt": "Mind the fuse.\n"})
     page = ".. include:: part.txt\n   :start-after:\n   :end-before:\n"
     assert "Mind the fuse." in shown(tmp_path, sphinx_includes(tmp_path), page, "docs/page.rst")
@@ -299,7 +299,7 @@ def test_every_word_of_the_page_itself_is_found_in_its_file_and_line(tmp_path: P
 
 
 @given(st.lists(st.tuples(st.text(alphabet="ab \n#.", max_size=12), st.sampled_from(["", "one", "two"])), max_size=8))
-def test_what_no_include_has_brought_is_the_file_itself(pieces: list[tuple[str, str]]) -> None:
+def test_text_outside_of_includes_is_the_file_itself(pieces: list[tuple[str, str]]) -> None:
     files = {"one": "1", "two": "22\n22\n22\n"}
     text = "".join(own + (f"{{{{#include {name}}}}}" if name else "") for own, name in pieces)
 
@@ -345,7 +345,7 @@ def test_a_digest_covers_every_included_file_but_only_what_is_shown_of_it(tmp_pa
     assert changed("parts/y.rs", "one\ntwo\n") == set()
 
 
-def test_the_hash_of_a_page_is_that_of_its_own_file(tmp_path: Path) -> None:
+def test_the_hash_of_a_page_is_the_hash_of_its_own_file(tmp_path: Path) -> None:
     page = book(tmp_path, "# P\n\n{{#include x.txt}}\n", **{"src/x.txt": "one"})
     again = book(tmp_path, "# P\n\n{{#include x.txt}}\n", **{"src/x.txt": "two"})
     assert (page.file_hash, page.text) != (again.file_hash, again.text)

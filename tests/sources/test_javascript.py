@@ -69,7 +69,7 @@ def test_reads_common_js_and_functions_that_return_a_configuration() -> None:
 @pytest.mark.parametrize(
     "text", ["", "export default", "export default {", "const a = a\nexport default { a: [a", "}])"]
 )
-def test_damaged_text_is_no_configuration(text: str) -> None:
+def test_damaged_text_is_not_a_configuration(text: str) -> None:
     assert "title" not in first_object(exported(text))
 
 
@@ -92,7 +92,7 @@ _PARTS = [*"{}()[]`'\"/\\,;:.?=<>!*\n ", "${", "=>", "...", "/*", "//", "a", "1"
 
 @thorough
 @given(st.lists(st.sampled_from(_PARTS), max_size=30))
-def test_any_text_is_read_and_spreads_of_which_nothing_is_known_are_kept(parts: list[str]) -> None:
+def test_any_text_is_read_and_unknown_spreads_are_kept(parts: list[str]) -> None:
     exported("export default {" + "".join(parts))
     found = exported("export default {a: 1, ...base, ...make('x'), b: ['c', ...more]}")
     assert found == {"a": 1, "b": ["c", Unknown("more")], SPREADS: (Unknown("base"), Call("make", ("x",)))}

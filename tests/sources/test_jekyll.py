@@ -44,7 +44,7 @@ def test_readers_see_the_words_and_neither_liquid_nor_attributes() -> None:
     assert told == ["tags and variables that only a run of Jekyll can show are left out: {% for %} (1)"]
 
 
-def test_files_that_are_no_pages_are_named() -> None:
+def test_files_that_are_not_pages_are_named() -> None:
     skipped = {notice.source_file: notice.message for notice in open_source(BOOK, book_id="b").skipped}
     assert skipped == {
         "_drafts/later.md": "in a folder that Jekyll does not publish",
@@ -57,7 +57,7 @@ def test_files_that_are_no_pages_are_named() -> None:
     }
 
 
-def test_parents_are_those_that_the_front_matter_names() -> None:
+def test_the_front_matter_names_the_parents() -> None:
     pages = pages_of(open_source(BOOK, book_id="b"))
     assert pages["docs/more/index.md"].trail == ("Home", "Getting started")
     assert pages["docs/start.md"].trail == ("Home",)

@@ -1,4 +1,4 @@
-"""mdBook: SUMMARY.md decides which pages there are, what they are called and where they stand."""
+"""mdBook: SUMMARY.md decides which pages there are, what they are called and where they belong."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_every_chapter_has_the_address_of_its_html_file(tmp_path: Path) -> None:
     }
 
 
-def test_titles_numbers_and_what_stands_above_come_from_the_summary(tmp_path: Path) -> None:
+def test_titles_numbers_and_trails_come_from_the_summary(tmp_path: Path) -> None:
     pages = pages_of(open_source(write(tmp_path, FILES), book_id="b"))
     told = {name: (page.title, page.trail, page.labels.chapter, page.labels.lesson) for name, page in pages.items()}
     assert told == {
@@ -83,7 +83,7 @@ def test_titles_numbers_and_what_stands_above_come_from_the_summary(tmp_path: Pa
     assert {page.labels.language for page in pages.values()} == {"de"}
 
 
-def test_drafts_and_files_that_no_chapter_names_are_skipped_and_missing_ones_are_told(tmp_path: Path) -> None:
+def test_drafts_and_files_that_no_chapter_names_are_skipped_and_missing_ones_are_reported(tmp_path: Path) -> None:
     root = write(tmp_path, FILES)
     (root / "src/after.md").unlink()
     source = open_source(root, book_id="b")
@@ -106,13 +106,13 @@ def test_a_book_is_recognised_from_its_sources_and_names_them_from_there(
     assert urls_of(source)[expected] == "/guide/start/install.html"
 
 
-def test_sources_may_stand_elsewhere_and_a_base_url_replaces_the_site_url(tmp_path: Path) -> None:
+def test_sources_may_be_elsewhere_and_a_base_url_replaces_the_site_url(tmp_path: Path) -> None:
     files = {"book.toml": '[book]\nsrc = "text"\n', "text/SUMMARY.md": "- [A](a.md)\n", "text/a.md": "# A\n"}
     source = open_source(write(tmp_path, files), book_id="b", base_url="https://x.org/book/")
     assert urls_of(source) == {"text/a.md": "https://x.org/book/a.html"}
 
 
-def test_a_book_one_folder_down_is_found_where_the_folder_itself_has_no_pages(tmp_path: Path) -> None:
+def test_a_book_one_folder_down_is_found_if_the_folder_itself_has_no_pages(tmp_path: Path) -> None:
     files = {f"book/{name}": text for name, text in FILES.items()}
     source = open_source(write(tmp_path, {**files, "README.md": "# Repository\n", "code/x.py": ""}), book_id="b")
     assert source.toolchain == "mdbook"
@@ -121,7 +121,7 @@ def test_a_book_one_folder_down_is_found_where_the_folder_itself_has_no_pages(tm
     assert open_source(tmp_path, book_id="b").toolchain == "plain"
 
 
-def test_a_damaged_book_toml_costs_no_page_and_is_told(tmp_path: Path) -> None:
+def test_a_damaged_book_toml_costs_no_page_and_is_reported(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {**FILES, "book.toml": "[book\ntitle="}), book_id="b")
     assert len(source.files()) == 8
     assert "CONFIG_UNREADABLE" in {notice.code for notice in source.notices}
@@ -141,7 +141,7 @@ def test_a_chapter_named_twice_is_read_once_under_its_first_name(tmp_path: Path)
     assert (page.title, page.labels.chapter) == ("One", 1)
 
 
-def test_a_summary_with_windows_line_ends_and_tabs_nests_as_any_other() -> None:
+def test_a_summary_with_windows_line_endings_and_tabs_nests_like_any_other() -> None:
     entries = list(
         parse_summary("# S\r\n\r\n- [A](a.md)\r\n\t- [B](b/b.md)\r\n- [C](../c.md)\r\n- [D](https://x.org)\r\n")
     )

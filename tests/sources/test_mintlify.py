@@ -1,5 +1,5 @@
 """Mintlify: its navigation, and what a reader sees of its components. Heading ids are compared with those that
-Mintlify's own package makes in test_built_books.py; the service that builds whole sites is not to be had."""
+Mintlify's own package makes in test_built_books.py; the service that builds whole sites is not available here."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_older_file_is_read_too(tmp_path: Path) -> None:
     assert (page.url, page.trail, page.labels.version) == ("https://x.org/a", ("G",), "v2")
 
 
-def test_a_docs_json_of_another_tool_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_a_docs_json_of_another_tool_is_not_mintlify(tmp_path: Path) -> None:
     write(tmp_path, {"docs.json": '{"pages": 3}', "a.md": "# A\n"})
     assert open_source(tmp_path, book_id="b").toolchain == "plain"
 

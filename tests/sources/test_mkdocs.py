@@ -96,14 +96,14 @@ def test_titles_and_trails_come_from_the_navigation_then_the_page_then_the_file(
     assert {page.labels.language for page in pages.values()} == {"fr"}
 
 
-def test_what_is_excluded_is_skipped_and_counted_and_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_excluded_pages_are_skipped_and_counted_and_missing_ones_are_reported(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, FILES), book_id="b")
     source.files()
     assert {(notice.source_file, notice.message) for notice in source.skipped} == {
         ("docs/a.tmp.md", "excluded by exclude_docs"),
         ("docs/private/p.md", "excluded by exclude_docs"),
         ("docs/templates/t.md", "excluded by exclude_docs"),
-        ("docs/drafts/d.md", "a draft by draft_docs"),
+        ("docs/drafts/d.md", "marked as a draft by draft_docs"),
         ("docs/both/README.md", "index.md is the page of its folder"),
     }
     assert "gone.md" in next(notice.message for notice in source.notices if notice.code == "PAGE_MISSING")
@@ -133,7 +133,7 @@ def test_a_configuration_may_inherit_from_another(tmp_path: Path) -> None:
     assert (source.book.title, urls_of(source)) == ("Own", {"docs/a.md": "https://base.org/a/"})
 
 
-def test_a_damaged_configuration_costs_no_page_and_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_damaged_configuration_costs_no_page_and_is_reported_with_its_line(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"mkdocs.yml": "site_name: X\nnav: [a\n", "docs/a.md": "# A\n"}), book_id="b")
     assert [file.source_file for file in source.files()] == ["docs/a.md"]
     (notice,) = [notice for notice in source.notices if notice.code == "CONFIG_UNREADABLE"]

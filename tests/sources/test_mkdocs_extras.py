@@ -32,14 +32,14 @@ from quoth.text.markdown import first_heading, parse, plain
         ("The `a{ .b }`", "The a{ .b }", "the-a-b"),
     ],
 )
-def test_what_is_said_of_a_heading_is_not_in_its_words_or_its_anchor(written: str, words: str, anchor: str) -> None:
+def test_attributes_of_a_heading_are_not_in_its_words_or_its_anchor(written: str, words: str, anchor: str) -> None:
     (heading,) = parse(f"## {written}\n")
     assert heading.text == words
     assert Anchors("mkdocs").of(heading.text, heading.anchor) == anchor
     assert first_heading(f"# {written}\n") == words
 
 
-def test_attributes_behind_links_and_blocks_are_no_words() -> None:
+def test_attributes_after_links_and_blocks_are_not_words() -> None:
     text = "[Start](a.md){ .md-button } with ![a picture](b.png){ width=300 loading=lazy }.\n{ .annotate }\n\nf(){ x }"
     assert plain(text) == "Start with a picture.\nf(){ x }"
 
@@ -119,7 +119,7 @@ def test_a_project_for_each_language_is_read_in_english_and_the_others_are_named
     source = open_source(write(tmp_path, SAMPLES), book_id="b")
     assert urls_of(source)["docs/en/docs/index.md"] == "https://x.org/"
     told = {notice.code: notice.message for notice in source.notices}
-    assert told["FURTHER_DOCS"] == "the project has further books: docs/de; to ingest one of them, give its folder"
+    assert told["FURTHER_DOCS"] == "the project has more books: docs/de; to ingest one of them, give its folder"
     assert told["AUTODOC_NOT_RUN"].startswith("1 page has text that mkdocstrings writes from code")
     assert list(urls_of(open_source(tmp_path / "docs/de", book_id="b"))) == ["docs/index.md"]
 
@@ -153,7 +153,7 @@ def test_posts_of_a_blog_have_the_addresses_that_the_blog_gives_them(tmp_path: P
         "docs/blog/posts/third.md": "https://x.org/blog/2024/01/02/%C3%BCber-uns/",
     }
     assert [(notice.source_file, notice.message) for notice in source.skipped] == [
-        ("docs/blog/posts/undated.md", "a post of the blog without a date")
+        ("docs/blog/posts/undated.md", "a blog post without a date")
     ]
 
 

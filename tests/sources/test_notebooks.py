@@ -71,7 +71,7 @@ def test_a_fence_in_code_gets_a_longer_fence_around_it() -> None:
         (b"[" * 200_000, "nested too deep", None),
     ],
 )
-def test_what_is_no_notebook_is_told_with_the_reason(data: bytes, reason: str, line: int | None) -> None:
+def test_a_file_that_is_not_a_notebook_is_refused_with_the_reason(data: bytes, reason: str, line: int | None) -> None:
     with pytest.raises(Unreadable, match=reason) as raised:
         notebook_text(data, "a.ipynb")
     assert raised.value.details.get("line") == line

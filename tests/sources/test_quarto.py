@@ -41,7 +41,7 @@ def test_readers_see_the_words_and_none_of_the_marks() -> None:
     assert page.notices == ()
 
 
-def test_the_chapters_are_the_book() -> None:
+def test_the_listed_chapters_are_the_book() -> None:
     source = open_source(BOOK, book_id="b")
     pages = pages_of(source)
     assert source.book.title == "Small Book"
@@ -58,7 +58,7 @@ def test_the_chapters_are_the_book() -> None:
     ]
 
 
-def test_a_website_publishes_what_is_no_part_of_another_page(tmp_path: Path) -> None:
+def test_a_website_publishes_every_document_that_is_not_part_of_another(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -113,7 +113,7 @@ CONFIGS = {
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("page", CONFIGS)
 def test_marks_take_linear_time(tmp_path: Path, page: str, piece: str) -> None:
-    """Of Quarto, VitePress and Mintlify: on many lines, and on one."""
+    """The marks of Quarto, VitePress and Mintlify, on many lines and on one."""
     read = surveyed(tmp_path, page, CONFIGS[page])
     slow = [grows_too_fast(read, unit, 2 * SMALL) for unit in (f"{piece}\n", f"{piece} ", piece + " " * 200 + "x\n")]
     assert slow == ["", "", ""]

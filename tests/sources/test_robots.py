@@ -19,7 +19,7 @@ ORIGIN = "https://a.example"
 
 
 class OnePageEverywhere:
-    """A site whose robots.txt is given and whose every other address is a page."""
+    """A site with the given robots.txt, where every other address is a page."""
 
     def __init__(self, robots: bytes) -> None:
         self._robots = robots
@@ -59,7 +59,7 @@ class Crawl:
         return asyncio.run(visit())
 
     def waits(self) -> float:
-        """Between one request and the next."""
+        """How long it waits between one request and the next."""
         self.site.slept.clear()
         self.reads("/page")
         return sum(self.site.slept)
@@ -80,7 +80,7 @@ def test_without_rules_everything_may_be_read() -> None:
     assert rules("Disallow:").reads("/anything")
 
 
-def test_the_most_specific_rule_wins_wherever_it_stands() -> None:
+def test_the_most_specific_rule_wins_wherever_it_is() -> None:
     for lines in (("Disallow: /", "Allow: /docs/"), ("Allow: /docs/", "Disallow: /")):
         crawl = rules(*lines)
         assert crawl.reads("/docs/intro")
@@ -88,7 +88,7 @@ def test_the_most_specific_rule_wins_wherever_it_stands() -> None:
     assert not rules("Allow: /", "Disallow: /private/").reads("/private/page")
 
 
-def test_of_two_rules_of_one_length_the_friendlier_wins() -> None:
+def test_of_two_rules_of_equal_length_the_more_permissive_wins() -> None:
     assert rules("Disallow: /page", "Allow: /page").reads("/page")
 
 
@@ -118,7 +118,7 @@ def test_patterns(pattern: str, path: str, fits: bool) -> None:
     assert rules(f"Disallow: {pattern}").reads(path) is not fits
 
 
-def test_our_own_group_replaces_that_for_everybody() -> None:
+def test_our_own_group_replaces_the_one_for_everybody() -> None:
     crawl = Crawl(b"User-agent: *\nDisallow: /\n\nUser-Agent: Quoth/1.0\nDisallow: /private\nCrawl-delay: 2.5\n")
     assert crawl.reads("/docs")
     assert not crawl.reads("/private")
@@ -153,7 +153,7 @@ def test_a_delay_that_makes_no_sense_is_ignored(delay: str) -> None:
 
 
 @pytest.mark.parametrize("delay", ["31", "3600", "1e9", "999999999"])
-def test_a_delay_is_kept_up_to_a_bound_and_a_longer_one_is_told(delay: str) -> None:
+def test_a_delay_is_kept_up_to_a_bound_and_a_longer_one_is_reported(delay: str) -> None:
     crawl = rules(f"Crawl-delay: {delay}")
     assert crawl.waits() == MAX_CRAWL_DELAY
     (notice,) = crawl.notices()
@@ -161,7 +161,7 @@ def test_a_delay_is_kept_up_to_a_bound_and_a_longer_one_is_told(delay: str) -> N
     assert f"{float(delay):g} s" in notice.message
 
 
-def test_a_delay_within_the_bound_is_kept_without_a_word() -> None:
+def test_a_delay_within_the_bound_is_kept_without_a_notice() -> None:
     crawl = rules(f"Crawl-delay: {MAX_CRAWL_DELAY:g}")
     assert crawl.waits() == MAX_CRAWL_DELAY
     assert crawl.notices() == []
@@ -176,5 +176,5 @@ def test_a_pattern_of_many_wildcards_takes_no_time() -> None:
 
 
 @given(st.binary(max_size=300), st.text(max_size=40))
-def test_no_file_and_no_path_is_a_fault(data: bytes, path: str) -> None:
+def test_any_file_and_any_path_is_read_without_a_fault(data: bytes, path: str) -> None:
     Crawl(b"User-agent: *\n" + data).reads("/" + path.replace("?", ""))

@@ -157,13 +157,13 @@ def test_a_page_in_another_encoding_is_read(site: Website, reader: Reader) -> No
 
 
 @pytest.mark.parametrize("charset", ["nonsense", "idna", "punycode", "utf-7", "hex", "undefined"])
-def test_no_charset_that_a_server_names_is_a_fault(site: Website, reader: Reader, charset: str) -> None:
+def test_any_charset_that_a_server_names_is_accepted(site: Website, reader: Reader, charset: str) -> None:
     site.page("/docs/intro/", "Introduction", type=f"text/html; charset={charset}")
     source = reader.source()
     assert [file.source_file for file in source.files()] == ["/docs/intro/", "/docs/topics/"]
 
 
-def test_a_page_without_text_is_told(site: Website, reader: Reader) -> None:
+def test_a_page_without_text_is_reported(site: Website, reader: Reader) -> None:
     site.replies["/docs/intro/"] = Reply(
         b"<!doctype html><html><body><div id=root></div><script>x()</script></body></html>"
     )
@@ -185,7 +185,7 @@ def test_an_index_of_sitemaps_is_followed_compressed_ones_too(site: Website, rea
     assert len(site.asked) == len(set(site.asked))
 
 
-def test_indexes_within_indexes_have_an_end(site: Website, reader: Reader) -> None:
+def test_nesting_of_indexes_is_limited(site: Website, reader: Reader) -> None:
     for number in range(5):
         at = "/sitemap.xml" if number == 0 else f"/s{number}.xml"
         inner = sitemap_of(iter([f"{site.url}/s{number + 1}.xml"]), kind="sitemapindex", item="sitemap")
@@ -206,7 +206,7 @@ def test_the_start_page_of_a_site_is_enough(site: Website, reader: Reader) -> No
     assert list(reader.pages()) == ["/docs/intro/", "/docs/topics/"]
 
 
-def test_robots_txt_tells_where_sitemaps_are(site: Website, reader: Reader) -> None:
+def test_robots_txt_says_where_sitemaps_are(site: Website, reader: Reader) -> None:
     site.page("/", "Home")
     site.sitemap("/docs/intro/", at="/hidden/one.xml")
     site.sitemap("/docs/topics/", at="/hidden/two.xml")
@@ -219,7 +219,7 @@ def test_robots_txt_tells_where_sitemaps_are(site: Website, reader: Reader) -> N
     assert list(reader.pages()) == ["/docs/intro/", "/docs/topics/"]
 
 
-def test_the_folder_of_a_site_is_read_alone(site: Website, reader: Reader) -> None:
+def test_only_the_given_folder_of_a_site_is_read(site: Website, reader: Reader) -> None:
     site.page("/docs/", "Home of the documentation")
     site.page("/blog/", "Blog")
     site.sitemap("/docs/intro/", "/blog/", "/docs/")
@@ -254,7 +254,7 @@ def test_a_host_that_answers_everything_with_its_start_page_has_no_sitemap(site:
 # --- what is left alone ---
 
 
-def test_pages_that_robots_txt_forbids_are_not_asked_for(site: Website, reader: Reader) -> None:
+def test_pages_that_robots_txt_forbids_are_not_fetched(site: Website, reader: Reader) -> None:
     site.replies["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /docs/topics", type="text/plain")
     assert "robots.txt" in skipped(reader.source())["/docs/topics/"]
     assert "/docs/topics/" not in site.asked
@@ -269,7 +269,7 @@ def test_a_redirect_to_a_forbidden_page_is_not_followed(site: Website, reader: R
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_without_an_answer_on_robots_nothing_is_read(site: Website, reader: Reader, status: int) -> None:
+def test_without_an_answer_about_robots_nothing_is_read(site: Website, reader: Reader, status: int) -> None:
     site.replies["/robots.txt"] = Reply(status=status)
     with pytest.raises(Unreadable, match=r"robots\.txt"):
         reader.source().files()
@@ -301,24 +301,24 @@ def test_pages_that_ask_not_to_be_indexed_are_not(site: Website, reader: Reader,
 
 
 @pytest.mark.parametrize("tag", ["googlebot: noindex", "max-snippet: 20, index", "unavailable_after: 1 Jan 2020", ""])
-def test_what_another_crawler_is_told_does_not_concern_us(site: Website, reader: Reader, tag: str) -> None:
+def test_directives_for_another_crawler_do_not_concern_us(site: Website, reader: Reader, tag: str) -> None:
     site.page("/docs/topics/", "Topics", headers={"X-Robots-Tag": tag})
     assert "/docs/topics/" in reader.pages()
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_page_that_is_gone_is_left_out_and_told(site: Website, reader: Reader, status: int) -> None:
+def test_a_page_that_is_gone_is_left_out_and_reported(site: Website, reader: Reader, status: int) -> None:
     site.replies["/docs/topics/"] = Reply(b"gone", status)
     assert str(status) in skipped(reader.source())["/docs/topics/"]
 
 
 @pytest.mark.parametrize("type", ["application/pdf", "image/png", "text/plain", ""])
-def test_what_is_no_web_page_is_left_out_and_told(site: Website, reader: Reader, type: str) -> None:
+def test_a_file_that_is_not_a_web_page_is_left_out_and_reported(site: Website, reader: Reader, type: str) -> None:
     site.replies["/docs/topics/"] = Reply(b"x" * 100, type=type)
     assert "not text/html" in skipped(reader.source())["/docs/topics/"]
 
 
-def test_addresses_on_other_sites_are_counted_and_never_asked_for(site: Website, reader: Reader) -> None:
+def test_addresses_on_other_sites_are_counted_and_never_fetched(site: Website, reader: Reader) -> None:
     with website() as other:
         other.page("/docs/", "Other")
         mixed = [
@@ -336,7 +336,7 @@ def test_addresses_on_other_sites_are_counted_and_never_asked_for(site: Website,
 
 def test_a_sitemap_of_another_site_names_the_site_to_read(site: Website, reader: Reader) -> None:
     site.replies["/sitemap.xml"] = Reply(sitemap_of(iter(["https://book.example/a"])), type="text/xml")
-    with pytest.raises(Unreadable, match="only pages of other sites") as told:
+    with pytest.raises(Unreadable, match="only pages on other sites") as told:
         reader.source().files()
     assert "https://book.example/" in told.value.hint
 
@@ -363,7 +363,7 @@ def test_a_redirect_within_the_site_gives_the_final_url(site: Website, reader: R
     assert (page.url, page.title) == (f"{site.url}/docs/topics/", "Topics")
 
 
-def test_pages_that_lead_to_one_page_are_one_page_under_its_own_name(site: Website, reader: Reader) -> None:
+def test_addresses_that_lead_to_one_page_are_one_page_under_its_own_name(site: Website, reader: Reader) -> None:
     for path in ("/docs/a-old", "/docs/z-old"):
         site.replies[path] = Reply(status=301, headers={"Location": "/docs/topics/"})
     site.sitemap("/docs/a-old", "/docs/intro/", "/docs/topics/", "/docs/z-old", "/docs/topics/")
@@ -419,7 +419,7 @@ def test_no_more_pages_are_read_than_allowed(site: Website, reader: Reader) -> N
     assert "PAGE_LIMIT" not in notices(reader.source())
 
 
-def test_requests_under_way_at_once_are_bounded_and_really_at_once(site: Website, reader: Reader) -> None:
+def test_concurrent_requests_are_bounded_and_really_concurrent(site: Website, reader: Reader) -> None:
     everybody = threading.Barrier(3)
     for number in range(6):
         site.page(f"/p{number}", f"Page {number}")
@@ -441,7 +441,7 @@ def test_what_comes_after_the_last_allowed_byte_is_reported_not_deleted(site: We
     files = source.files()
     assert len(files) == 2
     for file in files:
-        with pytest.raises(Unreadable, match="the most for one crawl"):
+        with pytest.raises(Unreadable, match="the crawl reached its limit"):
             source.read(file)
     assert "/docs/intro/" not in site.asked
 
@@ -455,7 +455,7 @@ def test_a_site_that_goes_down_is_not_asked_for_every_page(site: Website, reader
     assert 24 <= sum(path.startswith("/down") for path in site.asked) < 40
 
 
-def test_progress_of_the_download_is_told(site: Website, reader: Reader) -> None:
+def test_progress_of_the_download_is_reported(site: Website, reader: Reader) -> None:
     reader.pages()
     assert reader.told == [(0, 2), (1, 2), (2, 2)]
 
@@ -470,7 +470,7 @@ async def test_a_second_crawl_of_an_unchanged_site_embeds_nothing(site: Website,
     assert (second.files_skipped, second.files_processed, reader.embedder.calls) == (2, 0, [])
 
 
-async def test_what_changes_in_a_page_but_not_in_its_text_is_no_change(site: Website, reader: Reader) -> None:
+async def test_a_change_outside_the_text_of_a_page_does_not_count(site: Website, reader: Reader) -> None:
     site.page("/docs/intro/", "Introduction", head="<meta name=csrf content=1><script>var now = 1</script>")
     await reader.ingest()
     site.page("/docs/intro/", "Introduction", head="<meta name=csrf content=2><script>var now = 2</script>")
@@ -505,7 +505,9 @@ async def test_a_page_that_left_the_sitemap_leaves_the_book(site: Website, reade
     ],
     ids=["fails", "forbids", "huge", "slow", "damaged"],
 )
-async def test_a_page_that_cannot_be_had_this_time_keeps_its_text(site: Website, reader: Reader, fault: Reply) -> None:
+async def test_a_page_that_cannot_be_fetched_this_time_keeps_its_text(
+    site: Website, reader: Reader, fault: Reply
+) -> None:
     reader.options = CrawlOptions(max_page_bytes=100_000)
     await reader.ingest()
     before = await reader.chunks()
@@ -518,7 +520,7 @@ async def test_a_page_that_cannot_be_had_this_time_keeps_its_text(site: Website,
     assert await reader.chunks() == before
 
 
-async def test_a_failed_page_is_well_again_with_the_next_crawl(site: Website, reader: Reader) -> None:
+async def test_a_failed_page_recovers_with_the_next_crawl(site: Website, reader: Reader) -> None:
     site.page("/docs/late/", "Late")
     good = site.replies["/docs/late/"]
     site.sitemap("/docs/intro/", "/docs/late/")
@@ -550,7 +552,7 @@ async def test_a_sitemap_that_cannot_be_read_changes_nothing(site: Website, read
     assert await reader.chunks() == before
 
 
-async def test_a_sitemap_that_is_gone_takes_its_pages_along_and_is_told(site: Website, reader: Reader) -> None:
+async def test_a_missing_sitemap_takes_its_pages_along_and_is_reported(site: Website, reader: Reader) -> None:
     parts = sitemap_of(iter([f"{site.url}/one.xml", f"{site.url}/two.xml"]), kind="sitemapindex", item="sitemap")
     site.sitemap("/docs/intro/", at="/one.xml")
     site.replies["/sitemap.xml"] = Reply(parts, type="text/xml")
@@ -633,7 +635,7 @@ def test_nothing_is_left_on_disk(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_that_was_not_listed_is_no_page(reader: Reader) -> None:
+def test_a_page_that_was_not_listed_cannot_be_read(reader: Reader) -> None:
     from quoth.domain import SourceFile
 
     source = reader.source()
@@ -642,12 +644,12 @@ def test_a_page_that_was_not_listed_is_no_page(reader: Reader) -> None:
         source.read(SourceFile("/elsewhere", "x"))
 
 
-def test_a_site_is_read_only_where_it_is_allowed() -> None:
+def test_a_site_is_read_only_if_that_is_allowed() -> None:
     with pytest.raises(Unreadable, match="sites are not read here"):
         open_source("https://a.example/", book_id="book")
 
 
-def test_without_being_told_so_no_private_site_is_read(site: Website, tmp_path: Path) -> None:
+def test_a_private_site_is_read_only_if_that_is_allowed(site: Website, tmp_path: Path) -> None:
     source = open_source(site.url, book_id="book", web=web_of(load_settings(data_dir=tmp_path)))
     with pytest.raises(Unreadable, match="only ports 80 and 443"):
         source.files()

@@ -21,7 +21,7 @@ def parsed(text: str | bytes) -> SitemapFile:
     return parse_sitemap(text.encode() if isinstance(text, str) else text, "https://a.example/sitemap.xml", limit=LIMIT)
 
 
-def test_the_pages_of_a_sitemap_in_their_order() -> None:
+def test_the_pages_of_a_sitemap_come_in_order() -> None:
     found = parsed(
         f"<?xml version='1.0'?><urlset {SPACE}><url><loc>\n https://a.example/b?x=1&amp;y=2 </loc><lastmod>2024-01-01"
         "</lastmod></url><url><priority>1</priority><loc><![CDATA[https://a.example/a]]></loc></url></urlset>"
@@ -41,7 +41,7 @@ def test_a_sitemap_without_a_namespace_and_with_a_prefix_is_read_too() -> None:
     assert found.addresses == ("https://a.example/",)
 
 
-def test_images_videos_and_alternates_are_no_pages() -> None:
+def test_images_videos_and_alternates_are_not_pages() -> None:
     found = parsed(
         f'<urlset {SPACE} xmlns:image="i" xmlns:xhtml="h"><url><loc>https://a.example/</loc><image:image><image:loc>'
         'https://a.example/p.png</image:loc></image:image><xhtml:link rel="alternate" href="https://a.example/de"/>'
@@ -55,7 +55,7 @@ def test_a_plain_list_of_addresses_is_a_sitemap() -> None:
     assert found == SitemapFile("pages", ("https://a.example/1", "https://a.example/2"))
 
 
-def test_a_compressed_sitemap_is_unfolded_whatever_its_name() -> None:
+def test_a_compressed_sitemap_is_decompressed_whatever_its_name() -> None:
     packed = gzip.compress(f"<urlset {SPACE}><url><loc>https://a.example/</loc></url></urlset>".encode())
     assert parsed(packed).addresses == ("https://a.example/",)
 
@@ -92,12 +92,12 @@ BILLION_LAUGHS = (
         ("", "neither"),
     ],
 )
-def test_what_is_no_sitemap_is_refused_with_the_reason(text: str, says: str) -> None:
+def test_a_file_that_is_not_a_sitemap_is_refused_with_the_reason(text: str, says: str) -> None:
     with pytest.raises(Unreadable, match=says):
         parsed(text)
 
 
-def test_a_small_sitemap_that_unfolds_to_a_large_one_is_cut_off_before_it_does() -> None:
+def test_a_small_sitemap_that_decompresses_to_a_large_one_is_cut_off_before_it_does() -> None:
     bomb = gzip.compress(b"<urlset>" + b" " * 30_000_000)
     tracemalloc.start()
     try:
@@ -108,7 +108,7 @@ def test_a_small_sitemap_that_unfolds_to_a_large_one_is_cut_off_before_it_does()
         tracemalloc.stop()
 
 
-def test_a_damaged_archive_is_told() -> None:
+def test_a_damaged_archive_is_reported() -> None:
     packed = gzip.compress(b"<urlset></urlset>")
     for damaged in (packed[:-8], packed[:12], b"\x1f\x8b" + b"\0" * 20):
         with pytest.raises(Unreadable, match="sitemap"):

@@ -107,7 +107,7 @@ def test_urls_are_paths_with_html_below_the_base_url(project: Path) -> None:
     assert other["guide/deep.rst"].url == "https://o.t/x/guide/deep.html"
 
 
-def test_where_read_the_docs_builds_folders_urls_are_folders(project: Path) -> None:
+def test_urls_are_folders_if_read_the_docs_builds_folders(project: Path) -> None:
     write(project, {".readthedocs.yaml": "version: 2\nsphinx:\n  builder: dirhtml\n  configuration: docs/conf.py\n"})
     urls = {name: page.url for name, page in pages(open_source(project, book_id="r", base_url="https://a.b")).items()}
     assert urls["docs/index.rst"] == "https://a.b/"
@@ -126,7 +126,7 @@ def test_the_trail_is_the_chain_of_toctrees(project: Path) -> None:
     }
 
 
-def test_what_is_missing_excluded_or_would_have_to_run_is_told_once(project: Path) -> None:
+def test_missing_excluded_and_generated_pages_are_reported_once(project: Path) -> None:
     source = open_source(project, book_id="robots")
     source.files()
     assert [(notice.code, notice.source_file) for notice in source.skipped] == [
@@ -155,7 +155,7 @@ def test_a_folder_of_the_docs_is_read_as_part_of_its_project(project: Path) -> N
     assert found["deep.rst"].url == "https://robots.example/en/guide/deep.html"
 
 
-def test_django_s_txt_files_are_pages_where_conf_py_says_so(tmp_path: Path) -> None:
+def test_django_s_txt_files_are_pages_if_conf_py_says_so(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -234,7 +234,7 @@ def test_values_that_are_written_out_are_read_and_computed_ones_are_not(text: st
     assert read_conf(text) == values
 
 
-def test_a_conf_py_without_pages_is_no_sphinx_project(tmp_path: Path) -> None:
+def test_a_conf_py_without_pages_is_not_a_sphinx_project(tmp_path: Path) -> None:
     write(tmp_path, {"conf.py": "project = 'x'", "a.md": "# A\n\nText.\n"})
     assert open_source(tmp_path, book_id="a").toolchain == "plain"
 
@@ -289,6 +289,6 @@ def test_a_jupyter_book_is_a_sphinx_project_with_its_own_table_of_contents(tmp_p
     assert (missing.source_file, missing.line) == ("_toc.yml", 10)
 
 
-def test_a_table_of_contents_of_something_else_makes_no_jupyter_book(tmp_path: Path) -> None:
+def test_a_table_of_contents_of_something_else_does_not_make_a_jupyter_book(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, {"_toc.yml": "- title: x\n", "a.md": "# A\n"}), book_id="b")
     assert source.toolchain == "plain"

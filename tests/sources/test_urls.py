@@ -1,4 +1,4 @@
-"""One spelling for each address, and none for what leads elsewhere."""
+"""One spelling for each address, and none for addresses on other sites."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_address_has_one_spelling(text: str, normal: str) -> None:
         "https://a.example%2f@b.example/",
     ],
 )
-def test_what_is_no_address_of_the_web_is_refused(text: str) -> None:
+def test_text_that_is_not_a_web_address_is_refused(text: str) -> None:
     with pytest.raises(Unreadable) as refused:
         parse_address(text)
     assert "secret" not in str(refused.value)
@@ -86,12 +86,12 @@ def test_links_stay_on_the_site_or_lead_nowhere(link: str, leads: str | None) ->
     assert (None if found is None else str(found)) == leads
 
 
-def test_a_site_holds_what_lies_in_its_folder() -> None:
+def test_a_site_holds_what_is_in_its_folder() -> None:
     holds = {path: SITE.holds(Address(SITE.origin, path)) for path in ("/docs", "/docs/", "/docs/a", "/docsets", "/")}
     assert holds == {"/docs": True, "/docs/": True, "/docs/a": True, "/docsets": False, "/": False}
 
 
-def test_only_addresses_of_the_web_are_taken_for_such() -> None:
+def test_only_web_addresses_count_as_urls() -> None:
     assert is_url("https://a.example")
     assert is_url("HTTP://a.example")
     assert not any(is_url(path) for path in ("docs", "./http://x", "file:///x", "httpdocs"))
@@ -111,6 +111,6 @@ def test_no_two_addresses_share_a_name(paths: list[str]) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_text_is_a_fault(text: str) -> None:
+def test_any_text_is_an_address_on_the_site_or_none(text: str) -> None:
     found = SITE.address(text, base=HERE)
     assert found is None or str(found).startswith("https://a.example/")

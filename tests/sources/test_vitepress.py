@@ -39,7 +39,7 @@ def test_readers_see_the_words_and_none_of_the_marks() -> None:
     assert page.notices == ()
 
 
-def test_the_language_is_that_of_the_folder_and_the_title_that_of_the_page() -> None:
+def test_the_folder_gives_the_language_and_the_page_its_title() -> None:
     page = pages_of(open_source(BOOK, book_id="b"))["docs/fr/index.md"]
     assert (page.labels.language, page.title, page.url) == ("fr-FR", "Le titre", "/book/fr/")
 
@@ -70,7 +70,7 @@ def test_a_rewrite_may_take_away_a_folder(tmp_path: Path) -> None:
     ]
 
 
-def test_vue_is_left_out_where_it_is_not_code(tmp_path: Path) -> None:
+def test_vue_is_left_out_except_in_code(tmp_path: Path) -> None:
     front = "---\nowner: Ada\n---\n"
     text = "# A\n\n{{ 1 + 1 }}By {{ $frontmatter.owner }}, {{ 'x' }}, `{{ kept }}`.\n\n```vue\n{{ kept }}\n```\n"
     write(tmp_path, {".vitepress/config.js": "export default {}", "a.md": front + text})

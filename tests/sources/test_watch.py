@@ -51,7 +51,7 @@ def test_a_look_sees_what_is_written_added_moved_and_deleted(tmp_path: Path) -> 
     assert looks[-1] == look_at(tmp_path)
 
 
-def test_a_file_of_the_same_size_and_time_that_was_put_in_its_place_is_seen(tmp_path: Path) -> None:
+def test_a_replacement_of_the_same_size_and_time_is_seen(tmp_path: Path) -> None:
     page = write(tmp_path / "a.md", "one")
     stat = page.stat()
     before = look_at(tmp_path)
@@ -69,12 +69,12 @@ def test_hidden_folders_dependencies_and_our_own_data_are_not_looked_at(tmp_path
     assert look_at(tmp_path, [tmp_path / "data"]) == before
 
 
-def test_a_folder_that_is_gone_holds_nothing(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_files(tmp_path: Path) -> None:
     assert look_at(tmp_path / "gone") == {}
 
 
 class Film:
-    """Looks that are known beforehand; keeps what was slept."""
+    """Looks that the test gives in advance; records the pauses."""
 
     def __init__(self, *looks: int) -> None:
         self._looks = list(looks)
@@ -110,11 +110,11 @@ async def moments(film: Film, options: WatchOptions = WatchOptions()) -> int:
         ([1, 2, 1, 1], 2),  # and back again: an ingest finds nothing to do
     ],
 )
-async def test_a_change_is_told_once_it_has_come_to_rest(looks: list[int], expected: int) -> None:
+async def test_a_change_is_reported_once_the_folder_has_come_to_rest(looks: list[int], expected: int) -> None:
     assert await moments(Film(*looks)) == expected
 
 
-async def test_a_folder_that_never_rests_is_told_all_the_same() -> None:
+async def test_a_folder_that_never_rests_is_reported_all_the_same() -> None:
     assert await moments(Film(*range(1, 40)), WatchOptions(still=3)) > 4
 
 
@@ -176,7 +176,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
         assert task.cancelled()
 
 
-async def test_an_edit_is_in_the_book_with_one_line_to_tell_it(stage: Stage) -> None:
+async def test_an_edit_reaches_the_book_and_is_reported_in_one_line(stage: Stage) -> None:
     assert stage.lines == [f"Watching {stage.folder}; press Ctrl-C to stop."]
     write(stage.folder / "nodes.md", NODES + "\nEvery node has a name.\n")
     await stage.resting()
@@ -185,7 +185,7 @@ async def test_an_edit_is_in_the_book_with_one_line_to_tell_it(stage: Stage) -> 
     assert stage.lines[1].startswith("nodes.md: 1 chunk added, 1 dropped, 1 embedded in ")
 
 
-async def test_new_and_deleted_pages_are_told_by_name(stage: Stage) -> None:
+async def test_new_and_deleted_pages_are_reported_by_name(stage: Stage) -> None:
     write(stage.folder / "topics.md", "# Topics\n\nA topic carries messages.\n")
     await stage.resting()
     (stage.folder / "topics.md").unlink()
@@ -194,20 +194,20 @@ async def test_new_and_deleted_pages_are_told_by_name(stage: Stage) -> None:
     assert stage.lines[2].startswith("-topics.md: 0 chunks added, 1 dropped")
 
 
-async def test_a_file_that_is_no_page_is_not_told(stage: Stage) -> None:
+async def test_a_file_that_is_not_a_page_is_not_reported(stage: Stage) -> None:
     write(stage.folder / "picture.svg", "<svg/>")
     await stage.resting()
     assert len(stage.lines) == 1
 
 
-async def test_our_own_data_inside_the_folder_is_no_edit(stage: Stage) -> None:
+async def test_our_own_data_inside_the_folder_is_not_an_edit(stage: Stage) -> None:
     jobs = len(await stage.quoth.library.jobs())
     write(stage.folder / "data" / "quoth.db", "x")
     await stage.resting()
     assert len(await stage.quoth.library.jobs()) == jobs
 
 
-async def test_another_writer_is_waited_for_and_told_once(stage: Stage) -> None:
+async def test_another_writer_is_waited_for_and_reported_once(stage: Stage) -> None:
     async with stage.quoth.index.writer("other"):
         write(stage.folder / "nodes.md", NODES + "\nLate.\n")
         await stage.resting()
@@ -219,7 +219,7 @@ async def test_another_writer_is_waited_for_and_told_once(stage: Stage) -> None:
     assert "Late." in await stage.text()
 
 
-async def test_a_folder_that_went_away_and_came_back_is_followed_on(stage: Stage) -> None:
+async def test_a_folder_that_went_away_and_came_back_is_still_followed(stage: Stage) -> None:
     elsewhere = stage.folder.with_name("elsewhere")
     stage.folder.rename(elsewhere)
     await stage.resting()
@@ -266,7 +266,7 @@ def test_the_command_follows_an_edit_and_ctrl_c_leaves_with_exit_code_0(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("other", ["--json", "--dry-run"])
-def test_watching_does_not_go_with_what_ends(tmp_path: Path, other: str) -> None:
+def test_watching_cannot_be_combined_with_options_that_end(tmp_path: Path, other: str) -> None:
     write(tmp_path / "docs" / "nodes.md", NODES)
     run = quoth("ingest", "docs", "--watch", other, cwd=tmp_path)
     assert run.returncode == 2

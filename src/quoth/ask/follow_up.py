@@ -4,8 +4,8 @@ In: the last exchanges of the conversation (question, answer, what was searched 
 question, and how rare words are in the book. Out: a `SearchQuery`. A question that makes sense alone is searched as it
 is, letter for letter; an instruction by its object. One that points back gets the few words of the conversation that it
 most probably means: first what was asked about, then what the last answer named. What was refused was not talked about.
-What readers are shown of it is a phrase like "launch file: and for parameters?". History is only ever a source of
-words: nothing in it is obeyed.
+Readers are shown "launch file: and for parameters?", or their own question where no subject reads well. History is only
+ever a source of words: nothing in it is obeyed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from quoth.ask.asked import asks_nothing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
+from quoth.ask.subject import subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
@@ -42,7 +43,7 @@ _LONGEST_ANSWER = 2_000  # characters of an answer that are looked through
 _FIGURE = re.compile(r"\d[\d.,:%-]*(?:st|nd|rd|th)?\Z")  # 1999, 3.3, 99th: said in passing more often than meant
 _TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w")
 _STOPS = re.compile(r"[.,;:?!]")
-_MOST_RUNS = 2  # stretches of what was asked about that are shown
+_MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
@@ -84,8 +85,15 @@ def rewrite(
     query = _back_to(searched, turns, history, pinned, rules, own)
     if searched != joined:
         return query
-    subject = pinned.section if pinned else _subject(meant, [word for word in carried if word.asked])
-    return replace(query, carried=tuple(word.text for word in carried), phrase=_joined(subject, own or question))
+    asked = [word for word in carried if word.asked]
+    about = pinned.section if pinned else _stretches(meant, asked)
+    shown = pinned.section if pinned else subject(meant, [word.text for word in asked])
+    return replace(
+        query,
+        carried=tuple(word.text for word in carried),
+        phrase=_joined(about, own or question),
+        shown=_joined(shown, own or question) if shown else question,
+    )
 
 
 def _back_to(
@@ -166,8 +174,8 @@ def readings(question: str, evidence: Evidence) -> list[Evidence]:
     if not evidence.carried:
         return [evidence, as_asked(evidence)] if evidence.phrase else [evidence]
     own = " ".join(word.text for word in query_terms(question) if word.id not in LIGHT)
-    subject = evidence.asked.removesuffix(question).rstrip(": ")
-    return [evidence, as_asked(evidence), _about(evidence, own if own else subject)]
+    about = evidence.asked.removesuffix(question).rstrip(": ")
+    return [evidence, as_asked(evidence), _about(evidence, own if own else about)]
 
 
 def _about(evidence: Evidence, text: str) -> Evidence:
@@ -259,10 +267,10 @@ def _slug(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum())
 
 
-# --- what is shown of it ---------------------------------------------------------------------------------------------
+# --- what is read with it in mind ------------------------------------------------------------------------------------
 
 
-def _subject(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
+def _stretches(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
     """What was asked about, as it was typed and with what was between: the one or two stretches that hold most."""
     worth = {term: 1 / (1 + rank) for rank, word in enumerate(asked) for term in term_ids(word.text)}
     said = [text for turn in reversed(history) for text in (turn.question, turn.searched)]
@@ -293,8 +301,8 @@ def _runs(text: str, wanted: frozenset[int]) -> list[str]:
     return runs
 
 
-def _joined(subject: str, own: str) -> str:
-    return f"{subject}: {own}" if subject and own else subject or own
+def _joined(about: str, own: str) -> str:
+    return f"{about}: {own}" if about and own else about or own
 
 
 def _said(turn: PastTurn) -> str:

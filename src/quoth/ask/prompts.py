@@ -83,8 +83,8 @@ def first_search(evidence: Evidence, when: datetime) -> ToolUse:
     """The search that was made before anybody answered, as a use of the tool."""
     found = [passage.similarity for passage in evidence.passages]
     average = sum(found) / len(found) if found else 0.0
-    call = ToolCall("search001", SearchBook.name, json.dumps({"query": evidence.asked}, ensure_ascii=False))
-    return ToolUse(call, evidence.asked, len(found), average, when)
+    call = ToolCall("search001", SearchBook.name, json.dumps({"query": evidence.searched}, ensure_ascii=False))
+    return ToolUse(call, evidence.searched, len(found), average, when)
 
 
 def _remembered(history: Sequence[PastTurn]) -> list[Message]:

@@ -89,14 +89,20 @@ class Evidence:
     previous_quotes: tuple[str, ...] = ()  # what the last answer quoted
     rules: tuple[str, ...] = ()  # why the query differs from the question's words
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
-    phrase: str = ""  # what was searched, as a person could have typed it; empty: `query` itself
+    phrase: str = ""  # what is meant by the query, in words that can be read; empty: `query` itself
+    shown: str = ""  # what readers are shown of it, as a person could have typed it; empty: `asked`
     candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
     query_vector: Vector = field(default=(), repr=False)  # what `query` was embedded as
 
     @property
     def asked(self) -> str:
-        """What is meant, in words that can be read, shown and stored."""
+        """What is meant, in words that can be read."""
         return self.phrase or self.query
+
+    @property
+    def searched(self) -> str:
+        """What is shown and stored of the search."""
+        return self.shown or self.asked
 
     @property
     def missing_terms(self) -> tuple[str, ...]:
@@ -152,7 +158,8 @@ class SearchQuery:
 
     text: str
     rules: tuple[str, ...] = ()  # what in the question points back; none: it needs no history
-    phrase: str = ""  # the same as a person could have typed it; empty: `text` itself
+    phrase: str = ""  # what is meant by it, in words that can be read; empty: `text` itself
+    shown: str = ""  # what readers are shown of it, as a person could have typed it; empty: the phrase
     carried: tuple[str, ...] = ()  # the words taken over from the conversation
     pages: tuple[str, ...] = ()  # the source files of the answer that it follows
     pinned: CitedSource | None = None  # the source that the question points at

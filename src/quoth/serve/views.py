@@ -195,8 +195,8 @@ class ResponseMetadata(Shape):
     searched_query: Annotated[
         str,
         Field(
-            description="The query that was searched: for a follow-up, the question and the words of the conversation "
-            "it refers to"
+            description="How the question was understood: a follow-up has its subject before it, as in "
+            "`launch file: and for parameters?`"
         ),
     ]
     suggestions: Annotated[list[Suggestion], Field(description="For a refusal: the nearest sections")]
@@ -333,7 +333,7 @@ def event_view(event: AnswerEvent) -> tuple[str, Mapping[str, object]]:
             return "status", {"stage": stage}
         case Retrieved(evidence=evidence, session_id=session_id):
             results = passages_view(evidence.passages)
-            return "retrieval", {"session_id": session_id, "searched_query": evidence.asked, "results": results}
+            return "retrieval", {"session_id": session_id, "searched_query": evidence.searched, "results": results}
         case Delta(text=text):
             return "delta", {"delta": text}
         case Sourced(answer=answer):

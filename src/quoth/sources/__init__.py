@@ -1,8 +1,8 @@
 """A folder of files, or a published site → Pages: the first step of an ingest.
 
-`open_source` recognises who publishes the folder; each toolchain has a module that knows its URL and anchor rules and
-which files are pages. Reading streams: a source never holds more than one page. Chunks, tokens and indexes are not
-its business.
+`open_source` recognises which toolchain publishes the folder; each toolchain has a module that knows its URL and anchor
+rules and which files are pages. Reading streams: a source never holds more than one page. It knows nothing of chunks,
+tokens or indexes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LANGUAGES = ("docs",)  # folders with a project for each language
 
 
 class BookSource(Protocol):
-    """A book as its files. `files` looks at the disk anew with every call; `read` gives one page of them."""
+    """A book as a list of files. Each call of `files` looks at the disk again; `read` turns one file into a page."""
 
     @property
     def toolchain(self) -> str: ...
@@ -63,24 +63,24 @@ class BookSource(Protocol):
 
     @property
     def skipped(self) -> list[Notice]:
-        """Files that look like pages and are none: drafts, unlisted pages, partials."""
+        """Files that look like pages but are not: drafts, unlisted pages, partials."""
 
     @property
     def notices(self) -> list[Notice]:
-        """What concerns the book as a whole."""
+        """Notices about the book as a whole."""
 
     @property
     def coverage(self) -> Coverage:
-        """What the book was taken for, and how much of its text the pages hold. Known once `files` was called."""
+        """Which toolchain was recognised, and how much of the book's text the pages hold. Known after `files`."""
 
     def files(self) -> list[SourceFile]:
-        """By source file. `Unreadable` when there is no page at all."""
+        """Sorted by source file. Raises `Unreadable` when there is no page at all."""
 
     def read(self, file: SourceFile) -> Page:
-        """`Unreadable`, with file and reason, when this one page cannot be read."""
+        """Raises `Unreadable`, with the file and the reason, when this page cannot be read."""
 
     def close(self) -> None:
-        """Ends whatever is under way, in whatever thread; the source is of no more use then."""
+        """Stop any work in progress, in any thread. The source cannot be used afterwards."""
 
 
 def open_source(
@@ -96,10 +96,10 @@ def open_source(
     project: Path | None = None,
 ) -> BookSource:
     """Recognise the toolchain of a folder, take a single file, or crawl a published site if `web` allows it.
-    `Unreadable` when it is none of these, or may not be read. `documents` converts PDF, EPUB and DOCX in a folder that
-    no toolchain publishes. If the folder is in one of the `roots`, nothing outside that root is read, and never more
-    than `bounds` allows. Pages may include files of their `project`, given or found. `url_style` wins over that of the
-    book's own file."""
+    Raises `Unreadable` when it is none of these, or may not be read. `documents` converts PDF, EPUB and DOCX in a
+    folder that no toolchain publishes. If the folder is in one of the `roots`, nothing outside that root is read, and
+    never more than `bounds` allows. Pages may include files of `project`, or else of the checkout around the book.
+    `url_style` overrides the one in the book's own file."""
     if is_url(str(path)):
         if web is None:
             raise Unreadable(f"{path} is a site, and sites are not read here.", hint="Give the folder of the book.")
@@ -144,7 +144,8 @@ def _recognised(folder: Path, named: _Named) -> FolderSource | None:
 
 
 def _of_languages(root: Path, named: _Named) -> FolderSource | None:
-    """A project for each language, as in `docs/en`: the English one, or the only one. The others are named."""
+    """The English project, or the only one, where each language has its own, as in `docs/en`. A notice names the
+    others."""
     inside = {folder.name: folder for parent in _LANGUAGES for folder in folders(root / parent)}
     found = {name: source for name, folder in inside.items() if (source := _recognised(folder, named))}
     chosen = found.get("en") or next(iter(found.values()), None)
@@ -153,7 +154,7 @@ def _of_languages(root: Path, named: _Named) -> FolderSource | None:
     others = [inside[name].relative_to(root).as_posix() for name, source in found.items() if source is not chosen]
     if others:
         listed = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-        message = f"the project has further books: {listed}; to ingest one of them, give its folder"
+        message = f"the project has more books: {listed}; to ingest one of them, give its folder"
         chosen.tell(Notice("FURTHER_DOCS", message, "."))
     return chosen
 
@@ -167,7 +168,7 @@ def _has_pages(root: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What the user said about the book. Source files are named from `root`, wherever the project is found."""
+    """What the user said about the book. The paths of source files start at `root`, wherever the project is found."""
 
     root: Path
     bounds: Bounds
@@ -175,8 +176,8 @@ class _Named:
     title: str
     base_url: str
     source: str
-    url_style: str = ""  # as the user said it
-    style: str = ""  # or as the book's own file says it
+    url_style: str = ""  # the user's
+    style: str = ""  # the user's, or else that of the book's own file
 
     def book(self, toolchain: str, title: str = "", published: str = "") -> Book:
         name = self.title or title or label_of(self.root.stem if self.root.is_file() else self.root.name)
@@ -184,7 +185,7 @@ class _Named:
 
 
 def _part(folder: Path, docs: Path) -> Path:
-    """What is read: all the docs, or the folder of them that the user gave."""
+    """The folder to read: all the docs, or the part of them that the user gave."""
     return folder if folder.is_relative_to(docs) else docs
 
 
@@ -211,7 +212,7 @@ class _Project(Protocol):
 
 class _RulesWithNotices(Rules, Protocol):
     def contents(self) -> Iterable[Notice]:
-        """Notices on the table of contents and the configuration."""
+        """Notices about the table of contents and the configuration."""
 
 
 _Found = TypeVar("_Found", bound=_Project)
@@ -240,7 +241,7 @@ class _Toolchain(Generic[_Found, _Made]):
         return FolderSource(named.root, found.bounds, book, rules, docs, includes, rules.contents)
 
 
-# In the order in which they are looked for.
+# In the order in which they are tried.
 _TOOLCHAINS: tuple[_Toolchain[Any, Any], ...] = (
     _Toolchain(
         "mdbook",

@@ -1,9 +1,9 @@
 """An Antora component or site: which of its files are pages, where they are published, and their place in the book.
 
 A page is `modules/<module>/pages/**/*.adoc` of a component, which is a folder with antora.yml. Its URL is
-component/version/module/page.html: `ROOT` is left out, so is an empty version, and the playbook may change the rest
+component/version/module/page.html: `ROOT` and an empty version are left out, and the playbook may change the rest
 (html_extension_style, latest_version_segment). Includes name resources (`partial$x.adoc`, `other:example$x.rb`). The
-trail of a page is its way through the navigation. `antora_project` finds the files that say all this.
+trail of a page is its path through the navigation. `antora_project` finds the files that say all this.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class AntoraRules:
         if not self._project.playbook:
             message = (
                 "the site's playbook is not here, so Antora's own defaults are used for addresses and section ids; if"
-                " links do not open, put a copy of antora-playbook.yml beside it"
+                " links do not open, put a copy of antora-playbook.yml beside this file"
             )
             yield Notice("PLAYBOOK_MISSING", message, config)
 
@@ -106,13 +106,13 @@ class AntoraRules:
     # --- navigation --------------------------------------------------------------------------------------------------
 
     def _follow(self, component: Component, file: Path) -> None:
-        """Reads a list of links. A page that it names twice belongs to the first place."""
+        """Read a list of links. A page that is listed twice belongs to the first place."""
         bounds = self._project.bounds
         if not bounds.is_file(file):
             self._missing.append(
                 Notice(
                     "PAGE_MISSING",
-                    f"{file.name} of the navigation does not exist",
+                    f"the navigation file {file.name} does not exist",
                     str(component.folder / "antora.yml"),
                 )
             )
@@ -149,7 +149,7 @@ def _pages(component: Component) -> Iterator[Path]:
 
 
 def resource(project: AntoraProject, said: str, path: Path, family: str) -> Path | None:
-    """The file that a resource id names, as seen from a file; None for one of a component that is not here."""
+    """The file that a resource id in the file `path` names; None if its component is not here."""
     found = _RESOURCE.match(said)
     here = project.component_of(path)
     if found is None:
@@ -205,7 +205,7 @@ def site_of(project: AntoraProject) -> Site:
 
 
 def _head(project: AntoraProject, page: Path) -> str:
-    """The beginning of a page, in which its title is."""
+    """The beginning of a page, where its title is."""
     try:
         return decode(project.bounds.page_bytes(page, page.name)[:4000].rpartition(b"\n")[0], page.name)
     except Unreadable:

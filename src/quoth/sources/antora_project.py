@@ -1,6 +1,6 @@
 """Which Antora components a folder holds, and what their descriptors (antora.yml) and the playbook say.
 
-The folder may be a component, a part of one, or a repository with a playbook whose sources are folders of it. Sources
+The folder may be a component, a part of one, or a repository with a playbook whose sources are folders in it. Sources
 elsewhere are not fetched. No page is read here.
 """
 
@@ -37,13 +37,13 @@ class Component:
 
     @property
     def soft(self) -> dict[str, str]:
-        """Its attributes, as far as each has a value."""
+        """Its attributes that have a value."""
         return {name: _bare(value) for name, value in self.values.items() if _is_set(value)}
 
 
 @dataclass(frozen=True)
 class AntoraProject:
-    root: Path  # pages are named from here
+    root: Path  # the paths of pages start here
     bounds: Bounds
     components: tuple[Component, ...]
     playbook: Path | None = None
@@ -74,7 +74,7 @@ class AntoraProject:
 
     @cached_property
     def locked(self) -> frozenset[str]:
-        """What the playbook sets for good: a component or page may change only what it marks as soft."""
+        """The attributes that the playbook sets for good; components and pages may change only its soft ones."""
         return frozenset(name for name, value in self._site_attributes.items() if not _is_soft(value))
 
     def component_of(self, path: Path) -> Component:
@@ -88,7 +88,7 @@ class AntoraProject:
         return max(alike, key=_rank, default=None)
 
     def version_segment(self, component: Component) -> str:
-        """What stands for the version in an address."""
+        """The part of an address that stands for the version."""
         urls = _mapping(self.settings.get("urls"))
         version = "" if component.version == "master" else component.version
         strategy = urls.get("latest_version_segment_strategy", "replace")
@@ -106,7 +106,7 @@ class AntoraProject:
 
 
 def find_antora(path: Path, bounds: Bounds) -> AntoraProject | None:
-    """The component that this folder is, or is part of, or those that it holds."""
+    """The component that this folder is or belongs to, or the components inside it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         if own.is_file(folder / _DESCRIPTOR):
@@ -119,7 +119,7 @@ def find_antora(path: Path, bounds: Bounds) -> AntoraProject | None:
 
 
 def _held(root: Path, bounds: Bounds) -> Iterator[Path]:
-    """Components inside the folder: those that its playbook names, or the one in its docs."""
+    """The components inside the folder: the ones its playbook names, or the one in its docs."""
     playbook, settings = _read_playbook(root, bounds)
     if playbook is None:
         if bounds.is_file(root / "docs" / _DESCRIPTOR):
@@ -140,7 +140,7 @@ def _held(root: Path, bounds: Bounds) -> Iterator[Path]:
 
 
 def _expanded(root: Path, start: str) -> list[Path]:
-    """The folders of a start path, in which `*` stands for any one."""
+    """The folders that a start path names; `*` stands for any part of one folder's name."""
     found = [root]
     for part in filter(None, start.split("/")):
         if "*" not in part:
@@ -217,7 +217,7 @@ def _bare(value: object) -> str:
 
 
 def _rank(component: Component) -> tuple[bool, list[tuple[bool, int, str]]]:
-    """Released before prerelease, and then by version."""
+    """Releases rank above prereleases, then by version."""
     pieces = re.findall(r"\d+|[a-zA-Z]+", component.version)
     return not component.prerelease, [
         (piece.isdigit(), int(piece) if piece.isdigit() else 0, piece) for piece in pieces

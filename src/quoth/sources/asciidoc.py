@@ -1,8 +1,8 @@
 """A folder of AsciiDoc that Asciidoctor publishes: which of its documents are pages.
 
-A document that another one includes is a part of it and no page; so a book with a master document is one page, with
-everything it includes in its place. Files whose name begins with an underscore are parts too.
-`quoth.sources.plain` says where a document is published.
+A document that another one includes is a part of it, not a page. So a book with a master document is one page, with
+every included file in its place. Files whose name begins with an underscore are parts too. `quoth.sources.plain` says
+where a document is published.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OTHERS = frozenset((".md", ".mdx", ".markdown", ".rst", ".html", ".htm", ".ipyn
 
 
 def documents(paths: Sequence[Path], bounds: Bounds) -> list[Path]:
-    """Those that are published by themselves. A file that cannot be read is one, so that the reason is told."""
+    """The documents that are published on their own. An unreadable file counts as one, so that it gets reported."""
     includes = AsciidocIncludes(bounds)
     for path in paths:
         try:

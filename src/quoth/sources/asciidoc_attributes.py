@@ -1,8 +1,8 @@
 """The attributes of an AsciiDoc document while it is read from top to bottom: values, conditions, counters.
 
-What the author sets (`:name: value`) holds from there on; what the site sets may be locked against that. Conditions
-(`ifdef`, `ifndef`, `ifeval`) ask them. Names of characters (`{nbsp}`, `{plus}`) are not attributes here: their values
-could be taken for marks, so `quoth.text.asciidoc_inline` reads them last.
+What the author sets (`:name: value`) holds from there on; the site may lock its own values against that. Conditions
+(`ifdef`, `ifndef`, `ifeval`) test them. Names of characters (`{nbsp}`, `{plus}`) are not attributes here: their values
+could be mistaken for marks, so `quoth.text.asciidoc_inline` reads them last.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OPERATORS: dict[str, Callable[[object, object], bool]] = {
     ">": operator.gt,  # type: ignore[dict-item]
     ">=": operator.ge,  # type: ignore[dict-item]
 }
-_LONGEST_VALUE = 10_000  # characters; a value may hold another, twice, which holds another, twice …
+_LONGEST_VALUE = 10_000  # characters: a value may name another one twice, which names another one twice …
 # What Asciidoctor sets for an article that becomes HTML.
 BUILT_IN: Mapping[str, str] = {
     **dict.fromkeys(("asciidoctor", "backend-html5", "basebackend-html", "doctype-article", "filetype-html"), ""),
@@ -70,7 +70,7 @@ class Attributes:
             self.offset = 0
 
     def filled(self, text: str) -> str:
-        """The text with the values of the attributes that it names."""
+        """The text with the attributes that it names replaced by their values."""
         parts: list[str] = []
         at = 0
         for start, end, value in self.references(text):
@@ -79,7 +79,7 @@ class Attributes:
         return "".join([*parts, text[at:]]) if parts else text
 
     def references(self, text: str) -> list[tuple[int, int, str]]:
-        """Where the text names attributes that are set, and their values. Setting and counting happen by this."""
+        """Where the text names attributes that are set, with their values. `{set:…}` and `{counter:…}` take effect."""
         if "{" not in text:
             return []
         found: list[tuple[int, int, str]] = []
@@ -133,7 +133,7 @@ class Attributes:
         try:
             return _OPERATORS[found[2]](left, right)
         except TypeError:
-            return False  # a word is not larger than a number
+            return False  # a word cannot be compared with a number
 
     def _operand(self, said: str) -> object:
         said = said.strip()

@@ -1,9 +1,9 @@
 """AsciiDoc before it is parsed: includes, conditions and attributes, as Asciidoctor's preprocessor reads them.
 
 `AsciidocIncludes` expands one page after another, like `quoth.sources.includes`, which opens the files. A document is
-read line by line in the order of its text, included files in between, because what an attribute means depends on what
-was set above, in whichever file. Listings and comments keep what looks like an attribute. What is under a condition
-that does not hold is left out of the text.
+read line by line, with included files in their place, because the value of an attribute depends on what was set above,
+in whichever file. Text in listings and comments stays as it is, even if it looks like an attribute. Text under a
+condition that does not hold is left out.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _UNNAMED = re.compile(r"<<(?P<id>#?[\w:.-]{1,200}+)(?=>>)|\bxref:(?P<target>[^\s
 _OPTION = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*))""")
 
 Resolve = Callable[[str, Path], Path]
-"""What an include names, and the file that includes it → the file."""
+"""The target of an include, and the file that has the include → the file to include."""
 
 
 def beside(said: str, path: Path) -> Path:
-    """Asciidoctor's rule: relative to the file that includes."""
+    """Asciidoctor's rule: relative to the including file."""
     return path.parent / said
 
 
@@ -59,7 +59,7 @@ class Site:
     locked: frozenset[str] = frozenset()
     resolve: Resolve = beside
     of_page: Callable[[Path], Mapping[str, str]] = lambda path: {}
-    title_of: Callable[[str, Path], str] = lambda target, path: ""  # of another page, by what an xref names
+    title_of: Callable[[str, Path], str] = lambda target, path: ""  # of another page, by the target of an xref
 
 
 class AsciidocIncludes:
@@ -68,7 +68,7 @@ class AsciidocIncludes:
     def __init__(self, bounds: Bounds, site: Site = Site()) -> None:
         self._bounds = bounds
         self._site = site
-        self.opened: set[Path] = set()  # the files whose text some document shows
+        self.opened: set[Path] = set()  # the files that some document includes
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
         site = self._site
@@ -95,7 +95,7 @@ class AsciidocIncludes:
 
 
 def _titles(text: str, start: int) -> dict[str, str]:
-    """The words of each section of a document, by its id."""
+    """The title of each section of a document, by its id."""
     try:
         blocks = parse_asciidoc(text, start)
     except Unreadable:
@@ -110,10 +110,10 @@ class _Document:
     attributes: Attributes
     resolve: Resolve
     title_of: Callable[[str], str]
-    conditions: list[bool] = field(default_factory=list)  # those that are open
+    conditions: list[bool] = field(default_factory=list)  # whether each of the open ones holds
     closing: str = ""  # the line that ends the listing or comment we are in
-    filling: bool = False  # its attributes are replaced all the same
-    verbatim: bool = False  # a paragraph that is shown as it is
+    filling: bool = False  # attributes are replaced in it all the same
+    verbatim: bool = False  # we are in a paragraph that is shown as it is
     block: BlockAttributes = BlockAttributes()  # what the lines above say about the next block
     before: str = ""  # the last line, empty where a block may begin
     header: int = -1  # lines below the title of the document; -2: after the header
@@ -121,7 +121,7 @@ class _Document:
     first: bool = True
 
     def directives(self, text: str, path: Path, start: int) -> Iterator[Directive]:
-        """What has to be put into the text of one file. Lazily: an include is read before the lines below it."""
+        """The replacements in the text of one file. Lazy: an include is read before the lines below it."""
         if self.first:
             self.first = False
             yield from self._settings(start)
@@ -153,8 +153,8 @@ class _Document:
             yield Directive(start, start, text="".join(f"{line}\n" for line in said))
 
     def _not_prose(self, line: str, match: re.Match[str], path: Path) -> Sequence[Directive] | None:
-        """What takes the place of a line in a comment or listing, of one for the preprocessor, and of one under a
-        condition that does not hold. None for a line of the text itself."""
+        """The replacements for a line of a comment or listing, a line for the preprocessor, or a line under a condition
+        that does not hold. None for a line of the text itself."""
         if self.closing.startswith("////"):
             self._inside(line)
             return []
@@ -167,7 +167,7 @@ class _Document:
     # --- conditions and includes -------------------------------------------------------------------------------------
 
     def _preprocessed(self, line: str, match: re.Match[str], path: Path) -> list[Directive]:
-        """What takes the place of the line, if it speaks to the preprocessor."""
+        """The replacements for the line, if it is for the preprocessor."""
         condition = _CONDITION.match(line)
         include = None if condition else _INCLUDE.match(line)
         found = condition or include
@@ -333,7 +333,7 @@ class _Document:
         return sorted([*found, *self._named(line, start, found)], key=lambda directive: directive.start)
 
     def _named(self, line: str, start: int, found: Sequence[Directive]) -> Iterator[Directive]:
-        """References without a text of their own get the title of what they lead to."""
+        """References without a text of their own get the title of their target."""
         for match in _UNNAMED.finditer(line) if not self.closing and not self.verbatim else ():
             title = self.title_of(match["id"] or match["target"])
             at = start + match.end()

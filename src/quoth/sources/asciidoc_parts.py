@@ -61,15 +61,15 @@ def _tagged(text: str, tags: dict[str, bool]) -> str | None:
 
 
 def _without(stack: list[tuple[str, bool]], name: str) -> list[tuple[str, bool]]:
-    """After the end of a tag: the innermost one of this name goes; where others are open inside, all of this name."""
+    """The open tags after the end of this one. If others are still open inside it, all tags of its name end."""
     if stack and stack[-1][0] == name:
         return stack[:-1]
     return [entry for entry in stack if entry[0] != name]
 
 
 def _defaults(tags: dict[str, bool]) -> tuple[bool, bool | None]:
-    """Whether lines outside all tags are taken, and those of tags that are not named (None: as their surroundings).
-    Removes the wildcards that say so."""
+    """Whether to take lines outside all tags, and lines of tags that are not named (None: the same as the lines around
+    them). Removes the wildcards from `tags`."""
     if "**" in tags:
         base, wildcard = tags.pop("**"), tags.pop("*", None)
         only_without = bool(tags) and not next(iter(tags.values()))

@@ -1,8 +1,8 @@
 """`quoth-book.toml` beside a book: what its author says about it that no toolchain knows.
 
-In: the folder that was given. Out: a `BookFile`, and a notice with its line for every key that is unknown or has a
-value that makes no sense; such a key counts as not given. The file is looked for in the folder and in those above it,
-up to the root of the repository. Options of a command win over it.
+In: the folder that was given. Out: a `BookFile`, and a notice with the line of every key that is unknown or has a value
+that makes no sense; such a key is ignored. The file is looked for in the folder and in those above it, up to the root
+of the repository. Options of a command override it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class BookFile:
     base_url: str = ""
     url_style: str = ""
     language: str = ""
-    modules: tuple[str, ...] = ()  # all that there are; empty: any
-    default_tier: int = 0  # of pages that name none; 0: not said
-    notices: tuple[Notice, ...] = ()  # with whole paths
+    modules: tuple[str, ...] = ()  # all there are; empty: any name will do
+    default_tier: int = 0  # for pages that name none; 0: not set
+    notices: tuple[Notice, ...] = ()  # with absolute paths
 
     def module(self, said: str) -> str:
-        """The module of the list that is meant; empty if there is none. `ros-2` is meant by `ROS 2`."""
+        """The module of the list that a page means, or an empty string. `ROS 2` means `ros-2`."""
         key = _WORDS.sub("", said).casefold()
         return next((name for name in self.modules if _WORDS.sub("", name).casefold() == key), "")
 
@@ -45,7 +45,7 @@ def read_book_file(folder: Path, bounds: Bounds) -> BookFile:
         values = load_toml(text)
     except (OSError, Damaged) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        message = f"{NAME} cannot be read: {reason}. It counts as empty until it is fixed"
+        message = f"{NAME} cannot be read: {reason}. It is ignored until it is fixed"
         return BookFile(notices=(Notice("BOOK_FILE", message, str(path), _line_in(str(error))),))
     return _checked(values, text, str(path))
 
@@ -67,11 +67,11 @@ def _checked(values: Mapping[str, object], text: str, path: str) -> BookFile:
         read = _READ.get(key)
         if read is None:
             known = ", ".join(_READ)
-            notices.append(Notice("BOOK_FILE", f"{key} is unknown and left out; known are {known}", path, line))
+            notices.append(Notice("BOOK_FILE", f"{key} is not a known key and is ignored; use {known}", path, line))
             continue
         found = read(value)
         if found is None:
-            message = f"{key} is {value!r}"[:100] + f", not {_WANTED[key]}; it is left out"
+            message = f"{key} is {value!r}"[:100] + f", not {_WANTED[key]}; it is ignored"
             notices.append(Notice("BOOK_FILE", message, path, line))
         else:
             book = replace(book, **{key: found})  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ _READ: dict[str, Callable[[object], object]] = {
     "language": _text,
 }
 _WANTED = {
-    "title": "a text",
+    "title": "text",
     "base_url": "an http:// or https:// address",
     "url_style": " or ".join(URL_STYLES),
     "modules": "a list of names",

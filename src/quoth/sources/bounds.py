@@ -1,9 +1,9 @@
-"""Which files of the disk a book may be read from: the one place that decides it.
+"""Which files on disk may be read for a book: the one place that decides it.
 
 A project's files come from strangers, and say where its pages are, what it inherits and what it includes. All of that
-is opened through `Bounds`: only what really is below `top`, with all links followed, is read. `top` is the folder that
-was given. If that is a part of a project, it is the folder of the project; pages are then still read from the part
-alone. No folder above `limit` is looked at, for example above the roots that may be ingested over HTTP.
+is opened through `Bounds`: it reads only what is really below `top`, with all links followed. `top` is the folder that
+was given. If that is only a part of a project, `top` is the folder of the project, but pages are still read from the
+part alone. No folder above `limit` is looked at, for example above the roots that may be ingested over HTTP.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from quoth.text.limits import MAX_CONFIG_BYTES, MAX_FILE_BYTES
 class Bounds:
     top: Path  # a real path
     limit: Path = Path("/")  # a real path, the same as `top` or above it
-    project: Path | None = None  # a real path: pages may also include what is below it and is not hidden
+    project: Path | None = None  # a real path: pages may also include files below it that are not hidden
 
     def holds(self, path: Path) -> bool:
         real = _real(path)
         return real is not None and real.is_relative_to(self.top)
 
     def may_include(self, real: Path) -> bool:
-        """Whether a page may show a part of this file, given by its real path. Of the project around the book, hidden
-        files (`.env`) and what is in hidden folders (`.git`) are never read."""
+        """Whether a page may include this file, given by its real path. In the project around the book, hidden files
+        (`.env`) and files in hidden folders (`.git`) are never read."""
         if real.is_relative_to(self.top):
             return True
         if self.project is None or not real.is_relative_to(self.project):
@@ -38,7 +38,7 @@ class Bounds:
         return not any(part.startswith(".") for part in real.relative_to(self.project).parts)
 
     def upwards(self, folder: Path) -> Iterator[Path]:
-        """The folder and those above it, in which the configuration of its project may be."""
+        """The folder and those above it, where the configuration of its project may be."""
         return (place for place in (folder, *folder.parents) if place.is_relative_to(self.limit))
 
     def around(self, project: Path) -> Bounds:
@@ -50,7 +50,7 @@ class Bounds:
 
     def published(self, project: Path, said: str, part: Path) -> Path | None:
         """The folder that a configuration in `project` names for its pages; None if it does not exist, or does not hold
-        `part`, a folder below the project. `Unreadable` if it leads outside."""
+        `part`, a folder below the project. Raises `Unreadable` if it leads outside."""
         docs = _real(project / said)
         if docs is None or not docs.is_relative_to(self.top):
             if part != project:
@@ -62,7 +62,7 @@ class Bounds:
         return docs if docs.is_dir() and (part == project or part.is_relative_to(docs)) else None
 
     def config_text(self, path: Path, errors: str = "strict") -> str:
-        """The text of a project's own file. `OSError` when it cannot be opened, `Damaged` when it may not be read."""
+        """The text of a project's file. Raises `OSError` if it cannot be opened, `Damaged` if it may not be read."""
         if not self.holds(path):
             raise Damaged("it leads out of the folder that was given")
         if path.stat().st_size > MAX_CONFIG_BYTES:
@@ -73,11 +73,13 @@ class Bounds:
             raise Damaged(f"it is not valid UTF-8 at offset {error.start}") from None
 
     def page_bytes(self, path: Path, source_file: str) -> bytes:
-        """The bytes of a page; `Unreadable` with the reason."""
+        """The bytes of a page. Raises `Unreadable` with the reason."""
         details = {"source_file": source_file}
         if not self.holds(path):
             raise Unreadable(
-                f"{source_file} leads out of the folder that was given.", hint="Copy it there.", details=details
+                f"{source_file} leads out of the folder that was given.",
+                hint="Copy the file into that folder.",
+                details=details,
             )
         try:
             size = path.stat().st_size
@@ -90,7 +92,7 @@ class Bounds:
             ) from error
         if size > MAX_FILE_BYTES:
             raise Unreadable(
-                f"{source_file} is {size / 1e6:.0f} MB, and {MAX_FILE_BYTES / 1e6:g} MB are the most that is read.",
+                f"{source_file} is {size / 1e6:.0f} MB; files of more than {MAX_FILE_BYTES / 1e6:g} MB are not read.",
                 hint="Split it, or move it out of the book.",
                 details=details,
             )
@@ -98,9 +100,9 @@ class Bounds:
 
 
 def bounds_of(given: Path, roots: Sequence[Path] = (), project: Path | None = None) -> Bounds:
-    """For a folder as it was given. If it is in one of the roots, nothing outside that root is read; a folder that
-    is in a root only by its name, because it has become a link, is `Unreadable`. The project around it is the folder
-    that was given for it, or the checkout that it is part of."""
+    """The bounds of a folder as it was given. If it is in one of the roots, nothing outside that root is read; a folder
+    that is in a root only by name, because it has become a link, is `Unreadable`. The project is the folder that was
+    given as such, or the checkout around the book."""
     top = Path(os.path.realpath(given))
     for root in map(os.path.realpath, roots):
         if top.is_relative_to(root):
@@ -111,7 +113,7 @@ def bounds_of(given: Path, roots: Sequence[Path] = (), project: Path | None = No
     return _with_project(Bounds(top), project)
 
 
-_FOLDERS_ABOVE = 5  # in which the root of a checkout is looked for
+_FOLDERS_ABOVE = 5  # how far up the root of a checkout is looked for
 
 
 def _with_project(bounds: Bounds, given: Path | None) -> Bounds:
@@ -132,7 +134,7 @@ def _with_project(bounds: Bounds, given: Path | None) -> Bounds:
 
 
 def bounds_of_file(given: Path, roots: Sequence[Path] = ()) -> Bounds:
-    """For a single file: the folder that it really is in, with what it includes from there."""
+    """The bounds of a single file: the folder that it is really in, so that it can include files from there."""
     bounds = bounds_of(given.parent, roots)
     real = Path(os.path.realpath(given))
     if not real.is_relative_to(bounds.limit):
@@ -141,7 +143,7 @@ def bounds_of_file(given: Path, roots: Sequence[Path] = ()) -> Bounds:
 
 
 def is_file(path: Path) -> bool:
-    """Also for a path that cannot exist, such as one that is too long: books name any."""
+    """False also for a path that cannot exist, such as one that is too long: a book may name any path."""
     try:
         return path.is_file()
     except OSError:

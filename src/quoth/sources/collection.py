@@ -1,8 +1,8 @@
 """A book that another program put into a Qdrant collection → pages, so that its texts can be ingested like any other.
 
 In: the payloads of its points, whatever that program called their fields. Out: a `BookSource` with a page for each file
-or address, made of its pieces in their order. The vectors are of no use here: every text is split and embedded again.
-Offsets are those in the joined text, because the files themselves are not there. Knows no server.
+or address, made of its pieces in order. The vectors are not used: every text is split and embedded again. Offsets refer
+to the joined text, because the files themselves are not there. Knows no server.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, get_args
 from quoth.domain import Book, Coverage, Labels, Layer, Notice, Page, ProficiencyLevel, SourceFile
 from quoth.errors import Unreadable
 
-# What other programs call these things; the first name that has a value counts.
+# What other programs call these fields; the first name that has a value wins.
 TEXT = ("text", "content", "chunk_text", "page_content", "document", "body")
 URL = ("source_url", "url", "link", "source")
 TITLE = ("title", "page_title", "chapter_title", "name")
@@ -56,7 +56,7 @@ class CollectionSource:
 def _pages(payloads: Iterable[Mapping[str, Any]], book_id: str) -> dict[str, Page]:
     pieces: dict[str, list[tuple[float, int, Mapping[str, Any]]]] = {}
     for number, payload in enumerate(payloads):
-        nested = payload.get("metadata")  # as LangChain keeps all but the text
+        nested = payload.get("metadata")  # LangChain keeps everything but the text there
         fields = {**nested, **payload} if isinstance(nested, Mapping) else payload
         if _text(fields, TEXT):
             place = _text(fields, FILE) or _text(fields, URL).partition("#")[0] or _text(fields, TITLE) or "page"
@@ -65,7 +65,7 @@ def _pages(payloads: Iterable[Mapping[str, Any]], book_id: str) -> dict[str, Pag
         place: _page(place, [piece for *_, piece in sorted(found, key=lambda one: one[:2])], book_id)
         for place, found in pieces.items()
     }
-    # Ids are made of module, chapter and lesson: two pages that claim the same keep neither.
+    # Ids are made of module, chapter and lesson: pages that claim the same ones lose their lesson.
     claimed = Counter(_lesson(page.labels) for page in pages.values())
     return {
         place: page if claimed[_lesson(page.labels)] == 1 else replace(page, labels=replace(page.labels, lesson=None))
@@ -97,7 +97,7 @@ def _page(place: str, pieces: list[Mapping[str, Any]], book_id: str) -> Page:
 
 
 def _labels(fields: Mapping[str, Any]) -> Labels:
-    """Those that are there and mean something; a chapter that is a name is none."""
+    """The labels that are present and valid; a chapter must be a number."""
     known: dict[str, Any] = {
         "module": _text(fields, ("module",)) or None,
         "chapter": _number(fields, "chapter"),
@@ -110,7 +110,7 @@ def _labels(fields: Mapping[str, Any]) -> Labels:
 
 def _lesson(labels: Labels) -> tuple[str | None, int | None, int | None] | object:
     known = (labels.module, labels.chapter, labels.lesson)
-    return object() if None in known else known  # what is not known counts as different
+    return object() if None in known else known  # an unknown lesson differs from every other
 
 
 def _text(fields: Mapping[str, Any], names: Iterable[str]) -> str:

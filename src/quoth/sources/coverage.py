@@ -1,8 +1,8 @@
-"""How much of a folder became pages: by kind of file, with the words that were taken and those that were left.
+"""How much of a folder became pages: by kind of file, with the words that were taken and those that were left out.
 
-In: the folder, what its survey took and skipped. Out: a `Coverage` for the terminal and the job, and notices on text
-that Quoth cannot read. A file is left for one of two reasons: the book's own toolchain does not publish it, or nobody
-here can read its format. Only the second is a loss; when it is the larger half, the ingest says so with its exit code.
+In: the folder, and what its survey took and skipped. Out: a `Coverage` for the terminal and the job, and notices about
+text that Quoth cannot read. A file is left out for one of two reasons: the book's own toolchain does not publish it, or
+Quoth cannot read its format. Only the second is a loss; if more is lost than read, the ingest's exit code says so.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import walk
 from quoth.sources.formats import HTML
 
-_MOST_FILES = 20_000  # that are looked at; a folder with more is told about by these
-_SAMPLE = 1_000_000  # bytes of a file that are counted; a longer one counts as if it went on like that
+_MOST_FILES = 20_000  # to look at; the figures of a larger folder cover only these
+_SAMPLE = 1_000_000  # bytes of a file to count; a longer file is assumed to go on like that
 _TAG = re.compile(rb"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*+>", re.S | re.I)
 
 KINDS = {
@@ -57,15 +57,15 @@ _ADVICE = {
     "Scribble": "build the HTML (scribble --htmls) and run quoth ingest on that folder",
 }
 _OTHER_ADVICE = "convert it (pandoc -t gfm, or to PDF or HTML) and run quoth ingest on the result"
-_UNWORDED = frozenset(("PDF", "EPUB", "DOCX", "other documents"))  # words are known after conversion only
-# Not text that anybody would miss when it is left: built pages, templates, lists of packages.
+_UNWORDED = frozenset(("PDF", "EPUB", "DOCX", "other documents"))  # words are known only after conversion
+# Nobody misses these when they are left out: built pages, templates, lists of packages.
 _SILENT = frozenset(("HTML", "text", "PDF", "EPUB", "DOCX", "notebook"))
 _CONTENTS = re.compile(r"(?:summary|_sidebar)\.md$|nav[\w-]*\.adoc$", re.I)  # tables of contents, read as such
 _KNOWN = frozenset(
     ("Markdown", "reStructuredText", "AsciiDoc", "Quarto", "HTML", "notebook", "text", "PDF", "EPUB", "DOCX")
 )
 
-# The file by which a toolchain is recognised, for the user to see; the first that is there.
+# The file by which a toolchain is recognised, for the user to see; the first one that exists.
 CONFIGS: Mapping[str, tuple[str, ...]] = {
     "antora": ("antora.yml", "docs/antora.yml", "antora-playbook.yml"),
     "docusaurus": (
@@ -97,7 +97,7 @@ _Key = TypeVar("_Key")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a survey has found out: the words of each page, and why other files are none."""
+    """What a survey has found out: the words of each page, and why other files are not pages."""
 
     words: Mapping[str, int]  # by source file
     skipped: Mapping[str, str]  # source file → reason
@@ -110,14 +110,14 @@ def kind_of(name: str) -> str:
 
 
 def words_in(data: bytes, suffix: str) -> int:
-    """About as many words as a reader would see; documents count none before they are converted."""
+    """About as many words as a reader would see; 0 for documents, which have to be converted first."""
     if KINDS.get(suffix) in _UNWORDED:
         return 0
     return len((_TAG.sub(b" ", data) if suffix in HTML else data).split())
 
 
 def recognised_by(toolchain: str, docs: Path, root: Path, bounds: Bounds) -> str:
-    """The configuration that says so, by its path from the folder that was given."""
+    """The configuration file of the toolchain, by its path from the folder that was given."""
     project = [folder for folder in bounds.upwards(docs) if folder.is_relative_to(bounds.top)]
     for name in CONFIGS.get(toolchain, ()):
         for folder in project:
@@ -153,7 +153,7 @@ def coverage_of(toolchain: str, root: Path, docs: Path, bounds: Bounds, known: K
 
 
 def _longest(toolchain: str, words: Mapping[str, int]) -> str:
-    """AsciiDoc has no configuration. The document with the most text is why a folder is taken for a book of it."""
+    """AsciiDoc has no configuration: the document with the most text is shown as the reason instead."""
     documents = [name for name in words if kind_of(name) == "AsciiDoc"] if toolchain == "asciidoc" else []
     return max(documents, key=lambda name: (words[name], name), default="")
 
@@ -190,7 +190,7 @@ def _estimated(path: Path) -> int:
 
 
 def loss_notices(coverage: Coverage) -> Iterable[Notice]:
-    """One for each format that Quoth does not read, with what to do."""
+    """One notice for each format that Quoth does not read, with advice."""
     for share in coverage.left:
         if share.lost:
             files = f"1 {share.kind} file is" if share.files == 1 else f"{share.files} {share.kind} files are"

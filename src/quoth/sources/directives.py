@@ -1,8 +1,8 @@
-"""How four toolchains write an include: mdBook's `{{#include}}`, pymdownx' `--8<--`, MDX' imported partials, and
+"""How four toolchains write an include: mdBook's `{{#include}}`, pymdownx's `--8<--`, MDX's imported partials, and
 GitBook's `{% include %}`.
 
-Each function is a `Dialect` of `quoth.sources.includes` (or makes one): it finds the directives in a text and tells
-which file each names and which part of it is shown. It opens no file; it only looks which of several exists.
+Each function is a `Dialect` of `quoth.sources.includes` (or makes one): it finds the directives in a text and says
+which file each one names and which part of it is shown. It opens no file; it only checks which of several exists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quoth.text.line_marks import IMPORT
 
 # --- mdBook --------------------------------------------------------------------------------------------------------
 
-# Bounded, or each of many openings without an end would be followed to the end of the page.
+# Bounded: otherwise each of many openings without an end would be followed to the end of the page.
 _MDBOOK = re.compile(r"\\\{\{#.{0,1000}?\}\}|\{\{\s{0,100}+#(\w+)\s{1,100}+([^}]{1,1000}+)\}\}")
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:?(.*)', re.S)
 _ANCHOR = re.compile(r"ANCHOR:\s*([\w-]+)")
@@ -95,8 +95,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _anchored(lines: Sequence[str], name: str, *, repeated: bool) -> str | None:
-    """The lines between the comments of the anchor, without those of other anchors. `rustdoc_include` shows every
-    stretch of that name, `include` the first."""
+    """The lines between the comments of the anchor, without the comments of other anchors. `rustdoc_include` shows
+    every part with that name, `include` only the first."""
     kept: list[str] = []
     inside = found = False
     for line in lines:
@@ -120,7 +120,7 @@ _SCISSORS = re.compile(
     re.M,
 )
 _SECTION = re.compile(r"(?<=-)(?<!;-)8<-++[ \t]++\[[ \t]*+(start|end)[ \t]*+:[ \t]*+([\w-]++)[ \t]*+\]", re.I)
-_LONGEST_SPEC = 1_000  # characters of a file name with its lines
+_LONGEST_SPEC = 1_000  # characters of a file name with its line numbers
 
 
 def snippets(bases: Sequence[Path]) -> Dialect:
@@ -231,8 +231,8 @@ _USE = re.compile(r"([ \t]*)<([A-Za-z_$][\w$]*)(?:\s(?:[^<>{}]|\{[^{}]*\})*)?(?:
 
 def mdx_partials(site: Path, *, rooted: bool = False) -> Dialect:
     """`<Name />` on a line of its own, where Name is imported from a Markdown file. Props that are plain text are shown
-    where the partial names them; computed ones stay as they are written. With `rooted`, a path that begins with a slash
-    begins at the site."""
+    where the partial names them; computed ones stay as they are written. With `rooted`, a path with a leading slash
+    starts at the site."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         imported = {match[1]: match[3] for match in _PARTIAL.finditer(text, start)} if "import" in text else {}
@@ -272,7 +272,7 @@ _INCLUDE = re.compile(r"([ \t]*)\{%-?[ \t]*include[ \t]+([\"'])([^\"'\n]+\.md)\2
 
 
 def gitbook_includes(text: str, path: Path, start: int) -> Iterator[Directive]:
-    """Content that several pages share: a tag on a line of its own, with the path of its file from the page."""
+    """Content that several pages share: a tag on a line of its own, with the path of the file relative to the page."""
     if "include" not in text:
         return
     for begin, line in outside_of_fences(text, start):

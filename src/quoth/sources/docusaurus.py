@@ -1,9 +1,10 @@
 """A Docusaurus site: which of its files are published, where, and under which labels.
 
-The rules are those of @docusaurus/plugin-content-docs: number prefixes go, `id:` and `slug:` win, an index page is its
-folder, `_partials` are not pages unless the site has its own `exclude`. `--base-url` replaces the site's URL: the route
-of the docs is appended unless it ends with it already. Versions (`versioned_docs`), translations (`i18n`) and further
-docs are read if their folder is given; if there are versions, `docs` itself is the next one.
+The rules are those of @docusaurus/plugin-content-docs: number prefixes are dropped, `id:` and `slug:` win, an index
+page gets the address of its folder, `_partials` are not pages unless the site has its own `exclude`. `--base-url`
+replaces the site's URL: the route of the docs is appended unless the URL already ends with it. Versions
+(`versioned_docs`), translations (`i18n`) and other docs are read if their folder is given; if there are versions,
+`docs` itself is the next one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _DATE_OR_VERSION = re.compile(r"^\d+[-_.]\d+")
 
 
 def find_site(path: Path, bounds: Bounds) -> Site | None:
-    """The site that publishes this folder: in the folder itself, or in one above whose docs it is part of."""
+    """The site that publishes this folder: in the folder itself, or in one above it whose docs include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
@@ -85,7 +86,7 @@ class DocusaurusRules:
         if any(glob.matches(name) for glob in self._excluded or ()):
             return "excluded by the configuration of the site"
         if self._included and not any(glob.matches(name) for glob in self._included):
-            return "not among the files that the configuration of the site includes"
+            return "not included by the configuration of the site"
         if front.is_true("draft"):
             return "draft: true"
         return "unlisted: true" if front.is_true("unlisted") else ""
@@ -117,13 +118,11 @@ class DocusaurusRules:
             folder = f"{site.docs.prefix}versioned_docs/version-{site.docs.last}"
             message = (
                 f"{site.folder} is the next version; readers see {site.docs.last} first."
-                f" To ingest that, give the folder {folder}"
+                f" To ingest that version, give the folder {folder}"
             )
             yield Notice("NOT_THE_LAST_VERSION", message, str(site.root / f"{site.docs.prefix}versions.json"), 1)
         for docs in site.others:
-            message = (
-                f"the site has further docs, {docs.id!r} in {docs.path}; to ingest them as a book, give that folder"
-            )
+            message = f"the site has more docs, {docs.id!r} in {docs.path}; to ingest them as a book, give that folder"
             yield Notice("FURTHER_DOCS", message, str(site.root / docs.path))
 
     def _slug(self, path: PurePosixPath, folders: Sequence[str], name: str, slug: str, strip: bool) -> str:
@@ -141,7 +140,7 @@ class DocusaurusRules:
         url = self._base + quote(slug, safe="/@:!$&'()*+,;=~%-._")
         slash = self._site.trailing_slash if self._site else None
         home = slug == "/" and self._site is not None and self._site.parts() in ((), (self._site.locale,))
-        if slash is not None and not home:  # the home of the site ends with a slash whatever is configured
+        if slash is not None and not home:  # the site's home page ends with a slash in any case
             url = url.rstrip("/") + ("/" if slash else "")
         return url or "/"
 
@@ -160,7 +159,7 @@ def _globs(patterns: Iterable[str]) -> list[Glob]:
 
 
 def _docs_url(site: Site | None, base_url: str) -> str:
-    """The URL of the root of the docs, without a slash at its end."""
+    """The URL of the root of the docs, without a trailing slash."""
     if site is None:
         return base_url.rstrip("/")
     base = base_url.rstrip("/") or f"{site.url.rstrip('/')}/{site.base_path.strip('/')}".rstrip("/")
@@ -170,7 +169,7 @@ def _docs_url(site: Site | None, base_url: str) -> str:
 
 
 def _read_category(folder: Path, bounds: Bounds) -> dict[str, object]:
-    """Empty if it cannot be read: then the folder's name is its label."""
+    """Empty if it cannot be read: then the folder's name serves as its label."""
     for name in _CATEGORIES:
         try:
             text = bounds.config_text(folder / name)

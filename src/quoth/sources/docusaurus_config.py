@@ -1,9 +1,9 @@
-"""What a Docusaurus site is, as its configuration says it: where it is published, and which docs it has.
+"""What the configuration of a Docusaurus site says: where it is published, and which docs it has.
 
 The configuration is a program. `quoth.sources.javascript` reads what is written out in it; nothing is run. A value that
-has to be computed gets a notice that says what is used in its place and what to pass instead. A site may have several
-docs (instances of the docs plugin); one of them is read, and the others are named. Which files are pages, and where
-each is published, is the business of `quoth.sources.docusaurus`.
+has to be computed gets a notice that says which value is used and what to pass instead. A site may have several docs
+(instances of the docs plugin); one of them is read, and the others are named in notices. `quoth.sources.docusaurus`
+decides which files are pages and where each is published.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Docs:
     include: tuple[str, ...] = ()  # empty: the default
     exclude: tuple[str, ...] | None = None  # None: the default
     number_prefixes: bool = True
-    versions: Mapping[str, str] = field(default_factory=lambda: {"current": ""})  # the path of each below the route
+    versions: Mapping[str, str] = field(default_factory=lambda: {"current": ""})  # name → path below the route
     last: str = "current"
 
     @property
     def prefix(self) -> str:
-        """Of the names of its versions' files."""
+        """The prefix of the names of its version files."""
         return "" if self.id == "default" else f"{self.id}_"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The values of the configuration, and the docs of it that are read."""
+    """The values of the configuration, and which of the docs are read."""
 
     root: Path
     bounds: Bounds
@@ -55,25 +55,25 @@ class Site:
     base_path: str = "/"
     docs: Docs = Docs()
     others: tuple[Docs, ...] = ()
-    folder: str = "docs"  # of the version and language that is read
-    pages: Path = Path()  # the real folder of them
+    folder: str = "docs"  # of the version and language that are read
+    pages: Path = Path()  # its real path
     markdown_format: str = "mdx"
     trailing_slash: bool | None = None
     language: str | None = None
-    version: str = "current"  # which of them is read
-    locale: str = ""  # of a translation: the first part of its path
+    version: str = "current"  # the version that is read
+    locale: str = ""  # the first part of a translation's path
     notices: tuple[Notice, ...] = ()
 
     def parts(self, *, given: bool = False) -> tuple[str, ...]:
-        """The parts of a URL between that of the site and that of a page. If the address was given and our route is
-        only a guess, the address has the route."""
+        """The parts of a URL between the site's and the page's own. If the user gave the address and our route is only
+        a guess, the address is assumed to contain the route."""
         path = self.docs.versions.get(self.version, self.version)
         route = self.docs.route if self.docs.route_known or not given else ""
         return tuple(part.strip("/") for part in (self.locale, route, path) if part.strip("/"))
 
 
 def read_config(root: Path, config: Path | None, bounds: Bounds) -> Site:
-    """Without a configuration, the defaults."""
+    """The site as configured; the defaults if there is no configuration."""
     values = _Values(config)
     found = _exported(config, bounds, values) if config else {}
     values.name_spreads(found, "the site")
@@ -136,7 +136,7 @@ _ENDINGS = ("", ".ts", ".js", ".mjs", ".cjs", ".json")
 
 
 def _beside(config: Path, name: str, bounds: Bounds) -> Module | None:
-    """A module of the project itself. It is not followed further."""
+    """A module of the project itself. Its own imports are not followed."""
     if not name.startswith("."):
         return None
     for ending in _ENDINGS:
@@ -151,7 +151,7 @@ def _beside(config: Path, name: str, bounds: Bounds) -> Module | None:
 
 
 class _Values:
-    """Takes values out of the configuration, and notes those that are not understood."""
+    """Takes values from the configuration, and notes the ones it cannot understand."""
 
     def __init__(self, config: Path | None) -> None:
         self._file = str(config or "")
@@ -168,7 +168,7 @@ class _Values:
         if isinstance(value, str):
             return value.strip()
         if not is_known(value) and instead:
-            used = f"{default!r} is used" if default else "it counts as not given"
+            used = f"{default!r} is used" if default else "it is ignored"
             self.computed(key, value, used, f"{instead} if that is wrong")
         return default
 
@@ -179,13 +179,13 @@ class _Values:
         listed = value if isinstance(value, list) else [value]
         for item in listed:
             if not isinstance(item, str):
-                self.computed(f"a part of {key}", item, "it is left out", instead)
+                self.computed(f"a part of {key}", item, "it is ignored", instead)
         return tuple(item for item in listed if isinstance(item, str))
 
     def name_spreads(self, record: Mapping[str, object], what: str) -> None:
         spreads = record.get(SPREADS, ())
         for spread in spreads if isinstance(spreads, tuple) else ():
-            message = f"`...{_said(spread)}` may say more on {what}, which cannot be known without running it"
+            message = f"`...{_said(spread)}` may say more about {what}, which cannot be known without running it"
             line = self._line(rf"\.\.\.\s*{re.escape(_said(spread).removesuffix('()'))}")
             self.notices.append(Notice("CONFIG_NOT_UNDERSTOOD", message, self._file, line))
 
@@ -210,7 +210,7 @@ def _path(value: object) -> object:
 
 
 def _instances(found: Mapping[str, object], root: Path, bounds: Bounds, values: _Values) -> Iterator[Docs]:
-    """Every instance of the docs plugin, those of presets first."""
+    """Every instance of the docs plugin, starting with the presets."""
     for name, options in _named(found.get("presets")):
         if options is not None and isinstance(options.get("docs"), dict):
             values.name_spreads(options, f"the preset {name}")
@@ -246,7 +246,7 @@ def _docs(options: Mapping[str, object], root: Path, bounds: Bounds, values: _Va
         route=values.text(options, "routeBasePath", "docs", "Pass --base-url with the address of the docs"),
         route_known=is_known(options.get("routeBasePath")),
         include=values.texts(options, "include", "Give only the folder that is published") or (),
-        exclude=values.texts(options, "exclude", "What it leaves out may be read"),
+        exclude=values.texts(options, "exclude", "Files that it excludes may be read"),
         number_prefixes=prefixes is not False,
         versions=versions,
         last=last,
@@ -256,7 +256,7 @@ def _docs(options: Mapping[str, object], root: Path, bounds: Bounds, values: _Va
 def _versions(
     root: Path, id: str, docs: Mapping[str, object], bounds: Bounds, values: _Values
 ) -> tuple[str, dict[str, str]]:
-    """The last version, and the path of each: empty for the last, `next` for the one that comes after it."""
+    """The last version, and the path of each version: empty for the last, `next` for the one after it."""
     names = _listed_versions(root, id, bounds)
     if not names or docs.get("disableVersioning") is True:
         return "current", {"current": ""}

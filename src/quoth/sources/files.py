@@ -1,9 +1,9 @@
 """A folder → the files in it that may be pages, in a fixed order; bytes → text and the front matter at its head.
 
-Hidden folders and those that hold dependencies or builds are left alone. A link is followed only if it stays in the
-folder and does not lead back to a folder above it. Text comes out exactly as its author wrote it, byte order mark and
-line endings included, so that offsets hold. Bytes that are not text are `Unreadable`, with the place where the text
-stops. Damaged front matter does not cost the page: it counts as empty and is reported with its line.
+Hidden folders and folders of dependencies or builds are left alone. A link is followed only if it stays in the folder
+and does not lead back to a folder above it. Text comes out exactly as its author wrote it, byte order mark and line
+endings included, so that offsets hold. Bytes that are not text are `Unreadable`, with the place where the text stops.
+Damaged front matter does not cost the page: it counts as empty and is reported with its line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IGNORED = frozenset(("node_modules", "bower_components", "__pycache__", "venv", 
 
 
 def existing_folder(path: Path) -> Path:
-    """The folder, resolved; `Unreadable` with the reason if it cannot be read."""
+    """The folder, resolved. Raises `Unreadable` with the reason if it cannot be read."""
     try:
         resolved = path.expanduser().resolve(strict=True)
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def folders(root: Path) -> list[Path]:
 
 def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
     """Every file below `root` with one of the suffixes, folder by folder in the order of names."""
-    # The folders on the way to the present place: each with its entries, its real path and those of it and all above.
+    # The folders from the root to here, each with its entries, its real path, and the real paths of it and all above.
     top = os.path.realpath(root)
     way = [(iter(_entries(root, Path(top))), top, frozenset((top,)))]
     while way:
@@ -65,7 +65,7 @@ def walk(root: Path, suffixes: frozenset[str]) -> Iterator[Path]:
 
 
 def _entries(folder: Path, top: Path) -> list[os.DirEntry[str]]:
-    """By name, without hidden ones and links that leave `top`."""
+    """Sorted by name, without hidden entries and links that leave `top`."""
     try:
         found = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -97,7 +97,7 @@ class FrontMatter:
     damage_line: int | None = None
 
     def text(self, *keys: str) -> str:
-        """The first of the keys that has a value, as text."""
+        """The value of the first key that has one, as text."""
         for key in keys:
             value = self.values.get(key)
             if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value).strip():
@@ -121,7 +121,7 @@ def decode(data: bytes, source_file: str) -> str:
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         raise Unreadable(
             f"{source_file} is {'UTF-16' if wide else 'a binary file'} (byte 0 at offset {nul}).",
-            hint="Save it as UTF-8." if wide else "Move it out of the book or give it another ending.",
+            hint="Save it as UTF-8." if wide else "Move it out of the book or give it another extension.",
             details={"source_file": source_file, "line": data.count(b"\n", 0, nul) + 1, "offset": nul},
         )
     try:
@@ -136,7 +136,7 @@ def decode(data: bytes, source_file: str) -> str:
 
 
 def front_matter_of(path: Path, bounds: Bounds) -> FrontMatter:
-    """That of another page; empty if it cannot be read, which that page itself reports."""
+    """The front matter of another page; empty if it cannot be read, which is reported for that page."""
     try:
         return front_matter(decode(bounds.page_bytes(path, path.name), path.name))
     except Unreadable:
@@ -144,8 +144,8 @@ def front_matter_of(path: Path, bounds: Bounds) -> FrontMatter:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """The values between the two `---` lines at the head of a file, or the two `+++` lines if they are TOML; none if
-    there are no such lines. `Unreadable` if they go beyond the limits."""
+    """The values between the two `---` lines at the head of a file, or two `+++` lines for TOML; empty if there are no
+    such lines. Raises `Unreadable` if they go beyond the limits."""
     toml = _TOML_OPENING.match(text)
     opening = toml or _OPENING.match(text)
     closing = (_TOML_CLOSING if toml else _CLOSING).search(text, opening.end()) if opening else None
@@ -158,7 +158,7 @@ def front_matter(text: str) -> FrontMatter:
     except BeyondLimits as error:
         raise Unreadable(
             f"The front matter cannot be read: {error}.",
-            hint="Write it without so many values or aliases.",
+            hint="Write it with fewer values and aliases.",
             details={"line": error.line + 1 if error.line else 1},
         ) from None
     except Damaged as error:
@@ -168,12 +168,12 @@ def front_matter(text: str) -> FrontMatter:
     if loaded is None:
         return FrontMatter(body_start=closing.end())
     if not isinstance(loaded, dict):
-        return FrontMatter()  # two rules with a sentence between them are not front matter
+        return FrontMatter()  # two horizontal rules with a sentence in between are not front matter
     return FrontMatter({str(key): value for key, value in loaded.items()}, lines, closing.end())
 
 
 def _lines_of_keys(source: str) -> dict[str, int]:
-    """The line in the file of each key; the opening `---` is line 1."""
+    """The line of each key in the file; the opening `---` is line 1."""
     lines: dict[str, int] = {}
     line = at = 0
     for key in _KEY.finditer(source):

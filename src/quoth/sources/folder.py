@@ -1,7 +1,7 @@
 """The common part of all sources in a folder: survey once, then read page by page.
 
-The survey takes the digest, the front matter and the place in the book of every file. It keeps a few words for each
-file and no text, so memory does not grow with the book. Therefore each file is read and its includes are expanded
+The survey notes the digest, the front matter and the place in the book of every file. It keeps a few words for each
+file and no text, so memory does not grow with the book. Each file is therefore read, and its includes are expanded,
 twice: once for the survey, which tells an ingest what has changed, and once when its page is read. Rules that differ
 between toolchains (URL, anchors, which pages are published) come in as `Rules`.
 """
@@ -31,7 +31,7 @@ from quoth.sources.url_style import styled
 from quoth.text.limits import MAX_PAGE_CHARACTERS
 from quoth.text.markdown import first_heading
 
-# Raise it when pages are read differently than before, so that unchanged files are read again.
+# Raise it when pages are read in a new way, so that unchanged files are read again.
 _READER_VERSION = "6"
 
 
@@ -41,15 +41,15 @@ class Route:
 
     url: str
     trail: tuple[str, ...] = ()
-    name: str = ""  # the title of a page that has none
-    title: str = ""  # in a table of contents; it wins over the title that the page gives itself
-    place: Place | None = None  # by the numbers of a table of contents; None: the path tells
-    language: str | None = None  # of the book, if the page names none
+    name: str = ""  # used as the title of a page that has none
+    title: str = ""  # from a table of contents; it wins over the page's own title
+    place: Place | None = None  # from the numbers in a table of contents; None: taken from the path
+    language: str | None = None  # the book's, if the page names none
     version: str | None = None
 
 
 class Rules(Protocol):
-    """How one toolchain publishes a folder. A `name` is the path of a file below the folder that is published."""
+    """How one toolchain publishes a folder. A `name` is the path of a file below the published folder."""
 
     @property
     def toolchain(self) -> str: ...
@@ -61,7 +61,7 @@ class Rules(Protocol):
         """Every file that looks like a page, in a fixed order."""
 
     def skips(self, name: str, front: FrontMatter) -> str:
-        """Why the file is not published; empty when it is."""
+        """Why the file is not published; empty if it is."""
 
     def route(self, name: str, front: FrontMatter) -> Route: ...
 
@@ -99,8 +99,8 @@ class _Survey:
 
 
 class FolderSource:
-    """A `BookSource` over a folder. Source files are named by their path from `root`, the folder that the user gave;
-    pages are published from `docs`, which is the same folder, one inside it or one around it."""
+    """A `BookSource` over a folder. Source files are named by their path from `root`, the folder that the user gave.
+    Pages are published from `docs`, which is the same folder, one inside it or one around it."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class FolderSource:
         rules: Rules,
         docs: Path | None = None,
         includes: Expands | None = None,
-        contents: Callable[[], Iterable[Notice]] = tuple,  # notices on the table of contents; with whole paths
+        contents: Callable[[], Iterable[Notice]] = tuple,  # notices about the table of contents; with absolute paths
         documents: Documents | None = None,
         only: bool = False,  # one file was given, and the folder around it is not the book
     ) -> None:
@@ -129,11 +129,11 @@ class FolderSource:
         self._style = ""
 
     def follow(self, file: BookFile, style: str) -> None:
-        """What the book's own file says, and the style of its addresses."""
+        """Apply the book's own file and a style of addresses."""
         self._file, self._style = file, style
 
     def tell(self, notice: Notice) -> None:
-        """Add a notice on the book as a whole."""
+        """Add a notice about the book as a whole."""
         self._told.append(notice)
 
     @property
@@ -150,7 +150,7 @@ class FolderSource:
 
     @property
     def notices(self) -> list[Notice]:
-        """Notices on the book as a whole."""
+        """Notices about the book as a whole."""
         return [*self._told, *self._survey.notices]
 
     @property
@@ -158,7 +158,7 @@ class FolderSource:
         return self._survey.coverage
 
     def files(self) -> list[SourceFile]:
-        """Surveys the folder anew, so that edits since the last call count."""
+        """Survey the folder again, so that edits since the last call count."""
         self._known = self._look()
         found = [SourceFile(name, self._digest(file)) for name, file in sorted(self._known.files.items())]
         if not found:
@@ -174,7 +174,7 @@ class FolderSource:
         return Unreadable(f"{self._root} has no pages.{why}", hint=hint)
 
     def read(self, file: SourceFile) -> Page:
-        """One page; `Unreadable` with its file and the reason if it cannot be read."""
+        """One page. Raises `Unreadable`, with the file and the reason, if it cannot be read."""
         known = self._survey.files.get(file.source_file)
         if known is None:
             raise Unreadable(f"{file.source_file} is not a page of this book.", hint="Run the ingest again.")
@@ -245,8 +245,8 @@ class FolderSource:
         return self._includes.expand(text, path, source_file, body_start) if self._includes else Expanded(text)
 
     def _place(self, front: FrontMatter, source_file: str, name: str, route: Route) -> tuple[Place, tuple[Notice, ...]]:
-        """If several files claim one place, all of them keep module and chapter but lose the lesson number. Then their
-        ids are made from their paths, and do not depend on the order of reading."""
+        """If several files claim one place, all of them keep module and chapter but lose the lesson number. Their ids
+        are then made from their paths, and do not depend on the order of reading."""
         where, notices = self._named_place(front, source_file, name, route)
         if where not in self._survey.shared:
             return where, notices
@@ -264,8 +264,8 @@ class FolderSource:
     def _named_place(
         self, front: FrontMatter, source_file: str, name: str, route: Route
     ) -> tuple[Place, tuple[Notice, ...]]:
-        """With a module of the list, if the book has a list. What is not in it is told, and the one of the path is
-        used, or none."""
+        """The place of a page. If the book lists its modules, a module that is not listed is reported and replaced by
+        the one from the path, if that is listed."""
         where, notices = place(front, source_file, name, route.place)
         if not self._file.modules or where.module is None:
             return where, notices
@@ -273,8 +273,8 @@ class FolderSource:
         if module:
             return replace(where, module=module), notices
         by_path = self._file.module(place_by_path(name).module or "") or None
-        used = f"{by_path!r} from the path is used" if by_path else "it is left out"
-        message = f"module is {where.module!r}, which is not among the modules of {BOOK_FILE}; {used}"
+        used = f"{by_path!r} from the path is used" if by_path else "it is ignored"
+        message = f"module is {where.module!r}, which is not among the modules in {BOOK_FILE}; {used}"
         line = front.lines.get("module", 1)
         return replace(where, module=by_path), (*notices, Notice("MODULE_UNKNOWN", message, source_file, line))
 
@@ -311,7 +311,7 @@ class FolderSource:
         return coverage_of(self.toolchain, self._root, self._docs, self._bounds, known)
 
     def _surveyed(self, path: Path, name: str, source_file: str, survey: _Survey) -> _SurveyedFile | None:
-        """One file; None, and a notice in the survey, if it is not published."""
+        """One file; if it is not published, None, and a notice in the survey."""
         data = self._bounds.page_bytes(path, source_file)
         text = "" if is_converted(path) else decode(data, source_file)
         front = front_matter(text)
@@ -350,7 +350,7 @@ def _content_digest(data: bytes, shown: Expanded) -> str:
 
 
 def _printable(source_file: str) -> str:
-    """A name that is not UTF-8 has bytes which cannot be stored or printed; they are shown as `\\udcff`."""
+    """A name that is not UTF-8 has bytes that cannot be stored or printed; they are shown as `\\udcff`."""
     return source_file.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -365,7 +365,7 @@ def _check_name(source_file: str) -> None:
 def _check_length(text: str, source_file: str) -> None:
     if len(text) > MAX_PAGE_CHARACTERS:
         raise Unreadable(
-            f"{source_file} has {len(text):,} characters, and {MAX_PAGE_CHARACTERS:,} are the most for one page.",
+            f"{source_file} has {len(text):,} characters; a page may have at most {MAX_PAGE_CHARACTERS:,}.",
             hint="Split it into several pages.",
             details={"source_file": source_file},
         )
@@ -383,7 +383,7 @@ def _book_notices(survey: _Survey) -> list[Notice]:
     if left_out:
         files = "1 document is" if left_out == 1 else f"{left_out} documents are"
         notices.append(
-            Notice("DOCUMENTS_NEED_EXTRA", f"{files} left out, because no converter is there; {INSTALL}", ".")
+            Notice("DOCUMENTS_NEED_EXTRA", f"{files} left out, because the converter is missing; {INSTALL}", ".")
         )
     if not survey.used and survey.files:
         message = "no page names a hardware tier, proficiency or layer; tier 1, A2 and L1 are used for all pages"

@@ -1,7 +1,7 @@
 """Files that are not Markdown, reStructuredText or text: they are converted when a page is read.
 
-HTML and notebooks are converted here; PDF, EPUB and DOCX by the converter that is passed in (`Documents`), or not at
-all. The text of such a page is the converted text, and offsets are offsets into it.
+HTML and notebooks are converted here, PDF, EPUB and DOCX by the converter that is passed in (`Documents`), if there is
+one. The text of such a page is the converted text, and offsets are offsets into it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Documents(Protocol):
     """Turns documents into Markdown."""
 
     def read(self, path: Path, source_file: str) -> Rendition:
-        """`Unreadable`, with file and reason, when this one cannot be converted."""
+        """Raises `Unreadable`, with the file and the reason, when the document cannot be converted."""
 
     def close(self) -> None:
-        """End whatever is under way, in whatever thread."""
+        """Stop any work in progress, in any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +52,27 @@ def is_document(path: Path) -> bool:
 
 
 _REFRESH = re.compile(rb"<meta\b[^>]*http-equiv\s*=\s*[\"']?refresh", re.I)
-# What fills a template of Jinja, Liquid or Go. In code it is what a page explains.
+# Tags of Jinja, Liquid and Go templates. Inside code, a page only explains them.
 _TEMPLATE = re.compile(
     rb"<(?P<end>/?)(?:pre|code)\b"
     rb"|(?P<filled>\{%-?\s*(?:extends|block|include|for|if|set)\b"
     rb"|\{\{-?\s*(?:define|block|template|partial|content|page\.|site\.|\.))",
     re.I,
 )
-_STUB = 2_000  # bytes; a page that only leads elsewhere is no longer
+_STUB = 2_000  # bytes; a page that only redirects is not longer than this
 
 
 def no_page(path: Path, data: bytes) -> str:
-    """Why an HTML file is not a page that anybody reads; empty when it is one."""
+    """Why an HTML file is not a page for readers; empty if it is one."""
     if path.suffix.lower() not in HTML:
         return ""
     if _REFRESH.search(data[:_STUB]) and len(data) <= _STUB:
-        return "it only leads to another page"
-    return "a template of pages" if _is_template(data[:100_000]) else ""
+        return "it only redirects to another page"
+    return "a template for pages" if _is_template(data[:100_000]) else ""
 
 
 def _is_template(data: bytes) -> bool:
-    depth = 0  # of code
+    depth = 0  # of nested code elements
     for mark in _TEMPLATE.finditer(data):
         if not mark["filled"]:
             depth = max(0, depth - 1) if mark["end"] else depth + 1

@@ -33,7 +33,7 @@ _MODULE = re.compile(r"(?:module|part|unit|week)[-_ ]?\d", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a page in the book, as far as it is known."""
+    """What is known of a page's place in the book."""
 
     module: str | None = None
     chapter: int | None = None
@@ -59,7 +59,7 @@ def used_fields(front: FrontMatter) -> frozenset[Field]:
 def place(
     front: FrontMatter, source_file: str, name: str, listed: Place | None = None
 ) -> tuple[Place, tuple[Notice, ...]]:
-    """From the front matter; where it is silent, from the table of contents, or else from the path below the docs."""
+    """The place that the front matter gives; what it lacks comes from the table of contents, or else from the path."""
     by_path = place_by_path(name) if listed is None else listed
     notices: list[Notice] = []
     module = front.text("module") or by_path.module
@@ -72,16 +72,16 @@ def place(
         if match:
             numbers[key] = int(match[1])
         else:
-            used = "it is left out" if numbers[key] is None else f"{numbers[key]} from the path is used"
-            message = f"{key} is {_shown(value)}, not a whole number from 0; {used}"
+            used = "it is ignored" if numbers[key] is None else f"{numbers[key]} from the path is used"
+            message = f"{key} is {_shown(value)}, not a whole number from 0 up; {used}"
             notices.append(Notice("FRONT_MATTER_INVALID", message, source_file, front.lines.get(key, 1)))
     return Place(module, numbers["chapter"], numbers["lesson"]), tuple(notices)
 
 
 def place_by_path(name: str) -> Place:
     """`01-ros2/02-topics/03-qos.md` is module ros2, chapter 2, lesson 3; an index page is lesson 0 of its chapter. A
-    module without a name is called by its folder: `module-1`. Only if the path has that shape: three levels, each with
-    a number. Where the folder above `docs` was given, that name is not a level."""
+    module without a name is called by its folder: `module-1`. A path of another shape gives nothing. If the folder
+    above `docs` was given, `docs` is not a level."""
     *folders, file = name.removeprefix("docs/").split("/")
     stem = file.rsplit(".", 1)[0]
     if not 1 <= len(folders) <= 2:
@@ -110,7 +110,7 @@ def _module_name(folder: str) -> str:
 
 def grading(front: FrontMatter, source_file: str, book_uses: Collection[Field], *, default_tier: int = 0) -> _Grading:
     """Tier, level and layer of a page. `book_uses` names the fields that at least one page of the book has;
-    `default_tier` is the tier of pages that name none, if the book says so."""
+    `default_tier` is the book's tier for pages that name none, or 0."""
     notices: list[Notice] = []
     defaults = _DEFAULTS | {"hardware_tier": str(default_tier)} if default_tier else _DEFAULTS
     values: dict[Field, str] = dict(defaults)

@@ -1,9 +1,9 @@
 """A GitBook: a SUMMARY.md with or without `.gitbook.yaml`, or with the `book.json` of HonKit and the older tool.
 
-gitbook.com publishes a page below those above it in the summary, under the name of its file: `types/generics.md` under
+gitbook.com publishes a page below its parents in the summary, under the name of its file: `types/generics.md` under
 `types/type-system.md` is `type-system/generics`. The older tool and HonKit build `.html` files at the paths of the
-pages; a `book.json` counts for that only if the project still uses one of them, because many have moved away and kept
-the file. Only pages that the summary names are published, and the README that the configuration names.
+pages. A `book.json` is taken as a sign of that only if the project still uses one of them, because many have moved away
+and kept the file. Only pages that the summary names are published, and the README that the configuration names.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class _GitBook:
     root: Path
     bounds: Bounds
     said: str = "."  # the folder of the pages, as written
-    docs: Path = Path()  # where that really is
+    docs: Path = Path()  # its real path
     readme: str = "README.md"
     summary: str = "SUMMARY.md"
     title: str = ""
     language: str | None = None
     html: bool = False  # built by the command line tool
-    stale: bool = False  # has the configuration of that tool, and nothing that uses it
+    stale: bool = False  # the configuration of that tool is there, but nothing uses it
     damage: str = ""
     config: str = ""
 
 
 def find_gitbook(path: Path, bounds: Bounds) -> _GitBook | None:
-    """The book in this folder, or in one above whose pages it is part of."""
+    """The book in this folder, or in one above it whose pages include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next((name for name in _CONFIGS if own.is_file(folder / name)), "")
@@ -161,7 +161,7 @@ class GitBookRules:
             yield Notice("CONFIG_UNREADABLE", self._book.damage, str(self._book.root / self._book.config), 1)
         if self._book.stale:
             message = (
-                "book.json is of the older tool, which nothing in the project uses; the addresses are those of"
+                "book.json belongs to the older tool, which nothing in the project uses; the addresses are those of"
                 " gitbook.com. If the book is built into .html files, pass --url-style html"
             )
             yield Notice("BOOK_JSON_STALE", message, str(self._book.root / self._book.config), 1)
@@ -169,10 +169,10 @@ class GitBookRules:
 
 
 def _hierarchy(summary: Sequence[SummaryItem], readme: str) -> dict[str, str]:
-    """The path of each page: that of the page above it in the summary, or of its group, and the name of its file. Where
-    two would have the same, the later one gets a number."""
+    """The path of each page: the path of its parent in the summary, or of its group, and the name of its file. If two
+    pages would have the same path, the later one gets a number."""
     paths: dict[str, str] = {}
-    by_title: dict[tuple[str, ...], str] = {}  # of what was seen last, with the titles above it
+    by_title: dict[tuple[str, ...], str] = {}  # title with those above it → path; the last one of that name
     taken: set[str] = set()
     for item in summary:
         if item.outside or item.target == readme:

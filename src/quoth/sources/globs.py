@@ -1,7 +1,7 @@
 """Patterns for file names, as configurations write them (`drafts/*`, `**/_*`), matched in bounded time.
 
 A regular expression is fast for the patterns that people write. With many wildcards it could take years, and a book may
-come from anybody; so a pattern with more than two wildcards is matched by a table of all places in pattern and name.
+come from anybody. So a pattern with more than two wildcards is matched by a table of all positions in pattern and name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_MOST_WILDCARDS = 2  # that a regular expression is trusted with
+_MOST_WILDCARDS = 2  # more than these are not left to a regular expression
 
 # Pieces of a pattern, as regular expressions. All others stand for one letter.
 ANYTHING = "(?s:.)*"  # `**`
@@ -20,7 +20,7 @@ BELOW = "/(?s:.)*"  # at the end: only what is below it
 
 
 class Glob:
-    """A sequence of pieces that a whole name matches or does not."""
+    """A sequence of pieces that has to match a whole name."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self._pieces = pieces
@@ -30,14 +30,14 @@ class Glob:
     def matches(self, name: str) -> bool:
         if self._regex is not None:
             return self._regex.fullmatch(name) is not None
-        rest = [False] * len(name) + [True]  # whether the pieces after this one match the name from each letter on
+        rest = [False] * len(name) + [True]  # for each letter: whether the later pieces match the name from there on
         for piece in reversed(self._pieces):
             rest = _from_each_letter(piece, name, rest)
         return rest[0]
 
 
 def _from_each_letter(piece: str, name: str, rest: Sequence[bool]) -> list[bool]:
-    """Whether the piece and those after it match the name from each letter on."""
+    """For each letter of the name: whether this piece and the later ones match from there on."""
     if piece in (BELOW, OR_BELOW):
         return [*(letter == "/" for letter in name), piece == OR_BELOW]
     found = [False] * len(name) + [piece in (ANYTHING, _IN_FOLDER) and rest[-1]]
@@ -55,7 +55,7 @@ def _from_each_letter(piece: str, name: str, rest: Sequence[bool]) -> list[bool]
 
 def _through_folders(name: str, rest: Sequence[bool]) -> list[bool]:
     found = list(rest)
-    below = False  # a slash further on, after which the rest matches
+    below = False  # whether the rest matches after some slash further on
     for at in range(len(name) - 1, -1, -1):
         below = below or (name[at] == "/" and rest[at + 1])
         found[at] = rest[at] or below
@@ -86,7 +86,7 @@ _MOST_ALTERNATIVES = 100
 
 
 def alternatives(pattern: str) -> list[str]:
-    """`*.{md,mdx}` is `*.md` and `*.mdx`. Of a pattern with more than a hundred of them, the first hundred."""
+    """`*.{md,mdx}` is `*.md` and `*.mdx`. At most a hundred alternatives; the rest are dropped."""
     done: list[str] = []
     waiting = [pattern]
     while waiting and len(done) < _MOST_ALTERNATIVES:
@@ -100,7 +100,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _is_class(part: str) -> bool:
-    """`[b-a]` and `[]` are not: they are read letter by letter."""
+    """Whether it is a valid class. `[b-a]` and `[]` are not; they are read letter by letter."""
     try:
         re.compile(part)
     except re.error:

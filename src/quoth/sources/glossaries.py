@@ -1,7 +1,7 @@
 """The glossary and the translated words of a Hugo site, read when a shortcode asks for one of them.
 
-A term is a file in a folder `glossary` of the pages; its front matter gives id and title. Translations are in `i18n`.
-What cannot be read counts as not there.
+A term is a file in a `glossary` folder of the pages; its front matter gives id and title. Translations are in `i18n`.
+Files that cannot be read are ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quoth.sources.bounds import Bounds
 from quoth.sources.files import decode, front_matter, walk
 from quoth.sources.loading import Damaged, load_toml, load_yaml
 
-# What the Kubernetes books call the sections that most of their pages have.
+# The headings that most pages of the Kubernetes books have.
 _USUAL = {
     "objectives_heading": "Objectives",
     "prerequisites_heading": "Before you begin",
@@ -34,7 +34,7 @@ _PLACES = ("i18n/{0}.toml", "i18n/{0}.yaml", "i18n/{0}.yml", "data/i18n/{0}/{0}.
 class Glossary:
     contents: Sequence[Path]
     bounds: Bounds
-    _terms: dict[str, tuple[Path, str]] | None = None  # file and title of each id
+    _terms: dict[str, tuple[Path, str]] | None = None  # id → file and title
 
     def file(self, term: str) -> Path | None:
         found = self._known().get(term)
@@ -68,7 +68,7 @@ class Translations:
     _words: dict[str, dict[str, str]] = field(default_factory=dict)  # by language
 
     def of(self, key: str, language: str) -> str:
-        """In the language of the page, or as a site without translations would say it."""
+        """The words in the language of the page, or the usual ones if there is no translation."""
         if language not in self._words:
             found = self._words[language] = {}
             for place in _PLACES:

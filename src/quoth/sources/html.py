@@ -1,9 +1,9 @@
 """A published HTML page → Markdown, with the page's own ids as anchors.
 
 In: the HTML of a page and its URL. Out: a `WebPage` whose text is what a reader came for: the main content, without
-navigation, scripts and footers. Headings keep their ids (`## Set up {#set-up}`), so a citation opens where the site
-puts it; code keeps its language, tables and admonitions stay what they are. Offsets into such a page are offsets into
-the converted text. Pure: used for .html files and for pages from the network alike, and knows neither.
+navigation, scripts and footers. Headings keep their ids (`## Set up {#set-up}`), so a citation opens at the right
+place; code keeps its language, and tables and admonitions stay what they are. Offsets into such a page are offsets into
+the converted text. Pure: it serves .html files and pages from the network alike, and knows of neither.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["WebPage", "decode_html", "page_from_html"]
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    title: str  # its first heading of level one, or else what the browser shows, without the name of the site
-    text: str  # Markdown; anchors stand in the headings as `{#id}`
+    title: str  # the first heading of level one, or else the browser's title without the name of the site
+    text: str  # Markdown; headings carry their anchors as `{#id}`
     anchors: tuple[str, ...] = ()  # the ids of the headings in `text`, in order
-    site: str = ""  # the name of the site, where the browser's title ends with it
+    site: str = ""  # the name of the site, if the browser's title ends with it
     language: str | None = None
     canonical: str = ""  # the URL that the page calls its own
     noindex: bool = False  # the page asks not to be indexed
@@ -60,7 +60,7 @@ def _split_title(title: str) -> tuple[str, str]:
 
 
 def _main(root: Element) -> Element:
-    """The element that holds what the page is about."""
+    """The element that holds the main content."""
     body = root.first(lambda element: element.tag == "body") or root
     found = body.first(lambda e: e.tag == "main" or e.attributes.get("role") == "main")
     within = found or body

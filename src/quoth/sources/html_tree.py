@@ -1,8 +1,8 @@
 """HTML → a small tree of its elements, for `quoth.sources.html`.
 
-The standard library's tokenizer and the few rules of HTML that real pages need: void elements, end tags that may be
-left out, end tags that match nothing. Documentation is written by generators, so a tree that is right for well-formed
-pages and harmless for the rest is enough; it saves a dependency. Knows nothing of what elements mean.
+It uses the standard library's tokenizer and the few rules of HTML that real pages need: void elements, end tags that
+may be left out, end tags that match nothing. Documentation is written by generators, so it is enough that the tree is
+right for well-formed pages and harmless for the rest; that saves a dependency. Knows nothing of what elements mean.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCKS = frozenset(
         *("table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "caption", "iframe", "video", "audio"),
     )
 )
-# An element that opens closes these where one is open, up to the element that may hold several of them.
+# An opening element closes these if one is open, up to the element that may hold several of them.
 _CLOSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "li": (frozenset(("li",)), frozenset(("ul", "ol", "menu", "dir"))),
     "dt": (frozenset(("dt", "dd")), frozenset(("dl",))),
@@ -40,7 +40,7 @@ _CLOSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "tfoot": (frozenset(("tr", "td", "th", "thead", "tbody", "tfoot")), frozenset(("table",))),
     "option": (frozenset(("option",)), frozenset(("select",))),
 }
-# Codecs of Python that no page is written in; they are slow, or refuse to replace damaged bytes.
+# Python codecs that no page is written in; they are slow, or refuse to replace damaged bytes.
 _NOT_OF_PAGES = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"))
 _CHARSET = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.I)
 
@@ -69,7 +69,7 @@ class Element:
         return next((element for element in self.walk() if wanted(element)), None)
 
     def text(self) -> str:
-        """All its text, unchanged."""
+        """All the text in it, unchanged."""
         return "".join(child if isinstance(child, str) else child.text() for child in self.children)
 
 
@@ -92,7 +92,7 @@ class _Builder(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
-        # Only SVG and MathML know self-closing tags; for HTML's own elements the slash means nothing.
+        # Only SVG and MathML have self-closing tags; on HTML's own elements the slash means nothing.
         if tag not in VOID and tag not in BLOCKS and self._open[-1].tag == tag:
             self._open.pop()
 
@@ -121,7 +121,7 @@ class _Builder(HTMLParser):
 
 
 def parse_html(html: str) -> Element:
-    # Behind the last `>` no tag can end. The tokenizer would look for the end of each that begins there.
+    # No tag can end after the last `>`. The tokenizer would look for the end of each one that begins there.
     end = html.rfind(">") + 1
     builder = _Builder()
     builder.feed(html[:end])
@@ -132,8 +132,8 @@ def parse_html(html: str) -> Element:
 
 
 def decode_html(data: bytes, charset: str = "") -> str:
-    """The text of a page: by its byte order mark, the given charset, its own `<meta charset>`, or as UTF-8. A byte
-    that is none of that becomes a replacement character: browsers show such pages too."""
+    """The text of a page: by its byte order mark, the given charset, its own `<meta charset>`, or as UTF-8. An invalid
+    byte becomes a replacement character: browsers show such pages too."""
     marks = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
     named = _CHARSET.search(data[:2048])
     declared = named[1].decode("ascii") if named else ""
@@ -142,6 +142,6 @@ def decode_html(data: bytes, charset: str = "") -> str:
         try:
             if name and codecs.lookup(name).name not in _NOT_OF_PAGES:
                 return data.decode(name, "replace")
-        except (LookupError, UnicodeError):  # an encoding that Python does not know, or that is not one of text
+        except (LookupError, UnicodeError):  # an encoding that Python does not know, or that is not for text
             continue
     return data.decode("utf-8", "replace")

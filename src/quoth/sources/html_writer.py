@@ -1,8 +1,8 @@
-"""The elements of a page → Markdown: the pen of `quoth.sources.html`.
+"""The elements of a page → Markdown, for `quoth.sources.html`.
 
-Decides for each element whether it is for the reader at all, and how it is written: headings with their ids, fences
-with their language, lists, tables, admonitions as directives. Text that Markdown would misread is escaped, and no
-more than that: readers will be shown these words as a quote.
+It decides for each element whether it is for the reader at all, and how it is written: headings with their ids, fences
+with their language, lists, tables, admonitions as directives. Text that Markdown would misread is escaped, and nothing
+else: readers will see these words as a quote.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _bold(words: str) -> list[str]:
 
 
 def _grid(rows: list[list[str]], *, header: bool) -> str:
-    """Rows as a table. Markdown has none without a header, so one without words is added."""
+    """Rows as a table. Markdown has no table without a header, so an empty one is added."""
     width = max(len(row) for row in rows)
     shown = rows if header else [[""] * width, *rows]
     lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in shown]
@@ -64,7 +64,7 @@ def _is_dropped(element: Element) -> bool:
     attributes = element.attributes
     if element.tag in _DROPPED or attributes.get("role", "") in _DROPPED_ROLES:
         return True
-    panel = attributes.get("role") == "tabpanel"  # hidden until it is clicked, and to be read all the same
+    panel = attributes.get("role") == "tabpanel"  # hidden until its tab is clicked, but part of the text
     if not panel and ("hidden" in attributes or attributes.get("aria-hidden") == "true"):
         return True
     if _DROPPED_CLASSES.intersection(element.classes):
@@ -82,7 +82,7 @@ def _is_admonition(element: Element) -> bool:
 
 
 class HtmlWriter:
-    """Writes one page. Block methods return blocks: texts of whole lines, to be parted by blank lines."""
+    """Writes one page. Block methods return blocks: texts of whole lines, to be separated by blank lines."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -201,8 +201,8 @@ class HtmlWriter:
         return [("\n\n" if loose else "\n").join(items)] if items else []
 
     def _definitions(self, element: Element) -> list[str]:
-        """Terms in bold with their text below. What an API reference documents is a heading of its own: its term
-        has an id, and readers want to be taken there."""
+        """Terms in bold with their text below. A term of an API reference becomes a heading: it has an id, and readers
+        want to be taken there."""
         blocks: list[str] = []
         before = self._level
         for child in element.elements:
@@ -272,7 +272,7 @@ class HtmlWriter:
         return f" {inside} " if tag in BLOCKS else inside
 
     def _link(self, element: Element, inside: str) -> str:
-        """Links within the site lead nowhere when quoted, and are many: their words are enough."""
+        """Links within the site are many, and lead nowhere when quoted: their words are enough."""
         if _PERMALINK.fullmatch(inside):
             return ""
         target = urljoin(self._url, element.attributes.get("href", ""))
@@ -302,7 +302,7 @@ def _right(text: str) -> str:
 
 
 def _holds_blocks(element: Element) -> bool:
-    """An inline element, or one that we do not know, with blocks inside."""
+    """Whether an inline or unknown element has blocks inside."""
     return element.tag not in ("math", "svg", "code") and any(
         child.tag in BLOCKS or _holds_blocks(child) for child in element.elements
     )
@@ -371,7 +371,7 @@ def _plain(element: Element) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown would take for a mark gets a backslash; what reads the same either way is left alone."""
+    """Text that Markdown would take for a mark gets a backslash; text that reads the same either way is left alone."""
     return _MARKS.sub(lambda match: "&amp;" if match[0] == "&" else f"\\{match[0]}", text)
 
 

@@ -1,8 +1,8 @@
 """A Hugo site: which files are pages, their addresses, and the sections above them.
 
 `_index.md` is the page of its folder; a folder with `index.md` is one page, and the other files in it are its parts.
-`url` and `slug` of the front matter win, then the permalinks of the configuration. Each language has its own folder, or
-its code before the ending of a file. Themes, modules and programs of the site are not looked at.
+`url` and `slug` in the front matter win, then the permalinks in the configuration. Each language has its own folder, or
+its code before the extension of a file. The site's themes, modules and programs are not looked at.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})[-_ ]*(.+)")
 
 
 def find_hugo(path: Path, bounds: Bounds) -> HugoConfig | None:
-    """The site in this folder, or in one above whose pages it is part of."""
+    """The site in this folder, or in one above it whose pages include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         file = config_file(folder, own)
@@ -100,7 +100,7 @@ class HugoRules:
         return ""
 
     def _language(self, name: str) -> tuple[Language, str, PurePosixPath]:
-        """The language of a file, its content folder, and its path in there without the language."""
+        """The language of a file, its content folder, and its path in that folder without the language."""
         matching = [lang for lang in self._site.languages if name.startswith(f"{lang.content.strip('./')}/")]
         language = max(matching, key=lambda lang: len(lang.content), default=self._site.languages[0])
         content = language.content.strip("./")
@@ -141,7 +141,7 @@ class HugoRules:
     def _page_path(self, parts: list[str], stem: str, front: FrontMatter) -> str:
         section = parts[0] if parts else ""
         name = parts.pop() if stem == "index" and parts else self._clean(stem)
-        if self._site.dated and (dated := _DATED.fullmatch(name)):  # as if the front matter said both
+        if self._site.dated and (dated := _DATED.fullmatch(name)):  # as if the front matter gave date and slug
             front = replace(front, values={"date": dated[1], "slug": dated[2], **front.values})
         pattern = self._site.pages.get(section) or ("" if parts else self._site.pages.get("/", ""))
         made = self._filled(pattern, parts, name, front) if pattern else ""
@@ -154,7 +154,7 @@ class HugoRules:
         return ugly.get(section) is True if isinstance(ugly, dict) else ugly is True
 
     def _clean(self, name: str) -> str:
-        """As Hugo writes a name into an address: white space is a hyphen, most punctuation goes."""
+        """As Hugo writes a name into an address: white space becomes a hyphen, most punctuation is dropped."""
         spaced = re.sub(r"\s", "-", name)
         kept = "".join(c for c in spaced if c in "._#+~-@" or unicodedata.category(c)[0] in "LNM")
         return kept.lower() if self._site.lower else kept
@@ -192,7 +192,7 @@ class HugoRules:
         return re.sub(r"/{2,}", "/", f"/{_TOKEN.sub(value, pattern).strip('/')}/")
 
     def _label(self, content: str, folders: list[str]) -> str:
-        """The title of a section, as its own page gives it."""
+        """The title of a section, from its own page."""
         path = self._site.root / content
         index = path.joinpath(*folders, "_index.md")
         if index not in self._fronts:

@@ -1,8 +1,8 @@
 """The configuration of a Hugo site → the values that decide its addresses and ids.
 
-`hugo.toml` (or .yaml, .json, or the older `config.*`), or the files of `config/_default`, where each file is a part of
-the whole. Keys are compared without regard to case, as Hugo does. Themes and modules are not looked at. What cannot be
-read counts as not given, and is told.
+It is in `hugo.toml` (or .yaml, .json, or the older `config.*`), or in the files of `config/_default`, where each file
+is a part of the whole. Keys are compared without regard to case, as in Hugo. Themes and modules are not looked at. A
+file that cannot be read is ignored and reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[str], object]] = {
 _OLD_SIGNS = ("layouts", "themes", "archetypes", "i18n")
 _MOST_DEPTH = 20
 _LONGEST_PATTERN = 200
-_RISKY = re.compile(r"\)[*+{]|[*+}][*+{]")  # such a pattern may take for ever, and a book may come from anybody
+_RISKY = re.compile(r"\)[*+{]|[*+}][*+{]")  # such a pattern may take forever, and a book may come from anybody
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class HugoConfig:
 
 
 def config_file(folder: Path, bounds: Bounds) -> Path | None:
-    """The file that says that this is a Hugo site; `config.*` is one only beside folders that Hugo has."""
+    """The file that makes this a Hugo site; `config.*` does so only beside folders of Hugo."""
     for name in ("hugo", "config/_default/hugo", "config/_default/config", "config"):
         for ending in _READERS:
             path = folder / f"{name}{ending}"
@@ -104,7 +104,7 @@ def _values(file: Path, bounds: Bounds) -> tuple[dict[str, object], list[str]]:
     values = _loaded(file, bounds, damage)
     if file.parent.name != "_default":
         return values, damage
-    for path in sorted(file.parent.iterdir()):  # `params.toml` holds `params`, `languages.en.toml` one of `languages`
+    for path in sorted(file.parent.iterdir()):  # `params.toml` is `params`, `languages.en.toml` one of `languages`
         if path != file and path.suffix in _READERS and bounds.is_file(path):
             key, _, below = path.stem.lower().partition(".")
             found = _loaded(path, bounds, damage)

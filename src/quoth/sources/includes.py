@@ -1,9 +1,9 @@
-"""The text of a page with its includes put in.
+"""The text of a page with its includes expanded.
 
 In: the text of a file and a dialect, which finds the directives of one toolchain. Out: the text as the reader of the
 published page sees it, the place of each insert, and notices. A directive that cannot be followed is left out of the
-text and reported with its line. Only files inside the project are read, also through links, so that no page can show a
-file from elsewhere. Depth and size are limited, so that no page can grow without end.
+text and reported with its line. Only files inside the project are read, with all links followed, so no page can show a
+file from elsewhere. Depth and size are limited, so no page can grow without end.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from quoth.sources.bounds import Bounds, is_file
 from quoth.sources.files import decode
 from quoth.text.limits import MAX_INCLUDE_DEPTH, MAX_INCLUDED_CHARACTERS
 
-_EFFORT = 100  # characters that each include counts in addition, so that a million empty ones are too many
+_EFFORT = 100  # extra characters that each include counts, so that a million empty ones are too many
 
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A stretch of a file that is replaced: by `text`, or by the part of `target` that `take` gives."""
+    """A part of a file that is replaced by `text`, or by the part of `target` that `take` returns."""
 
     start: int
     end: int
     text: str = ""
     target: Path | None = None
     take: Callable[[str], str | None] = lambda text: text  # None: the file has no such part
-    finish: Callable[[str], str] = lambda text: text  # applied after the includes of the included text
+    finish: Callable[[str], str] = lambda text: text  # applied once the included text is expanded itself
     said: str = ""  # file and part as the author wrote them
-    indent: str = ""  # begins every line after the first
+    indent: str = ""  # put before every line but the first
 
 
 Dialect = Callable[[str, Path, int], Iterable[Directive]]
-"""Text, the file it is from, and where to begin → the directives in it, in order and apart from each other."""
+"""Text, the file it is from, and where to begin → the directives in it, in order and without overlaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +64,17 @@ class _Page:
         before, self.room = self.room, self.room - characters
         if self.room <= 0 < before:
             most = f"{MAX_INCLUDED_CHARACTERS:,}"
-            message = f"{said} is left out, and all includes after it: a page may include {most} characters"
+            message = f"{said} and all includes after it are left out: a page may include at most {most} characters"
             self.tell("INCLUDE_TOO_LARGE", message)
         return self.room > 0
 
 
 class Expands(Protocol):
-    """Puts the includes into one page after another."""
+    """Expands the includes of one page after another."""
 
     @property
     def opened(self) -> set[Path]:
-        """The files whose text some page shows."""
+        """The files that some page includes."""
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded: ...
 
@@ -85,7 +85,7 @@ class Includes:
     def __init__(self, bounds: Bounds, dialect: Dialect) -> None:
         self._bounds = bounds
         self._dialect = dialect
-        self.opened: set[Path] = set()  # the files whose text some page shows
+        self.opened: set[Path] = set()  # the files that some page includes
 
     def expand(self, text: str, path: Path, source_file: str, start: int = 0) -> Expanded:
         """`start` is where the body begins: front matter stays as it is."""
@@ -125,7 +125,7 @@ class Includes:
         if page.room <= 0:
             return ""  # reported already
         if here in stack or len(stack) >= MAX_INCLUDE_DEPTH:
-            page.tell("INCLUDE_CYCLE", f"{directive.said} includes itself, or is included too deep; it is left out")
+            page.tell("INCLUDE_CYCLE", f"{directive.said} includes itself, or is nested too deeply; it is left out")
             return ""
         whole = self._read(real, directive.said, page)
         if whole is None:
@@ -163,7 +163,7 @@ class Includes:
 
 
 class BySuffix:
-    """Expands files of some endings by rules of their own, and all others by the last ones."""
+    """Expands files with some extensions by rules of their own, and all others by `others`."""
 
     def __init__(self, special: Mapping[frozenset[str], Expands], others: Expands) -> None:
         self._special = special
@@ -180,13 +180,13 @@ class BySuffix:
 
 
 def first_existing(candidates: Iterable[Path]) -> Path:
-    """The first that is a file; if none is, the first of all, so that a notice can name it."""
+    """The first candidate that is a file; if none is, the very first, so that a notice can name it."""
     listed = list(candidates)
     return next((path for path in listed if is_file(path)), listed[0])
 
 
 def bounded(lines: Iterable[str]) -> list[str]:
-    """Not many more of the lines than a page may include: a directive may name the same ones again and again."""
+    """The lines, cut off soon after a page's limit: a directive may name the same lines again and again."""
     kept: list[str] = []
     characters = 0
     for line in lines:

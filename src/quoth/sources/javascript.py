@@ -1,10 +1,10 @@
 """A configuration written in JavaScript or TypeScript → its values, without running it.
 
 In: the text of a module, and a way to open the modules beside it. Out: what it exports, as plain values. Literals,
-constants, spreads, template strings, `||`, `?:` and functions that only return something are understood; a variable of
-the environment counts as not set, as in a plain build. Everything else is `UNKNOWN`, so that the caller can say which
-setting it could not read; spreads of which nothing is known are kept under `SPREADS`. `javascript_values` has
-the operators. Knows nothing of what the values mean.
+constants, spreads, template strings, `||`, `?:` and functions that only return something are understood; environment
+variables count as not set, as in a plain build. Everything else is `UNKNOWN`, so that the caller can say which setting
+it could not read; unknown spreads are kept under `SPREADS`. `javascript_values` has the operators. Knows nothing of
+what the values mean.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from quoth.sources.javascript_values import (
     unknown_spread,
 )
 
-_MOST_DEPTH = 60  # expressions inside each other
+_MOST_DEPTH = 60  # of nested expressions
 _LONGEST_TEMPLATE = 5_000  # characters
-_MOST_STEPS = 200_000  # values that are worked out in all
+_MOST_STEPS = 200_000  # values to work out in total
 _BINDS = {"??": 1, "||": 2, "&&": 3, "===": 4, "!==": 4, "==": 4, "!=": 4, "<": 5, ">": 5, "<=": 5, ">=": 5}
 _BINDS |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
 _TIGHTEST = 9
@@ -44,14 +44,14 @@ def exported(text: str, load: Load = lambda name: None) -> object:
 
 
 class Module:
-    """The constants and exports of one file. Each is worked out when it is asked for, and once."""
+    """The constants and exports of one file. Each is worked out once, when it is first asked for."""
 
     def __init__(self, text: str, load: Load = lambda name: None) -> None:
         self._tokens = list(tokens_of(text))
         self._ends = ends_of(self._tokens)
         self._load = load
         self._constants: dict[str, int] = {}  # where the value of each begins
-        self._imports: dict[str, tuple[str, str]] = {}  # from which module, under which name
+        self._imports: dict[str, tuple[str, str]] = {}  # local name → the module, and the name in it
         self._exports: dict[str, int] = {}
         self._known: dict[str, object] = {}
         self._steps = 0
@@ -74,7 +74,7 @@ class Module:
             at += 1
 
     def _statement(self, word: str, at: int) -> None:
-        """Notes what the statement declares, imports or exports that begins with this word."""
+        """Note what the statement that begins with this word declares, imports or exports."""
         if word in ("const", "let", "var"):
             self._declared(at + 1)
         elif word == "function" and at + 1 < len(self._tokens):
@@ -87,7 +87,7 @@ class Module:
             self._exports["default"] = at + 4
 
     def _declared(self, at: int) -> None:
-        """`const a: Type = …` and `const { a } = …`; of the second kind nothing is known."""
+        """`const a: Type = …` and `const { a } = …`; the value of the second kind is unknown."""
         if at >= len(self._tokens) or self._tokens[at].kind != "name":
             return
         name = self._tokens[at].text
@@ -137,7 +137,7 @@ class Module:
 
     def _remembered(self, key: str, at: int, depth: int) -> object:
         if key not in self._known:
-            self._known[key] = UNKNOWN  # while it is worked out: a value may name itself
+            self._known[key] = UNKNOWN  # while it is being worked out: a value may name itself
             self._known[key] = _Reader(self._tokens, self._ends, self, depth + 1).expression(at)[0]
         return self._known[key]
 
@@ -154,7 +154,8 @@ class Module:
 
 @dataclass(slots=True)
 class _Reader:
-    """Works out expressions. Every method takes the place of a token and returns a value and the place after it."""
+    """Works out expressions. Every method takes the position of a token and returns a value and the position after
+    it."""
 
     tokens: list[Token]
     ends: dict[int, int]
@@ -179,11 +180,11 @@ class _Reader:
         return value, at
 
     def _text(self, at: int) -> str:
-        """Of a mark or a name."""
+        """The text of a mark or a name; empty for other tokens."""
         return self.tokens[at].text if at < len(self.tokens) and self.tokens[at].kind in ("mark", "name") else ""
 
     def _skipped(self, at: int) -> int:
-        """The place after an expression that is not looked at."""
+        """The position after an expression that is skipped."""
         while at < len(self.tokens) and self._text(at) not in (",", ")", "]", "}", ";"):
             at = self.ends.get(at, at) + 1
         return at
@@ -237,8 +238,8 @@ class _Reader:
         return at < len(self.tokens) and (self.tokens[at].kind != "mark" or self.tokens[at].text in "([{")
 
     def _arrow(self, at: int) -> int:
-        """Where the body of an arrow function begins whose parameters end before `at`; -1 if it is none."""
-        if self._text(at) == ":":  # the type that it returns
+        """Where the body begins of an arrow function whose parameters end before `at`; -1 if it is not one."""
+        if self._text(at) == ":":  # its return type
             end = at + 1
             while end < min(len(self.tokens), at + 40) and self._text(end) not in ("=>", ",", ";", ")", "}"):
                 end = self.ends.get(end, end) + 1
@@ -246,7 +247,7 @@ class _Reader:
         return at + 1 if self._text(at) == "=>" else -1
 
     def _body(self, at: int) -> tuple[object, int]:
-        """Of a function: what it returns, if it returns once."""
+        """The value that a function returns, if it has only one `return`."""
         if self._text(at) != "{":
             return self.expression(at)
         end = self.ends[at]
@@ -259,7 +260,7 @@ class _Reader:
         return (self.expression(found[0])[0] if len(found) == 1 else UNKNOWN), end + 1
 
     def _postfix(self, value: object, at: int) -> tuple[object, int]:
-        """The value with everything that follows it: members, calls, what TypeScript says about its type."""
+        """The value with everything that follows it: members, calls, TypeScript's notes on its type."""
         while at < len(self.tokens):
             mark = self._text(at)
             if mark in (".", "?.", "[", "("):
@@ -275,7 +276,7 @@ class _Reader:
         return value, at
 
     def _accessed(self, value: object, mark: str, at: int) -> tuple[object, int]:
-        """A member of the value, or what calling it gives; `a?.[b]` and `a?.(b)` are read on from their bracket."""
+        """A member of the value, or the result of calling it; of `a?.[b]` and `a?.(b)`, only the `?.` is read here."""
         if mark == "[":
             key, _ = self.expression(at + 1)
             return member(value, key), self.ends[at] + 1

@@ -1,6 +1,6 @@
-"""A configuration in JavaScript with the files that it imports: what `quoth.sources.javascript` reads, from the disk.
+"""A configuration in JavaScript with the files that it imports, read from disk for `quoth.sources.javascript`.
 
-Only files inside the project are opened, and not many.
+Only files inside the project are opened, and only a few.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Modules:
 
 
 def exported(config: Path, bounds: Bounds) -> tuple[Mapping[str, object], str]:
-    """The object that a configuration exports, and what is wrong with it. One that cannot be read counts as empty."""
+    """The object that a configuration exports, empty if it cannot be read, and what is wrong with it."""
     try:
         values = first_object(Modules(bounds).open(config).value("default"))
     except (OSError, Damaged) as error:

@@ -1,7 +1,7 @@
-"""The text of a JavaScript module → its tokens: what `quoth.sources.javascript` works on.
+"""The text of a JavaScript module → its tokens, for `quoth.sources.javascript`.
 
-Comments and white space are gone; strings keep their quotes, template strings are one token without theirs. Knows
-nothing of what the tokens mean.
+Comments and white space are dropped; strings keep their quotes, a template string is one token without its quotes.
+Knows nothing of what the tokens mean.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
 def tokens_of(text: str) -> Iterator[Token]:
     at = 0
-    operand = False  # the last token was one: a slash after it divides
+    operand = False  # whether the last token was an operand: a slash after it divides
     while at < len(text):
         if text[at] == "`":
             end = _end_of_template(text, at + 1)
@@ -52,7 +52,7 @@ def tokens_of(text: str) -> Iterator[Token]:
 
 
 def _end_of_template(text: str, at: int) -> int:
-    """The back quote that closes it, or the end of the text."""
+    """The backquote that closes it, or the end of the text."""
     while at < len(text) and text[at] != "`":
         if text.startswith("${", at):
             at = end_of_hole(text, at + 2)
@@ -61,7 +61,7 @@ def _end_of_template(text: str, at: int) -> int:
 
 
 def end_of_hole(text: str, at: int) -> int:
-    """The brace that closes `${`; holes with strings in them that have braces are not told apart."""
+    """The brace that closes `${`; braces in strings inside the hole count like any other."""
     depth = 0
     while at < len(text) and (text[at] != "}" or depth):
         depth += (text[at] == "{") - (text[at] == "}")
@@ -70,7 +70,7 @@ def end_of_hole(text: str, at: int) -> int:
 
 
 def ends_of(tokens: list[Token]) -> dict[int, int]:
-    """For every opening bracket, where it is closed; if it is not, the end of all."""
+    """For every opening bracket, where it is closed; the end of all tokens if it is not."""
     ends: dict[int, int] = {}
     opened: list[int] = []
     for at, token in enumerate(tokens):

@@ -1,7 +1,7 @@
-"""Values of JavaScript as far as they are known without running it, and what its operators make of them.
+"""JavaScript values that are known without running the program, and what its operators make of them.
 
-In: plain values, `Unknown` for one that only running the program would tell, `Call` for what a function is given. Out:
-the same. Knows nothing of tokens and modules.
+In: plain values, `Unknown` for a value that only a run would reveal, `Call` for the arguments of a function. Out: the
+same. Knows nothing of tokens and modules.
 """
 
 from __future__ import annotations
@@ -9,28 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-_MOST_CALLS = 60  # inside each other
+_MOST_CALLS = 60  # nested
 
 
 class Unknown(NamedTuple):
-    """A value that only running the program would tell; `said` is how it is written, as far as it is a name."""
+    """A value that only running the program would reveal; `said` is how it is written, if it is a name."""
 
     said: str = ""
 
 
 UNKNOWN: Final = Unknown()
-SPREADS: Final = "..."  # the member of an object that holds the spreads of which nothing is known
+SPREADS: Final = "..."  # the member of an object that holds its unknown spreads
 
 
 class Call(NamedTuple):
-    """`name(…)`: what the function gives is not known, but what it is given may be."""
+    """`name(…)`: the result is not known, but the arguments may be."""
 
     name: str
     arguments: tuple[object, ...]
 
 
 def first_object(value: object) -> Mapping[str, object]:
-    """A configuration may be wrapped in calls, as in `withMermaid(defineConfig({…}))`; empty if there is none."""
+    """The object itself, or the first one inside calls, as in `withMermaid(defineConfig({…}))`; empty if there is
+    none."""
     for _ in range(_MOST_CALLS):
         if isinstance(value, dict):
             return value
@@ -52,7 +53,7 @@ def unknown_spread(value: object, into: Mapping[str, object]) -> dict[str, objec
 
 
 def called(value: object) -> object:
-    """A function of the file that only returns something is already that value."""
+    """The result of a call. A function of the file that only returns something is already that value."""
     return value if isinstance(value, (dict, list, str)) else UNKNOWN
 
 

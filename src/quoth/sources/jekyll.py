@@ -1,8 +1,8 @@
 """A Jekyll site: `_config.yml`, which files are pages, their addresses, and the pages above them.
 
-Markdown files with front matter are pages, unless `exclude` names them or a folder of theirs begins with an underscore
-and is not a collection. `permalink` of the front matter wins, then that of the collection or the site. The parents that
-just-the-docs names in front matter give the sections above a page. Themes and plugins are not looked at.
+Markdown files with front matter are pages, unless `exclude` names them or they are in a folder that begins with an
+underscore and is not a collection. `permalink` in the front matter wins, then that of the collection or the site. The
+parents that just-the-docs names in front matter are the sections above a page. Themes and plugins are not looked at.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Jekyll:
 
     @property
     def callouts(self) -> dict[str, str]:
-        """The titles that just-the-docs shows."""
+        """The titles of callouts, as just-the-docs shows them."""
         found = self.values.get("callouts")
         items = found.items() if isinstance(found, dict) else ()
         titled = ((str(name), value.get("title")) for name, value in items if isinstance(value, dict))
@@ -65,7 +65,7 @@ class _Jekyll:
 
     @property
     def collections(self) -> dict[str, Mapping[str, object]]:
-        """Those that are published, by name."""
+        """The published collections, by name."""
         found = self.values.get("collections")
         items = found.items() if isinstance(found, dict) else ()
         kept: dict[str, Mapping[str, object]] = {
@@ -80,7 +80,7 @@ class _Jekyll:
 
 
 def find_jekyll(path: Path, bounds: Bounds) -> _Jekyll | None:
-    """The site in this folder, or in one above."""
+    """The site in this folder, or in one above it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
@@ -119,7 +119,7 @@ class JekyllRules:
         self._parents: dict[str, str] | None = None
 
     def _front_needed(self) -> bool:
-        """GitHub takes pages without front matter too; a site with a Gemfile of its own says so."""
+        """Whether pages need front matter. On GitHub they do not; a site with its own Gemfile needs a plugin."""
         gemfile = self._site.root / "Gemfile"
         if any(plugin in _OPTIONAL for plugin in self._site.plugins) or not is_file(gemfile):
             return False
@@ -154,7 +154,7 @@ class JekyllRules:
         if front.text("redirect_to"):
             return "a redirect to another page"
         if PurePosixPath(name).stem == "404":
-            return "shown for addresses that do not exist"
+            return "the page for addresses that do not exist"
         if not front.body_start and (self._needs_front or collection):
             return "without front matter, so Jekyll does not make a page of it"
         if collection == "posts" and not _POST.fullmatch(PurePosixPath(inside).stem):
@@ -162,7 +162,7 @@ class JekyllRules:
         return ""
 
     def _collection(self, name: str) -> tuple[str, str]:
-        """The collection of a file, and its path in there."""
+        """The collection of a file, and its path in the collection."""
         bare = name.removeprefix(f"{self._folder}/") if self._folder else name
         folder, slash, inside = bare.partition("/")
         if slash and folder.startswith("_") and folder[1:] in self._collections:
@@ -220,7 +220,7 @@ class JekyllRules:
         return _filled(said, known)
 
     def _default(self, name: str, collection: str) -> str:
-        """A permalink that the configuration gives to all pages of a folder."""
+        """The permalink that the configuration sets for all pages of a folder."""
         defaults = self._site.values.get("defaults")
         found, longest = "", -1
         for item in defaults if isinstance(defaults, list) else ():
@@ -287,10 +287,10 @@ def _categories(front: FrontMatter) -> Sequence[str]:
 
 
 def _pattern(item: str) -> re.Pattern[str]:
-    """A path of a file, of a folder with all below it, or a pattern for the whole path."""
+    """Matches the path of a file, a folder with all below it, or a pattern for the whole path."""
     bare = item.strip("/")
     stars = re.sub(r"\*{2,}", "*", bare)
-    if stars.count("*") > 3:  # such a pattern may take for ever
+    if stars.count("*") > 3:  # such a pattern may take forever
         return re.compile(re.escape(bare))
     return (
         re.compile(f"{translate(stars)[:-2]}(?:/.*)?\\Z")

@@ -1,4 +1,4 @@
-"""What a book's template language would show and only its own toolchain can make: counted, and told in one sentence."""
+"""Parts of a book that only its own toolchain can show, such as template tags: counted and reported together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MOST_NAMED = 20
 
 
 class LeftOut:
-    """Counts by name from the beginning of a survey."""
+    """Counts by name, from the beginning of a survey."""
 
     def __init__(self, what: str) -> None:
         self._what = what

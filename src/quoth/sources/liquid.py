@@ -1,8 +1,8 @@
 """Liquid and kramdown's marks in a page of Jekyll → the words that a reader sees: a `Dialect`.
 
-Tags and variables are resolved where configuration, front matter or the page tell their value; what only a run of
+Tags and variables are resolved if the configuration, the front matter or the page gives their value; what only a run of
 Jekyll knows (loops over data, includes of the theme) is left out and counted. kramdown's attributes (`{: .class #id }`)
-go; an id stays with its heading, and a callout of just-the-docs says its title. It opens no file.
+are dropped; an id stays with its heading, and a callout of just-the-docs gets its title. It opens no file.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Liquid:
         return Directive(tag.start(), tag.end(), said)
 
     def _value(self, said: str, front: FrontMatter, values: Mapping[str, str], *, told: bool = True) -> str:
-        """Filters other than none are not applied: what is said is nearer to the truth than nothing."""
+        """The value of an expression. Filters are not applied: the unfiltered value is better than nothing."""
         if literal := _TEXT.match(said):
             plain = literal[1] if literal[1] is not None else literal[2]
             return "" if plain == "now" else plain
@@ -174,7 +174,7 @@ class Liquid:
     def _attributes(self, text: str, start: int) -> Iterator[Directive]:
         lines = list(marked_lines(text, start))
         closing = [number for number, line in enumerate(lines) if _COMMENT_END.match(line.text)]
-        code = False  # between two tags of Liquid
+        code = False  # between a pair of Liquid tags
         at = 0
         while at < len(lines):
             line = lines[at]
@@ -229,7 +229,7 @@ def _heading_of(lines: Sequence[MarkedLine], at: int) -> MarkedLine | None:
 
 
 def _html(text: str, start: int) -> Iterator[Directive]:
-    """Where kramdown ends a block of HTML and CommonMark does not: blank lines tell both the same."""
+    """Blank lines where kramdown ends a block of HTML and CommonMark would not."""
     for line in marked_lines(text, start):
         if line.kind == "prose" and "markdown=" in line.text and (opens := _MARKDOWN_INSIDE.fullmatch(line.text[:500])):
             yield Directive(line.start + opens.start(1), line.start + opens.end(1))
@@ -239,7 +239,7 @@ def _html(text: str, start: int) -> Iterator[Directive]:
 
 
 def _ends(tags: Sequence[re.Match[str]]) -> dict[int, int]:
-    """For the first tag of each block, its last one."""
+    """The first tag of each block → its last tag."""
     opened: dict[str, list[int]] = {}
     ends: dict[int, int] = {}
     raw = False

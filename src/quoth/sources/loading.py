@@ -1,8 +1,8 @@
 """YAML, JSON and TOML written by strangers → values, within limits.
 
 Front matter and the settings of a project go through here. In: text. Out: plain values, or `Damaged` with the reason
-and, where it is known, the line. Nesting is bounded, and so is the size of a document in which every alias counts as
-what it stands for: 400 bytes of aliases can stand for gigabytes. Knows nothing of what the values mean.
+and, if it is known, the line. Nesting is bounded, and so is the size of a document with its aliases written out: 400
+bytes of aliases can stand for gigabytes. Knows nothing of what the values mean.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def defaults_used(what: str, error: Exception) -> str:
 
 
 class BeyondLimits(Damaged):
-    """It may be valid, but nobody writes such a thing by accident."""
+    """It may be valid, but nobody writes such a document by accident."""
 
 
 # --- YAML ------------------------------------------------------------------------------------------------------------
 
-# The C parser is many times faster, and absent from some builds of PyYAML.
+# The C parser is many times faster, but some builds of PyYAML do not have it.
 _FastLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class SafeLoader(_FastLoader):  # type: ignore[misc, valid-type]
-    """PyYAML's own, with numbers of bounded length."""
+    """PyYAML's own loader, with numbers of bounded length."""
 
 
 def _integer(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | str:
@@ -70,8 +70,8 @@ def load_yaml(text: str, loader: type[SafeLoader] = SafeLoader) -> object:
 
 
 def _check_size(text: str) -> None:
-    sizes: dict[str, int] = {}  # of what each anchor names
-    counts = [0]  # the nodes in each collection that is open, outermost first
+    sizes: dict[str, int] = {}  # anchor → nodes in its value
+    counts = [0]  # the nodes in each open collection, outermost first
     anchors: list[str | None] = []
     for event in yaml.parse(text, Loader=_FastLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -94,7 +94,7 @@ def _check_size(text: str) -> None:
             sizes[anchor] = size
         counts[-1] += size
         if counts[-1] > MAX_YAML_NODES:
-            raise BeyondLimits(f"it holds more than {MAX_YAML_NODES:,} values, aliases written out", _line(event))
+            raise BeyondLimits(f"it holds more than {MAX_YAML_NODES:,} values with aliases written out", _line(event))
 
 
 def _line(event: yaml.Event) -> int:
@@ -107,23 +107,23 @@ def _line(event: yaml.Event) -> int:
 def load_json(text: str) -> object:
     try:
         loaded = json.loads(text)
-        if _SURROGATE.search(text):  # half of a pair of escapes cannot be written as UTF-8
+        if _SURROGATE.search(text):  # half of a surrogate pair cannot be written as UTF-8
             loaded = json.loads(json.dumps(loaded, ensure_ascii=False).encode("utf-8", "replace"))
         return loaded
     except json.JSONDecodeError as error:
         raise Damaged(f"it is not valid JSON: {error.msg}", error.lineno) from None
     except RecursionError:
-        raise Damaged("it is nested too deep") from None
+        raise Damaged("it is nested too deeply") from None
     except ValueError:  # Python reads at most 4,300 digits
         raise Damaged("it holds a number with thousands of digits") from None
 
 
 def load_toml(text: str) -> dict[str, object]:
-    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):  # the reader starts over at each part of a key
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):  # tomllib starts over at each part of a key
         raise BeyondLimits(f"it has a line with more than {_MOST_DOTS:,} dots")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise Damaged("it is nested too deep") from None
+        raise Damaged("it is nested too deeply") from None
     except ValueError as error:
         raise Damaged(f"it is not valid TOML: {str(error).splitlines()[0]}") from None

@@ -1,7 +1,8 @@
 """A folder that no toolchain publishes, or a single file → a source.
 
-Most of its text decides whether the folder is a book of AsciiDoc or plain files. A file is read by itself, with what it
-includes from its own folder. Both say so when the folder looks like a project of a toolchain that is not known here.
+If most of its text is AsciiDoc, the folder is a book of AsciiDoc; otherwise it is plain files. A single file is read by
+itself, with what it includes from its own folder. A notice says if the folder looks like a project of a toolchain that
+Quoth does not know.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _includes(root: Path, bounds: Bounds) -> BySuffix:
 
 
 def _published(bounds: Bounds, paths: list[Path]) -> list[Path]:
-    """Without the parts of AsciiDoc documents."""
+    """The files without the parts of AsciiDoc documents."""
     parts = [path for path in paths if path.suffix.lower() in ASCIIDOC]
     whole = set(documents(parts, bounds))
     return [path for path in paths if path.suffix.lower() not in ASCIIDOC or path in whole]

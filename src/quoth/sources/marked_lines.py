@@ -1,7 +1,7 @@
-"""The lines of a Markdown text, each with whether it is code: for dialects that leave code alone.
+"""The lines of a Markdown text, marked as prose or code, for dialects that leave code alone.
 
-In: a text and where to begin. Out: one line after the other, as prose, the opening of a fence, or what is in it; and
-the stretches of a line that are not code spans. Looks at marks only, as `quoth.text.plain` does.
+In: a text and where to begin. Out: one line after the other, as prose, the opening of a fence, or the code in it; and
+the parts of a line that are not code spans. Looks only at marks, as `quoth.text.plain` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Kind = Literal["prose", "opening", "code"]
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})")
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:[^`]|(?!(?<!`)\1(?!`))`)*?(?<!`)\1(?!`)")
-_MOST_TICKS = 200  # in a line in which code spans are looked for
+_MOST_TICKS = 200  # in a line that is searched for code spans
 
 
 class MarkedLine(NamedTuple):
@@ -45,7 +45,7 @@ def marked_lines(text: str, start: int = 0) -> Iterator[MarkedLine]:
 
 
 def outside_of_code(line: str) -> list[tuple[int, int]]:
-    """Where a line is not in a code span."""
+    """The parts of a line that are not code spans."""
     if "`" not in line or line.count("`") > _MOST_TICKS:
         return [(0, len(line))]
     places: list[tuple[int, int]] = []

@@ -2,7 +2,7 @@
 
 `SUMMARY.md` decides everything: a file that it does not name is not a page, and its titles and numbers are the book's.
 The URL of a page is its path with `.html`; `README.md` is `index.html`. `book.toml` names the folder of the sources and
-the URL of the book. The reader of SUMMARY.md serves GitBook too.
+the URL of the book. GitBook uses the reader of SUMMARY.md too.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _SummaryReader:
     def __init__(self) -> None:
         self._part = ""
         self._begun = False  # a heading before everything else is the title of the summary, not of a part
-        self._above: list[tuple[int, str]] = []  # indent and title of the items that the next one may belong to
+        self._above: list[tuple[int, str]] = []  # indent and title of the items that may be the next one's parents
         self._numbers: list[int] = []
 
     def items(self, text: str) -> Iterator[SummaryItem]:
@@ -92,7 +92,7 @@ class _SummaryReader:
         self._above.clear()
 
     def _placed(self, found: re.Match[str], title: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The numbers of a chapter and the titles above it; none for a line that is not an item of a list."""
+        """The numbers of a chapter and the titles above it; both empty if the line is not a list item."""
         if found["item"] is None:
             self._above.clear()
             return (), ()
@@ -140,7 +140,7 @@ class _MdBook:
     root: Path
     bounds: Bounds
     said: str = ""  # the folder of the sources, as written
-    src: Path = Path()  # where that really is
+    src: Path = Path()  # its real path
     title: str = ""
     language: str | None = None
     site_url: str = ""
@@ -148,7 +148,7 @@ class _MdBook:
 
 
 def find_mdbook(path: Path, bounds: Bounds) -> _MdBook | None:
-    """The book in this folder, or in one above whose sources it is part of."""
+    """The book in this folder, or in one above it whose sources include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         if not own.is_file(folder / _CONFIG) and not (folder == path and own.is_file(folder / "src" / _SUMMARY)):

@@ -1,7 +1,7 @@
 """Components of MDX books whose words are in their attributes → those words: `Dialect`s for Starlight and Mintlify.
 
-Imported partials are put in, as for Docusaurus. Tags with a title or label are left to `quoth.text`; what it cannot
-know, because the attribute has a name of this toolchain only, is written out here. It opens no file.
+Imported partials are inserted, as for Docusaurus. Tags with a title or label are left to `quoth.text`; attributes that
+only this toolchain has are written out here. It opens no file.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _card(given: Mapping[str, str]) -> str:
 
 
 def _field(given: Mapping[str, str]) -> str:
-    """A parameter of an API: its name, its type, whether it is required and what it is by default."""
+    """A parameter of an API: its name, its type, whether it is required, and its default."""
     names = ("path", "query", "body", "header", "name")
     name = next((given[key] for key in names if given.get(key)), "")
     notes = [

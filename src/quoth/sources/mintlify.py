@@ -2,7 +2,7 @@
 
 Every MDX or Markdown file is a page, in the navigation or not, unless it is a snippet or `.mintignore` names it. The
 navigation gives the sections above a page, its language and its version. Pages that Mintlify makes from an OpenAPI file
-have no text of their own here, and that is told.
+have no text of their own here, and a notice says so.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class _Mintlify:
     bounds: Bounds
     config: Path
     title: str = ""
-    places: Mapping[str, _Place] = field(default_factory=dict)  # by the path of a page
-    made: int = 0  # files from which pages are made
+    places: Mapping[str, _Place] = field(default_factory=dict)  # by the path of the page
+    made: int = 0  # API files that pages are made from
     ignored: str = ""
     damage: str = ""
 
 
 def find_mintlify(path: Path, bounds: Bounds) -> _Mintlify | None:
-    """The book in this folder, or in one above. Other tools have a `docs.json` too: only one with a navigation is
+    """The book in this folder, or in one above it. Other tools have a `docs.json` too: only one with a navigation is
     Mintlify's."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
@@ -94,7 +94,7 @@ def _ignored(root: Path, bounds: Bounds) -> str:
 
 
 class _Navigation:
-    """Tabs, anchors, dropdowns, versions, languages and groups, inside each other in any order."""
+    """Tabs, anchors, dropdowns, versions, languages and groups, nested in any order."""
 
     def __init__(self) -> None:
         self.places: dict[str, _Place] = {}
@@ -176,7 +176,7 @@ class MintlifyRules:
         if self._empty or book.made:
             yield Notice(
                 "API_NOT_MADE",
-                "pages that Mintlify makes from an OpenAPI file have only the text that is written in theirs",
+                "pages that Mintlify makes from an OpenAPI file are read with only the text in their own files",
                 config,
                 1,
             )

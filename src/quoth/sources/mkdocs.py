@@ -2,7 +2,7 @@
 
 Every Markdown file below `docs_dir` is published, in the navigation or not, unless `exclude_docs` or `draft_docs`
 names it. The navigation gives titles and the sections above a page. The configuration may hold tags that only a running
-MkDocs can follow (`!!python/name:…`, `!ENV`, `!relative`); their text is read, and nothing is run.
+MkDocs can resolve (`!!python/name:…`, `!ENV`, `!relative`); their text is read, and nothing is run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from quoth.text.markdown import first_heading
 
 _SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
 _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
-_MOST_INHERITED = 5  # configurations, one from the other
+_MOST_INHERITED = 5  # configurations in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _MkDocs:
     bounds: Bounds
     config: str
     said: str = "docs"  # the folder of the pages, as written
-    docs: Path = Path()  # where that really is
+    docs: Path = Path()  # its real path
     title: str = ""
     site_url: str = ""
     directory_urls: bool = True
@@ -61,7 +61,7 @@ class _MkDocs:
 
 
 class _Loader(SafeLoader):
-    """Reads the value after any tag."""
+    """Accepts any tag and reads the value after it."""
 
 
 def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
@@ -78,7 +78,7 @@ _Loader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
 
 
 def find_mkdocs(path: Path, bounds: Bounds) -> _MkDocs | None:
-    """The site in this folder, or in one above whose docs it is part of."""
+    """The site in this folder, or in one above it whose docs include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next((name for name in _CONFIGS if own.is_file(folder / name)), None)
@@ -127,7 +127,7 @@ def _read_mkdocs(root: Path, config: str, bounds: Bounds) -> _MkDocs:
 
 
 def _load(path: Path, bounds: Bounds, depth: int = 0) -> tuple[dict[str, object], str]:
-    """The values of a configuration and of those that it inherits from, and a word on one that is not read."""
+    """The values of a configuration and of those it inherits from, and a message if one of them may not be read."""
     loaded = load_yaml(bounds.config_text(path), _Loader)
     values = {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}
     parent = values.get("INHERIT")
@@ -140,7 +140,7 @@ def _load(path: Path, bounds: Bounds, depth: int = 0) -> tuple[dict[str, object]
 
 
 def _extensions(found: object) -> dict[str, Mapping[str, object]]:
-    """By name, each with its options."""
+    """The extensions by name, each with its options."""
     listed = found if isinstance(found, list) else [found] if isinstance(found, dict) else []
     extensions: dict[str, Mapping[str, object]] = {}
     for item in listed:
@@ -157,7 +157,7 @@ def _anchor_rule(toc: Mapping[str, object]) -> AnchorRule:
 
 
 def _bases(extensions: Mapping[str, Mapping[str, object]], root: Path, docs: Path) -> tuple[Path, ...]:
-    """The folders in which snippets are looked for: first the configured ones, then the usual ones."""
+    """The folders to search for snippets: first the configured ones, then the usual ones."""
     found: list[object] = []
     for name in ("pymdownx.snippets", "mdx_include", "markdown_include.include"):
         said = extensions.get(name, {}).get("base_path")
@@ -205,19 +205,19 @@ class MkDocsRules:
         if self._excluded.match(name):
             return "excluded by exclude_docs"
         if self._drafts.match(name):
-            return "a draft by draft_docs"
+            return "marked as a draft by draft_docs"
         folder, _, file = name.rpartition("/")
         if file.rsplit(".", 1)[0] == "README" and is_file(self._site.docs / folder / "index.md"):
             return "index.md is the page of its folder"
         if self._blog(name) and not self._post(name, front):
-            return "a post of the blog without a date"
+            return "a blog post without a date"
         return "draft: true" if front.is_true("draft") else ""
 
     def _blog(self, name: str) -> Blog | None:
         return self._site.blog if self._site.blog and self._site.blog.holds(name) else None
 
     def _post(self, name: str, front: FrontMatter) -> str:
-        """The path at which the blog publishes a post, without an ending; empty for one that it does not publish."""
+        """The path at which the blog publishes a post, without an extension; empty if it does not publish it."""
         blog = self._blog(name)
         if blog is None:
             return ""
@@ -266,7 +266,7 @@ class MkDocsRules:
 
 
 def _line_of(name: str, written: str) -> int | None:
-    """The line of the configuration with this name; it may also be in another file that it inherits from."""
+    """The line of the configuration with this name; None if the name is in a file that it inherits from."""
     at = written.find(name)
     return written.count("\n", 0, at) + 1 if at >= 0 else None
 
@@ -285,7 +285,7 @@ class IgnorePatterns:
 
 
 def _glob(pattern: str) -> Glob:
-    """A pattern with a slash in it counts from the root, and also matches everything below."""
+    """A pattern with a slash in it starts at the root. It matches everything below, too."""
     anchored = "/" in pattern.rstrip("/")
     body = pieces_of(pattern.strip("/"), folders=True)
     return Glob([*([] if anchored else [FOLDERS]), *body, BELOW if pattern.endswith("/") else OR_BELOW])

@@ -1,8 +1,8 @@
 """The blog of Material for MkDocs: where it publishes its posts.
 
 A post is a page below `post_dir`; its address is made from its date, its title and its categories, not from its path.
-In: the plugin's options, a post's front matter and title. Out: the path of the page. Lists, archives and categories are
-written by the plugin and are not pages of the book.
+In: the plugin's options, a post's front matter and title. Out: the path of the page. The plugin generates lists,
+archives and categories; they are not pages of the book.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Blog:
         return name.startswith(f"{self.posts}/")
 
     def path_of(self, front: FrontMatter, title: str) -> str:
-        """From the root of the site, without an ending; empty if the post has no date, as it is not published then."""
+        """The path from the root of the site, without an extension; empty if the post has no date and so no page."""
         said = front.values.get("date")
         created = _day(said.get("created") if isinstance(said, dict) else said)
         if created is None:
@@ -75,7 +75,7 @@ def _day(said: object) -> date | None:
 
 
 def _shown(part: str, day: date) -> str:
-    """A part of a pattern as in babel: `yyyy`, `MM`, `d`; anything else is itself."""
+    """A part of a Babel pattern: `yyyy`, `MM`, `d`; anything else stays as it is."""
     number = {"y": day.year, "M": day.month, "d": day.day}.get(part[0])
     return part if number is None else f"{number:0{min(len(part), 4)}d}"
 

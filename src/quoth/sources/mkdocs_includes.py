@@ -1,8 +1,8 @@
-"""What MkDocs sites put into their pages: `{! file !}` (mdx_include, markdown-include) and `{* file *}` (samples with
-variants); what mkdocstrings would write, which is left out. `--8<--` is in `quoth.sources.directives`.
+"""What MkDocs sites insert into pages: `{! file !}` (mdx_include, markdown-include) and `{* file *}` (samples with
+variants). Text that mkdocstrings would write is left out. `--8<--` is in `quoth.sources.directives`.
 
-`mkdocs_includes` makes one `Dialect` of those that the configuration enables. It opens no file; it only looks which of
-several exists.
+`mkdocs_includes` combines those that the configuration enables into one `Dialect`. It opens no file; it only checks
+which of several exists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from quoth.sources.directives import outside_of_fences, snippets
 from quoth.sources.includes import Dialect, Directive, bounded, first_existing
 
-# Bounded, or each of many openings without an end would be followed to the end of the page.
+# Bounded: otherwise each of many openings without an end would be followed to the end of the page.
 _INCLUDE = re.compile(
     r"(?P<escape>\\)?\{!(?P<recursive>[+-])?(?P<indent>>?)[ \t]*(?P<file>[^\[\]|!{}\n]{1,500}?)[ \t]*"
     r"(?:\[ln:(?P<lines>[\d.,-]{1,200})\][ \t]*)?(?:\|[^!\n]{1,40})?!(?:lines=(?P<older>[\d ,-]{1,200})!)?\}"
@@ -30,8 +30,8 @@ Spans = Sequence[tuple[int, int | None]]
 def mkdocs_includes(
     bases: Sequence[Path], extensions: Collection[str], *, generated: Callable[[Path], None] | None = None
 ) -> Dialect:
-    """Files are looked for below each of `bases`, in order. `generated`, if pages are partly written by mkdocstrings,
-    is told about each such page."""
+    """Files are looked for below each of `bases`, in order. `generated` is called with each page that mkdocstrings
+    would partly write, if the site uses it."""
     dialects: list[Dialect] = [snippets(bases)]
     if any(name.startswith(("mdx_include", "markdown_include")) for name in extensions):
         dialects.append(lambda text, path, start: _includes(text, start, bases))
@@ -43,7 +43,7 @@ def mkdocs_includes(
 
 
 def _in_order(found: Iterable[Iterable[Directive]]) -> Iterator[Directive]:
-    """By place; of two that overlap, the first."""
+    """Sorted by position; of two that overlap, only the first."""
     end = 0
     for directive in sorted((one for each in found for one in each), key=lambda one: one.start):
         if directive.start >= end:
@@ -82,7 +82,7 @@ def _samples(text: str, start: int, bases: Sequence[Path]) -> Iterator[Directive
             continue
         options = dict(_OPTION.findall(match["options"]))
         spans = _spans(options.get("ln", ""))
-        shown = [] if spans == [(0, 0)] else spans  # `ln[0]` shows nothing but a preview of the whole
+        shown = [] if spans == [(0, 0)] else spans  # `ln[0]` only shows a preview of the whole file
         yield Directive(
             begin,
             begin + match.end(),
@@ -114,7 +114,7 @@ def _fence(file: str, title: str) -> Callable[[str], str]:
 
 
 def _spans(said: str) -> list[tuple[int, int | None]]:
-    """`3-5,8` and `3:5,8`; columns (`3.7`) do not count."""
+    """`3-5,8` and `3:5,8`; columns (`3.7`) are ignored."""
     spans: list[tuple[int, int | None]] = []
     for part in filter(None, said.split(",")):
         first, dash, last = part.strip().replace(":", "-").partition("-")

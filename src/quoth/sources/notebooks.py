@@ -1,8 +1,8 @@
 """A Jupyter notebook → Markdown: its prose unchanged, its code in fences, its short text outputs below.
 
-In: the bytes of an .ipynb file (formats 3 and 4). Out: Markdown text; offsets of such a page are offsets into it.
-Cells that their author hides on the published page (tags of Jupyter Book and nbsphinx) are left out. A file that is not
-a notebook is `Unreadable` with the reason. Images and widgets have no words and are left out.
+In: the bytes of an .ipynb file (formats 3 and 4). Out: Markdown text; offsets into such a page are offsets into that
+text. Cells that their author hides on the published page (by tags of Jupyter Book and nbsphinx) are left out. A file
+that is not a notebook is `Unreadable` with the reason. Images and widgets have no words and are left out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _load(data: bytes, source_file: str) -> Json:
         where = f", line {error.line}" if error.line else ""
         raise _unreadable(source_file, f"cannot be read: {error}{where}", error.line) from error
     if not isinstance(loaded, dict):
-        raise _unreadable(source_file, "is not a notebook: it holds no object", 1)
+        raise _unreadable(source_file, "is not a notebook: it is not a JSON object", 1)
     return loaded
 
 
@@ -71,7 +71,7 @@ def _object(value: object) -> Json:
 
 
 def _text(value: object) -> str:
-    """Notebooks hold text as one string or as its lines."""
+    """Notebooks store text as one string or as a list of lines."""
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""

@@ -1,11 +1,10 @@
 """A folder of Markdown, reStructuredText, AsciiDoc, HTML, notebooks, text or documents that no known toolchain
-publishes, or one file of them.
+publishes, or one such file.
 
-URL: without a base URL, the path of the file, so that a citation opens it in an editor or a repository. With one, what
-plain Markdown sites serve: the path without its ending, index and README pages as their folder. Below a source host
-(`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their ending, as they do there; so do HTML pages,
-notebooks and documents anywhere. AsciiDoc and Quarto become `.html`, as their tools have
-it.
+Without a base URL, the URL of a page is the path of its file, so that a citation opens it in an editor or a repository.
+With one, it is what plain Markdown sites serve: the path without its extension, index and README pages as their folder.
+Below a source host (`/blob/`, `/tree/`, `/raw/`, `/src/` in the base URL) files keep their extension, as they do there;
+HTML pages, notebooks and documents keep it everywhere. AsciiDoc and Quarto become `.html`, as their tools build them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from quoth.sources.folder import Route
 from quoth.sources.formats import ASCIIDOC, CONVERTED, HTML, QUARTO
 
 SUFFIXES = frozenset((".md", ".mdx", ".markdown", ".rst", ".rest", ".txt")) | ASCIIDOC | QUARTO | CONVERTED
-# Folders whose HTML is built or is a part of pages.
+# Folders whose HTML is built, or is a part of other pages.
 _NO_HTML = frozenset(
     """
     _build _site _static _templates _includes _layouts _partials _book public dist layouts archetypes overrides
@@ -96,7 +95,7 @@ class PlainRules:
 
 
 def is_source_host(url: str) -> bool:
-    """Whether files keep their endings there, as in a repository."""
+    """Whether files keep their extensions there, as in a repository."""
     return _SOURCE_HOST.search(url) is not None
 
 

@@ -1,7 +1,7 @@
 """A Quarto book or website: `_quarto.yml`, its chapters, and the addresses that Quarto gives.
 
-Of a book the listed chapters and appendices are pages; of a website every document that is not a part of another. The
-names of parts are the sections above a page. Code is never run: what cells would show is not in the book.
+In a book, the listed chapters and appendices are pages; in a website, every document that is not a part of another. The
+names of parts are the sections above a page. Code is never run: the output of cells is not in the book.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Quarto:
 
 
 def find_quarto(path: Path, bounds: Bounds) -> _Quarto | None:
-    """The project in this folder, or in one above."""
+    """The project in this folder, or in one above it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
@@ -124,7 +124,7 @@ class QuartoRules:
         if any(part.startswith("_") for part in path.parts):
             return "a part of other pages"
         if path.stem == "404":
-            return "shown for addresses that do not exist"
+            return "the page for addresses that do not exist"
         if self._book.is_book and self._book.chapters:
             return "" if name in self._book.chapters else "not in the chapters of _quarto.yml"
         if path.stem == "README":
@@ -153,7 +153,7 @@ class QuartoRules:
                 message = f"the chapters name {name}, which does not exist"
                 yield Notice("PAGE_MISSING", message, str(book.config), 1)
             elif PurePosixPath(name).suffix.lower() not in _SUFFIXES:
-                message = f"the chapter {name} is not read: only .qmd, .md and .Rmd are"
+                message = f"the chapter {name} is not read: only .qmd, .md and .Rmd files are"
                 yield Notice("PAGE_SKIPPED", message, str(book.config), 1)
 
 

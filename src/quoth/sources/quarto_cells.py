@@ -1,8 +1,8 @@
 """What Quarto and pandoc add to Markdown → the words that a reader sees: a `Dialect` of `quoth.sources.includes`.
 
-Code cells become fences without their options, or go if they are not shown; callouts become admonitions, tabs get their
-names; cross references say what they refer to; attributes, citations and values that only a run knows go. It opens no
-file.
+Code cells become fences without their options, or are dropped if they are not shown. Callouts become admonitions, tabs
+get their names, and cross references say what they refer to. Attributes, citations and values that only a run knows are
+dropped. It opens no file.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class QuartoMarks:
         stack: list[_Open],
         titles: Mapping[str, str],
     ) -> Generator[Directive, None, int]:
-        """Gives the number of further lines that were taken."""
+        """Returns how many further lines were consumed."""
         line = lines[at]
         if ":::" in line.text and (opening := _DIV.fullmatch(line.text)):
             return (yield from _div(lines, at, opening[1], stack))
@@ -122,7 +122,7 @@ class QuartoMarks:
 
 
 def _titles(lines: Sequence[MarkedLine]) -> dict[str, str]:
-    """The words of the headings with an id of their own, for references on the same page."""
+    """The words of each heading with an explicit id, for references on the same page."""
     found: dict[str, str] = {}
     for line in lines:
         if line.kind == "prose" and "{" in line.text and (heading := _HEADING.fullmatch(line.text)):
@@ -133,7 +133,7 @@ def _titles(lines: Sequence[MarkedLine]) -> dict[str, str]:
 
 
 def _cell(lines: Sequence[MarkedLine], at: int, end: int, cell: re.Match[str], shown: bool) -> Iterator[Directive]:
-    """A cell without its options; its caption is its title. One that is not shown leaves its caption."""
+    """A cell without its options; its caption becomes its title. A hidden cell leaves only its caption."""
     opening = lines[at]
     options: dict[str, str] = {}
     first = at + 1
@@ -154,7 +154,7 @@ def _cell(lines: Sequence[MarkedLine], at: int, end: int, cell: re.Match[str], s
 
 
 def _is_hidden(options: Mapping[str, str], said: str, shown: bool) -> bool:
-    """By its own options, or by those of the book, which say `shown`."""
+    """Whether a cell's own options hide it, or else the book's, which are in `shown`."""
     echo = options.get("echo")
     if "false" in (echo, options.get("include")) or _HIDES.search(said):
         return True

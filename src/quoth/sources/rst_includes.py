@@ -1,8 +1,8 @@
 """How reStructuredText and MyST include: `include`, `literalinclude`, and tables from a file.
 
-A `Dialect` of `quoth.sources.includes`: it finds the directives of a text and tells which file each names and which
-part of it is shown. Code becomes the code block that the reader sees. A directive inside a literal block is an
-example and stays. No file is opened here.
+A `Dialect` of `quoth.sources.includes`: it finds the directives in a text and says which file each one names and which
+part of it is shown. Code becomes the code block that the reader sees. A directive inside a literal block is an example
+and stays as it is. No file is opened here.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _LANGUAGES = {
     "txt": "",
 }
 _Options = Mapping[str, str]
-_LONGEST_PYTHON = 500_000  # characters of a file in which an object is looked for: its tree takes a hundred times that
+_LONGEST_PYTHON = 500_000  # characters of a file that is searched for an object: its tree takes a hundred times that
 
 
 def sphinx_includes(source: Path) -> Dialect:
-    """Paths that begin with a slash count from `source`."""
+    """Paths with a leading slash start at `source`."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         if "include" not in text and ":file:" not in text:
@@ -70,7 +70,7 @@ def _unquoted(value: str, rst: bool) -> str:
 
 
 class _Literal:
-    """The stretches of a page that show text unchanged."""
+    """The parts of a page that show text unchanged."""
 
     def __init__(self, text: str, start: int, *, rst: bool) -> None:
         blocks = leaves(parse(text, markup="rst" if rst else "myst", start=start))
@@ -82,7 +82,7 @@ class _Literal:
 
 
 def _includes(block: Block, text: str) -> bool:
-    """A literalinclude is a fence itself."""
+    """Whether the block is itself an include: a literalinclude is a fence."""
     if block.kind != "fence":
         return False
     opening = text[block.start : block.end].lstrip()
@@ -95,7 +95,7 @@ def _directive(match: re.Match[str], options: _Options, folder: Path, source: Pa
         return None
     space = match["space"]
     begin = match.start() + len(space)
-    if said.startswith("<"):  # definitions that come with docutils
+    if said.startswith("<"):  # a file of definitions that comes with docutils
         return Directive(begin, match.end())
     target = source / said.lstrip("/") if said.startswith("/") else folder / said
     return Directive(begin, match.end(), target=target, take=_take(match, options, rst), said=said, indent=space)
@@ -138,7 +138,7 @@ def _between(text: str, options: _Options) -> str | None:
     first, last = (_integer(options.get(key)) for key in ("start-line", "end-line"))
     if first is not None or last is not None:
         text = "\n".join(text.split("\n")[first:last])
-    if options.get("start-after"):  # docutils ignores one without words
+    if options.get("start-after"):  # docutils ignores an empty one
         _, found, text = text.partition(options["start-after"])
         if not found:
             return None

@@ -1,9 +1,9 @@
 """Hugo's shortcodes → the words that a reader of the page sees: a `Dialect` of `quoth.sources.includes`.
 
-What they show is decided by templates, which are not run. The text between two tags stays and the tags go, apart from
-the words in them (titles, names of tabs). Shortcodes that many books have are resolved: files, samples, glossaries,
-parameters, headings. Those that stand alone and say nothing we know are left out and counted, so that the author can be
-told once. It opens no file but the glossary's and the translations'.
+Templates decide what they show, and templates are not run. The text between two tags stays and the tags are dropped,
+apart from the words in them (titles, names of tabs). Shortcodes that many books have are resolved: files, samples,
+glossaries, parameters, headings. Unknown ones without a text are left out and counted, so that the author can be told
+once. It opens only the files of the glossary and the translations.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Shortcodes:
     """The dialect of one site."""
 
     root: Path
-    contents: Mapping[Path, str]  # the folders of its languages, with their codes
+    contents: Mapping[Path, str]  # the folder of each language, with its code
     params: Mapping[str, object]
     bounds: Bounds
     left_out: LeftOut = field(default_factory=lambda: LeftOut("shortcodes that only Hugo's templates can show"))
@@ -111,7 +111,7 @@ class Shortcodes:
         tags = _outside(tags, comments)
         front = front_matter(text) if start and any(tag.name == "param" for tag in tags) else FrontMatter()
         closed = {tag.name for tag in tags if tag.closes}
-        code = False  # whether the tab that is open holds code
+        code = False  # whether the open tab holds code
         for tag in tags:
             yield self._shown(tag, text, path, front, paired=tag.name in closed, code=code)
             code = bool(tag.get("codelang")) if tag.name == "tab" else code
@@ -143,7 +143,7 @@ class Shortcodes:
         return ""
 
     def _resolved(self, tag: _Tag, path: Path, front: FrontMatter) -> str | None:
-        """What the shortcodes show that many books have; None for all others."""
+        """What a shortcode shows, if it is one that many books have; None for all others."""
         name = tag.name
         if name in _LINKS:
             return tag.get("text") or _address(tag.get("path", "url") or tag.first)
@@ -237,7 +237,7 @@ def _kind_of_alert(tag: _Tag) -> str:
 
 
 def _tags(text: str, start: int) -> Iterator[_Tag | Directive]:
-    """The shortcodes of a text; one that is only shown (`{{</* note */>}}`) is put in as it is shown."""
+    """The shortcodes in a text; an escaped one (`{{</* note */>}}`) is replaced by what readers see of it."""
     at = start
     while opening := _OPENING.search(text, at):
         mark = opening[1]
@@ -302,12 +302,12 @@ def _margin(text: str, at: int) -> str:
 
 
 def _break(text: str, at: int) -> str:
-    """Behind a label on a line of its own, so that a rule below does not make a heading of it."""
+    """A line break after a label on its own line, so that a rule below does not turn it into a heading."""
     return "\n" if text.startswith(("\n-", "\n=", "\r\n-", "\r\n="), at) else ""
 
 
 def _address(said: str) -> str:
-    """In place of a link; without white space, or it would be none."""
+    """The address in a link. It must not contain white space, or the link would not be one."""
     return re.sub(r"\s+", "-", said).replace("(", "").replace(")", "")
 
 
@@ -321,7 +321,7 @@ def _parameter(name: str, front: FrontMatter, params: Mapping[str, object]) -> s
 
 
 def _skewed(tag: _Tag, params: Mapping[str, object]) -> str:
-    """A version beside the current one, as the Kubernetes books name it."""
+    """A version relative to the current one, as the Kubernetes books name it."""
     latest = tag.first.lower().startswith(("latest", "next", "prev", "oldest"))
     version = _VERSION.match(str(params.get("latest" if latest else "version") or params.get("version") or ""))
     if version is None:

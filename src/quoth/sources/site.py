@@ -1,9 +1,9 @@
 """A published site → Pages: `quoth ingest https://…/sitemap.xml`.
 
-`files` crawls: every page is downloaded, turned into text and put aside on disk, since an ingest must know what changed
-before it reads. `read` then gives the pages from there. A page that could not be fetched this time counts as one that
-cannot be read, so that the book keeps what it has of it; a page that the sitemap no longer names is gone.
-Sources are synchronous and run in a thread; the crawl has an event loop of its own there.
+`files` crawls: every page is downloaded, turned into text and kept on disk, because an ingest must know what changed
+before it reads. `read` then returns the pages from there. A page that could not be fetched this time counts as
+unreadable, so that the book keeps what it has of it; a page that the sitemap no longer names is gone. Sources are
+synchronous and run in a thread; there the crawl has an event loop of its own.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from quoth.sources.sitemaps import Lister, Listing
 from quoth.sources.urls import Address, Site, parse_address, source_name
 from quoth.sources.visitor import Visited, Visitor, Web
 
-# Bump when a page would be read differently, so that unchanged pages are read again.
+# Raise it when pages are read in a new way, so that unchanged pages are read again.
 READER_VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A page of the sitemap: where its text was put, or why there is none."""
+    """A page of the sitemap: where its text is kept, or why there is none."""
 
     address: Address
     url: str = ""
@@ -55,7 +55,7 @@ class _Crawled:
 
 
 class _Spool:
-    """Texts on disk, in a file without a name: nothing is left of it, however the process ends."""
+    """Texts on disk, in a file without a name: it is gone however the process ends."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`, or with the last reference
@@ -66,7 +66,7 @@ class _Spool:
             start = self._file.seek(0, 2)
             self._file.write(data)
         except OSError as error:
-            raise DiskFull(f"The crawled pages cannot be put aside: {error.strerror}.") from error
+            raise DiskFull(f"The crawled pages cannot be kept on disk: {error.strerror}.") from error
         return start
 
     def read(self, start: int, length: int) -> bytes:
@@ -75,7 +75,7 @@ class _Spool:
 
 
 class SitemapSource:
-    """A `BookSource` over a published site. Close it to end a crawl that is under way and to free its disk space."""
+    """A `BookSource` over a published site. Close it to stop a running crawl and to free its disk space."""
 
     toolchain = "site"
 
@@ -95,7 +95,7 @@ class SitemapSource:
 
     @property
     def book(self) -> Book:
-        """Its title is the name that most pages give the site, once they are known."""
+        """Once the pages are known, its title is the name that most of them give the site."""
         name = next((name for name, count in self._known.names.most_common(1) if count > 1), "")
         published = self._base or f"{self._start.origin}{self._home}"
         return replace(self._book, title=self._title or name or self._book.title, base_url=published)
@@ -113,11 +113,11 @@ class SitemapSource:
         read = [entry for entry in self._known.entries.values() if entry.error is None]
         words = sum(entry.words for entry in read)
         skipped = len(self._known.skipped)
-        left = (Share("HTML", skipped, 0, "not published, or not to be read"),) if skipped else ()
+        left = (Share("HTML", skipped, 0, "not published, or may not be read"),) if skipped else ()
         return Coverage(self.toolchain, "", (Share("HTML", len(read), words),), left)
 
     def files(self) -> list[SourceFile]:
-        """Crawls the site anew."""
+        """Crawl the site again."""
         self._known = _Crawled()
         try:
             asyncio.run(self._crawl())
@@ -130,7 +130,7 @@ class SitemapSource:
                     self._spool.close()
         if not self._known.entries:
             reason = f" {self._known.skipped[0]}" if self._known.skipped else ""
-            raise Unreadable(f"{self._start} leads to no page that may be read.{reason}", hint="Check the address.")
+            raise Unreadable(f"{self._start} has no page that may be read.{reason}", hint="Check the address.")
         return [SourceFile(name, self._digest(entry)) for name, entry in sorted(self._known.entries.items())]
 
     def read(self, file: SourceFile) -> Page:
@@ -157,7 +157,7 @@ class SitemapSource:
         )
 
     def close(self) -> None:
-        """From any thread; safe to call twice."""
+        """Can be called from any thread, and twice."""
         with self._ending:
             self._closed = True
             if self._cancel is None:
@@ -241,7 +241,7 @@ class SitemapSource:
         self._known.skipped.append(Notice("PAGE_SKIPPED", reason, name))
 
     def _settle(self, listing: Listing) -> None:
-        """Pages that turn out to be one page are kept once: under the name that is its own, else under the first."""
+        """Addresses that turn out to be one page are kept once: under the page's own name, or else the first."""
         entries = self._known.entries
         owners = {str(entry.address): name for name, entry in entries.items() if entry.url in ("", str(entry.address))}
         for address in listing.pages:
@@ -258,7 +258,7 @@ class SitemapSource:
         self._known.skipped.sort(key=lambda notice: notice.source_file)
 
     def _published(self, url: str) -> str:
-        """With a base URL, the page as it is found there: the base stands for the folder of the sitemap."""
+        """The address below the base URL, if there is one: the base replaces the folder of the sitemap."""
         home = f"{self._start.origin}{self._home}"
         return f"{self._base}/{url.removeprefix(home)}" if self._base and url.startswith(home) else url
 
@@ -267,7 +267,7 @@ class SitemapSource:
         return tuple(label_of(unquote(folder)) for folder in folders if folder)
 
     def _digest(self, entry: _Entry) -> str:
-        """Of what a reader would see, not of the bytes: many sites put the time or a token into every page."""
+        """The digest of what a reader sees, not of the bytes: many sites put the time or a token into every page."""
         if entry.error is not None:
             return "unreadable"
         parts = [READER_VERSION, entry.file_hash, entry.url, entry.title, entry.language]

@@ -1,9 +1,9 @@
-"""Where to start → which pages a site has, by its own account: its sitemaps.
+"""Where to start → which pages a site has, according to its sitemaps.
 
 In: the address of a sitemap, or of a site that has one. Out: the addresses of its pages, in the order of the sitemap.
-A sitemap that cannot be read ends the crawl: pages that could not be listed must not look like deleted ones. Sitemaps
-are written by strangers: a document type (and with it every entity, external or exploding) is refused, a compressed
-file may not grow beyond the limit, and the caller's limit bounds how many addresses are kept.
+A sitemap that cannot be read ends the crawl: pages that could not be listed must not look deleted. Sitemaps are written
+by strangers: a document type (and with it every entity, external or exploding) is refused, a compressed file may not
+grow beyond the limit, and the caller's limit bounds how many addresses are kept.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _DEEPEST = 64  # a sitemap is three levels deep
 @dataclass(frozen=True, slots=True)
 class SitemapFile:
     kind: Literal["pages", "sitemaps"]
-    addresses: tuple[str, ...]  # as they are written, in their order
+    addresses: tuple[str, ...]  # as written, in order
 
 
 class _Stop(Exception):
-    """Why the reading of a document ends before its end."""
+    """Why a document is not read to its end."""
 
 
 def looks_like_a_web_page(data: bytes) -> bool:
@@ -44,8 +44,7 @@ def looks_like_a_web_page(data: bytes) -> bool:
 
 
 def parse_sitemap(data: bytes, url: str, *, limit: int) -> SitemapFile:
-    """`Unreadable` when it is not a sitemap. `limit` is the largest size in bytes to which a compressed one may
-    expand."""
+    """Raises `Unreadable` when it is not a sitemap. `limit` is how many bytes a compressed one may expand to."""
     if data.startswith(_GZIP):
         data = _unfolded(data, url, limit)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -58,9 +57,9 @@ def _unfolded(data: bytes, url: str, limit: int) -> bytes:
     try:
         whole = unfolding.decompress(data, limit + 1)
     except zlib.error as error:
-        raise Unreadable(f"The sitemap {url} is compressed wrongly: {error}.") from error
+        raise Unreadable(f"The sitemap {url} cannot be decompressed: {error}.") from error
     if len(whole) > limit:
-        raise Unreadable(f"The sitemap {url} unfolds to more than {limit / 1e6:g} MB.")
+        raise Unreadable(f"The sitemap {url} decompresses to more than {limit / 1e6:g} MB.")
     if not unfolding.eof:
         raise Unreadable(f"The sitemap {url} ends too early.", hint="Try again later.")
     return whole
@@ -92,7 +91,7 @@ def _no_sitemap(url: str, reason: str) -> Unreadable:
 
 
 class _Reader:
-    """Collects `urlset/url/loc` or `sitemapindex/sitemap/loc`, and nothing that extensions put beside them."""
+    """Collects `urlset/url/loc` or `sitemapindex/sitemap/loc`, and nothing that extensions add to them."""
 
     def __init__(self) -> None:
         self.root = ""
@@ -103,7 +102,7 @@ class _Reader:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
-        # No document type, no entities: neither files of this machine nor a billion laughs.
+        # No document type, no entities: no files of this machine, and no billion laughs.
         self.parser.StartDoctypeDeclHandler = self._refuse
         self.parser.EntityDeclHandler = self._refuse
 
@@ -159,7 +158,7 @@ class Lister:
         self._visitor = visitor
         self._site = visitor.site
         self._home = start.path.rpartition("/")[0] + "/"
-        self._had: dict[Address, Fetched] = {}  # sitemaps that were looked at already
+        self._had: dict[Address, Fetched] = {}  # the sitemap that was fetched already
         self._others: Counter[str] = Counter()  # addresses on other sites
         self._gone: list[Notice] = []
 
@@ -174,16 +173,18 @@ class Lister:
                 outside += 1
             elif address not in pages:
                 if len(pages) == most:
-                    notices.append(Notice("PAGE_LIMIT", f"there are more than {most} pages; the rest is left out", "."))
+                    notices.append(
+                        Notice("PAGE_LIMIT", f"there are more than {most} pages; the rest are left out", ".")
+                    )
                     break
                 pages[address] = None
         if outside:
-            message = f"{outside} addresses of the sitemap lie outside {self._site.folder}; they are left out"
+            message = f"{outside} addresses in the sitemap are outside {self._site.folder}; they are left out"
             notices.append(Notice("OUTSIDE_FOLDER", message, "."))
         if self._others:
             origins = ", ".join(origin for origin, _ in self._others.most_common(3))
             message = (
-                f"{self._others.total()} addresses of the sitemap lie on other sites ({origins}); they are left out"
+                f"{self._others.total()} addresses in the sitemap are on other sites ({origins}); they are left out"
             )
             notices.append(Notice("OTHER_SITE", message, "."))
         if not pages:
@@ -194,7 +195,7 @@ class Lister:
         if self._others and not outside:
             other = self._others.most_common(1)[0][0]
             return Unreadable(
-                f"The sitemap of {self._site.origin} names only pages of other sites.",
+                f"The sitemap of {self._site.origin} names only pages on other sites.",
                 hint=f"Read {other}/ instead, or the folder that the site is built from.",
             )
         return Unreadable(
@@ -202,7 +203,7 @@ class Lister:
         )
 
     async def _sitemaps(self) -> Sequence[Address]:
-        """The given address itself where it is a sitemap; otherwise those of the site that it belongs to."""
+        """The given address itself, if it is a sitemap; otherwise the sitemaps of its site."""
         start = self._start
         answer = await self._look(start)
         if answer.status == 200 and not looks_like_a_web_page(answer.body):
@@ -223,7 +224,7 @@ class Lister:
                 if await self._is_there(address):
                     return choice
         raise Unreadable(
-            f"{start} has no sitemap: neither {beside} nor one that robots.txt names.",
+            f"{start} has no sitemap: there is none at {beside}, and robots.txt names none that exists.",
             hint="Give the address of its sitemap, or the folder that the site is built from.",
         )
 
@@ -244,14 +245,14 @@ class Lister:
         return answer
 
     async def _addresses(self, tops: Sequence[Address]) -> AsyncIterator[Address]:
-        """All addresses of this site that the sitemaps name, in their order, following indexes."""
+        """All addresses on this site that the sitemaps name, in order; indexes are followed."""
         waiting = [(address, 1) for address in reversed(tops)]
         seen = set(tops)
         while waiting:
             address, depth = waiting.pop()
             answer = self._had.pop(address, None) or await self._look(address)
             if answer.status in (404, 410) and len(seen) > 1:
-                message = f"a sitemap that the site names is not there (HTTP {answer.status})"
+                message = f"a sitemap that the site names does not exist (HTTP {answer.status})"
                 self._gone.append(Notice("SITEMAP_MISSING", message, address.target))
                 continue
             if answer.status != 200:
@@ -263,7 +264,7 @@ class Lister:
                     yield found
                 continue
             if depth == _NESTED:
-                raise Unreadable(f"{address} is an index of sitemaps inside {_NESTED - 1} others: that is too deep.")
+                raise Unreadable(f"{address} is a sitemap index inside {_NESTED - 1} others, which is too deep.")
             new = [found for found in dict.fromkeys(ours) if found not in seen]
             seen.update(new)
             if len(seen) > _SITEMAPS:

@@ -1,6 +1,6 @@
 """A Sphinx project: which of its files are pages, where they are published, and their place in the book.
 
-A page is a file with a source suffix that no exclude pattern matches; `:orphan:` pages are pages. Its URL is its path
+A page is a file with a source suffix that no exclude pattern matches; `:orphan:` pages count too. Its URL is its path
 with `.html` (or as a folder, if `.readthedocs.yaml` names the builder `dirhtml`) below `--base-url` or `html_baseurl`.
 Its trail is the chain of toctrees that leads to it, captions included. Text that autodoc writes from the project's code
 is not read, because the code would have to run. `quoth.sources.sphinx_conf` reads conf.py.
@@ -54,7 +54,7 @@ class SphinxRules:
         self._missing: list[Notice] = []
 
     def paths(self) -> Iterable[Path]:
-        """All pages. The whole project is scanned first, because toctrees anywhere in it name them."""
+        """All pages. The whole project is scanned first, because any file may have a toctree that names them."""
         paths = [path for path in self._all() if not self._is_pruned(path)]
         self._docs = {self._docname(path): self._scanned(path) for path in paths}
         self._follow()
@@ -86,7 +86,7 @@ class SphinxRules:
         return "myst" if kind in ("markdown", "myst", "myst-nb") else "rst"
 
     def contents(self) -> Iterator[Notice]:
-        """Toctrees that name pages which do not exist, and pages with text that only running code would write."""
+        """Toctrees that name missing pages, and pages with text that only running code would write."""
         yield from self._missing
         pages = sum(doc.autodoc for doc in self._docs.values())
         if pages:
@@ -140,7 +140,7 @@ class SphinxRules:
         return _Doc(path, title, (*named, *found), bool(_AUTODOC.search(text)))
 
     def _follow(self) -> None:
-        """Walks the toctrees from the root document. A page that several of them name belongs to the first."""
+        """Walk the toctrees from the root document. A page that several of them name belongs to the first."""
         self._trails, self._missing = {self._project.root_doc: ()}, []
         waiting = [self._project.root_doc]
         for docname in waiting:
@@ -176,7 +176,7 @@ class SphinxRules:
 
 
 def _toctrees(text: str, markup: Markup) -> Iterator[Toctree]:
-    """The toctrees of a page, without those it only shows as an example."""
+    """The toctrees of a page, without the ones it only shows as examples."""
     if "toctree" not in text:
         return
     line = at = 0
@@ -202,5 +202,5 @@ def _toctree(lines: Sequence[str], first: int) -> Toctree:
 
 
 def _glob(pattern: str) -> Glob:
-    """Sphinx' own globs: `*` and `?` stay in a folder, `**` does not."""
+    """Sphinx's own globs: `*` and `?` stay in a folder, `**` does not."""
     return Glob(pieces_of(pattern, folders=False))

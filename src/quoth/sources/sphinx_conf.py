@@ -1,8 +1,9 @@
 """The description of a Sphinx project: conf.py, read as text and never run, or the YAML files of a Jupyter Book.
 
-Values that are written out in conf.py count (also joined from earlier ones, appended or extended); computed values do
-not. The extensions that read pages are known: MyST, nbsphinx, MyST-NB. A Jupyter Book gives the same `SphinxProject`,
-with its table of contents as the toctrees of the pages it names. A file that cannot be read counts as empty.
+Values that are written out in conf.py count (also if they are joined from earlier ones, appended or extended); computed
+values do not. The extensions that read pages are known: MyST, nbsphinx, MyST-NB. A Jupyter Book gives the same
+`SphinxProject`; its table of contents becomes the toctrees of the pages it names. A file that cannot be read counts as
+empty.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _READ = frozenset(
 )
 _MARKDOWN = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude", "sphinx_markdown_parser")
 _NOTEBOOKS = ("nbsphinx", "myst_nb", "jupyter_sphinx")
-_FOLDERS_ABOVE = 4  # in which the project of a folder is looked for
-_DEEPEST_VALUE = 60  # expressions inside each other
+_FOLDERS_ABOVE = 4  # how far up the project of a folder is looked for
+_DEEPEST_VALUE = 60  # nested expressions
 _BUILDER = re.compile(r"^[ \t]+builder:[ \t]*[\"']?(dirhtml|html|singlehtml)\b", re.M)
 
 
@@ -42,12 +43,12 @@ class Toctree:
     entries: tuple[tuple[int, str], ...]  # the line in its file, and the target as written
     caption: str = ""
     glob: bool = False
-    file: Path | None = None  # if it is not in the page itself
+    file: Path | None = None  # where it is, if not in the page itself
 
 
 @dataclass(frozen=True, slots=True)
 class SphinxProject:
-    """`source` is the folder of conf.py. A suffix leads to the kind of page: rst, myst, or a notebook of either."""
+    """`source` is the folder of conf.py. Each suffix has its kind of page: rst, myst, or a notebook of either."""
 
     source: Path
     bounds: Bounds
@@ -62,12 +63,12 @@ class SphinxProject:
     folders: bool = False  # the dirhtml builder: every page is a folder
     nbsphinx: bool = False
     conf: str = "conf.py"
-    toctrees: Mapping[str, Sequence[Toctree]] = field(default_factory=dict)  # by page, besides those in its text
+    toctrees: Mapping[str, Sequence[Toctree]] = field(default_factory=dict)  # by page, in addition to those in its text
     listed_only: bool = False  # pages that no toctree leads to are not published
 
 
 def find_sphinx(path: Path, bounds: Bounds) -> SphinxProject | None:
-    """The project in this folder or in its docs, or one above that the folder is part of."""
+    """The project in this folder or in its docs, or one above that includes the folder."""
     inside = [path / name for name in _FOLDERS]
     inside += sorted(found.parent for found in path.glob("doc*/*/conf.py"))
     for folder in (*inside, *_above(path, bounds)):
@@ -122,7 +123,7 @@ def _described(
 
 
 def _builder(path: Path, folder: Path, bounds: Bounds) -> str:
-    """As the configuration for Read the Docs names it; nothing else in a project tells it for certain."""
+    """The builder that the configuration for Read the Docs names; nothing else in a project names it for certain."""
     for place in (path, *list(bounds.upwards(folder))[:3]):
         for name in (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml"):
             own = bounds.around(place)
@@ -161,7 +162,7 @@ def _suffixes(values: Mapping[str, object], text: str) -> dict[str, str]:
 
 
 def read_conf(text: str) -> dict[str, object]:
-    """The values that conf.py writes out, by name; none if the file is not valid Python."""
+    """The values that conf.py writes out, by name; empty if the file is not valid Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -173,7 +174,7 @@ def read_conf(text: str) -> dict[str, object]:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
-    """Also those under a condition or in a `try`: the first branch is as good as any."""
+    """All statements, also those under a condition or in a `try`: the first branch is as good as any."""
     waiting = list(reversed(list(body)))
     while waiting:
         statement = waiting.pop()
@@ -218,7 +219,7 @@ def _extend(name: str, value: object, known: dict[str, object]) -> None:
 
 
 def _value(node: ast.expr, known: Mapping[str, object], depth: int = 0) -> object:
-    """The value of an expression that is written out; None when it has to be computed, or is nested too deep."""
+    """The value of an expression that is written out; None if it has to be computed, or is nested too deeply."""
     read = _READERS.get(type(node))
     return read(node, known, depth + 1) if read and depth < _DEEPEST_VALUE else None
 
@@ -284,7 +285,7 @@ _PARTS = ("parts", "subtrees")
 
 
 def find_jupyter_book(path: Path, bounds: Bounds) -> SphinxProject | None:
-    """The book in this folder or in its docs, or one above that the folder is part of."""
+    """The book in this folder or in its docs, or one above that includes the folder."""
     for folder in (path, path / "docs", path / "book", *_above(path, bounds)):
         own = bounds.around(folder)
         if own.holds(folder) and own.is_file(folder / _TOC):
@@ -297,7 +298,7 @@ def _jupyter_book(source: Path, bounds: Bounds) -> SphinxProject | None:
     config = _mapping(_loaded(source / "_config.yml", bounds))
     root = _text(toc, "root")
     if not root:
-        return None  # of another tool, or of a version that is no longer built
+        return None  # it belongs to another tool, or to a version that is no longer built
     html = _mapping(config.get("html"))
     sphinx = _mapping(_mapping(config.get("sphinx")).get("config"))
     given = config.get("exclude_patterns")
@@ -355,7 +356,7 @@ def _lines_of_values(text: str) -> dict[str, int]:
 
 
 def _docname(said: str) -> str:
-    """Without a suffix that a page may have."""
+    """The name of a document, without the suffix of a page."""
     suffix = next((suffix for suffix in _PARSERS if said.endswith(suffix)), "")
     return said.removesuffix(suffix).strip("/")
 

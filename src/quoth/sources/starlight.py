@@ -1,8 +1,8 @@
 """An Astro Starlight site: `astro.config`, the pages in `src/content/docs`, and the addresses that Astro gives.
 
-The path of a page is made of slugs, as Astro makes them, unless its front matter has a `slug`. A folder that is named
-like a locale holds its translation. The sidebar gives the sections above a page. The configuration is JavaScript: it is
-read, never run.
+The path of a page is made of slugs, as Astro makes them, unless its front matter has a `slug`. A folder named after a
+locale holds its translation. The sidebar gives the sections above a page. The configuration is JavaScript: it is read,
+never run.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class _Starlight:
     site: str = ""
     base: str = ""
     slash: bool = True
-    file: bool = False  # pages have an ending
+    file: bool = False  # addresses of pages have an extension
     languages: Mapping[str, str] = field(default_factory=dict)  # by the folder of a locale; "" is the rest
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the sidebar, by the slug of a page
-    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those that fill a section by themselves
+    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those that fill a section automatically
     unread: tuple[str, ...] = ()
     damage: str = ""
 
 
 def find_starlight(path: Path, bounds: Bounds) -> _Starlight | None:
-    """The site in this folder, or in one above whose pages it is part of. An Astro site without the folder of pages
-    that Starlight has is another kind of site."""
+    """The site in this folder, or in one above it whose pages include it. An Astro site without Starlight's folder of
+    pages is another kind of site."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
@@ -144,7 +144,7 @@ class StarlightRules:
         if name.rsplit("/", 1)[-1].startswith("_"):
             return "a partial, not a page"
         if name in ("404.md", "404.mdx"):
-            return "shown for addresses that do not exist"
+            return "the page for addresses that do not exist"
         return "draft: true" if front.is_true("draft") else ""
 
     def route(self, name: str, front: FrontMatter) -> Route:

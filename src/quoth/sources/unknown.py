@@ -1,8 +1,8 @@
-"""Projects whose toolchain Quoth does not know: named, with what to do instead.
+"""Projects whose toolchain Quoth does not know: what they are, and what to do instead.
 
-Such a folder is read as plain files, and that is told: its pages may be published under other addresses, and what its
-toolchain adds or leaves out is not known. The built HTML of any of them can be ingested with the right addresses. In: a
-folder. Out: a notice, or none for a folder that is not a project.
+Such a folder is read as plain files, and a notice says so: its pages may be published at other addresses, and Quoth
+does not know what its toolchain adds or leaves out. The built HTML of any of them can be ingested with the right
+addresses. In: a folder. Out: a notice, or None for a folder that is not a project.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SCRIPTS = ("js", "ts", "mjs", "mts", "cjs", "tsx", "jsx")
 @dataclass(frozen=True, slots=True)
 class _Toolchain:
     name: str
-    files: tuple[str, ...]  # any of them tells
+    files: tuple[str, ...]  # any one of them is a sign of the toolchain
     build: str
     built: str  # the folder of the HTML
-    holds: str = ""  # what the file must contain, where its name alone is too common
+    holds: str = ""  # what the file must contain, if its name alone is too common
     project: str = ""  # the folder to give instead, for a toolchain that Quoth knows
 
 
@@ -86,14 +86,14 @@ def _message(known: _Toolchain, file: str) -> str:
     article = "an" if known.name[0] in "AEIOU" else "a"
     if known.project:
         return (
-            f"{file} is of {article} {known.name} project in this folder; its files are read as plain ones, and links"
-            f" may not open. Run quoth ingest on {known.project}"
+            f"{file} belongs to {article} {known.name} project in this folder; its files are read as plain files, and"
+            f" links may not open. Run quoth ingest on {known.project}"
         )
     said = f"this looks like {article} {known.name} project ({file}), whose rules Quoth does not know"
     if not known.built:
-        return f"{said}; its files are read as plain ones, and links may not open"
+        return f"{said}; its files are read as plain files, and links may not open"
     build = f"build it ({known.build}) and ingest the HTML: quoth ingest {known.built} --base-url https://…"
-    return f"{said}; its files are read as plain ones, and links may not open. To be right, {build}"
+    return f"{said}; its files are read as plain files, and links may not open. For correct links, {build}"
 
 
 def _text(path: Path, bounds: Bounds) -> str:

@@ -1,7 +1,7 @@
-"""How a site writes the addresses of its pages, where that is not what its toolchain does by default. Pure.
+"""How a site writes the addresses of its pages, if not the way its toolchain does by default. Pure.
 
 `html` is `guide/start.html`, `slash` is `guide/start/`, `bare` is `guide/start`. A server or a builder decides that
-(Sphinx' dirhtml, a host that drops endings), so the author has to say it.
+(Sphinx's dirhtml, a host that drops extensions), so the author has to say it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from quoth.domain import URL_STYLES
 
 _INDEX = ("index", "readme", "_index")
 _ENDINGS = (".html", ".htm")
-# A page with such an ending is a file that is served as it is.
+# A page with such an extension is a file that is served as it is.
 _FILES = (".md", ".mdx", ".markdown", ".rst", ".rest", ".txt", ".pdf", ".epub", ".docx", ".ipynb", ".adoc")
 
 
 def styled(url: str, name: str, style: str) -> str:
-    """The address of the page that is written in the file `name`, in this style; unchanged without one."""
+    """The address of the page in the file `name`, in this style; unchanged without a style."""
     path = urlsplit(url).path
     if style not in URL_STYLES or path.lower().endswith(_FILES):
         return url
@@ -31,7 +31,7 @@ def styled(url: str, name: str, style: str) -> str:
 
 
 def _without_ending(url: str, stem: str) -> tuple[str, bool]:
-    """The address without the ending, and whether it is that of a folder's own page."""
+    """The address without the extension, and whether it is a folder's own page."""
     bare = url.rstrip("/")
     ending = next((ending for ending in _ENDINGS if bare.endswith(ending)), "")
     bare = bare.removesuffix(ending)

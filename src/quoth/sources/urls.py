@@ -1,7 +1,8 @@
 """Addresses of one site: how they are spelled, and which belong to it. Pure.
 
-Every address that a site hands us (a sitemap's, a redirect's, a canonical link's) goes through `Site.address` and comes
-out in one spelling, or not at all. What is compared here is what is fetched: no second reader of URLs gets a say.
+Every address that a site hands us (in a sitemap, a redirect, a canonical link) goes through `Site.address` and comes
+out in one spelling, or not at all. The address that is checked here is the one that is fetched: no second URL parser is
+involved.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def is_url(path: str) -> bool:
 
 
 def parse_address(text: str) -> Address:
-    """`Unreadable`, with the reason, when it is not a web address that may be read."""
+    """Raises `Unreadable`, with the reason, when it is not a web address that may be read."""
     trimmed = text.strip()
     if _FORBIDDEN.search(trimmed) or len(trimmed) > 2_048:
         raise Unreadable(f"{trimmed[:200]!r} is not a URL.", hint="Give an http:// or https:// address.")
@@ -51,7 +52,7 @@ def parse_address(text: str) -> Address:
     if parts.scheme not in _PORTS or not host:
         raise Unreadable(f"{trimmed!r} is not a web address.", hint="Give an http:// or https:// address.")
     if "@" in parts.netloc:
-        raise Unreadable("A URL with a user name or password is not read.", hint="Give it without them.")
+        raise Unreadable("URLs with a user name or password are not read.", hint="Give the address without them.")
     shown_port = "" if port is None or port == _PORTS[parts.scheme] else f":{port}"
     return Address(
         origin=f"{parts.scheme}://{host}{shown_port}",
@@ -71,20 +72,20 @@ def _host(name: str) -> str:
 
 
 def _quoted(text: str, safe: str) -> str:
-    """Escapes stay as they are, in capitals; a stray `%` is quoted."""
+    """Escapes stay, in capitals; a stray `%` is quoted."""
     pieces = re.split(r"(%[0-9A-Fa-f]{2})", text)
     return "".join(piece.upper() if number % 2 else quote(piece, safe=safe) for number, piece in enumerate(pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One origin, and the folder of it that is the book."""
+    """One origin, and the folder on it that is the book."""
 
     origin: str
     folder: str = "/"
 
     def address(self, text: str, base: Address | None = None) -> Address | None:
-        """The address in its normal spelling, or None when it leads elsewhere or nowhere."""
+        """The address in its normal spelling, or None if it is invalid or on another site."""
         try:
             found = parse_address(urljoin(str(base), text.strip()) if base else text)
         except (Unreadable, ValueError):
@@ -96,7 +97,7 @@ class Site:
 
 
 def origin_of(text: str) -> str:
-    """For a report on an address that is not ours."""
+    """The origin of an address on another site, for a report."""
     try:
         return parse_address(text).origin
     except Unreadable:
@@ -104,7 +105,7 @@ def origin_of(text: str) -> str:
 
 
 def source_name(address: Address) -> str:
-    """How a page is called in the book: its path with its query. Escapes are read where nothing is lost by it, so that
+    """The name of a page in the book: its path with its query. Escapes are decoded only if that can be undone, so that
     no two pages share a name."""
     readable = unquote(address.path, errors="replace")
     path = readable if _quoted(readable, _IN_PATH) == address.path else address.path

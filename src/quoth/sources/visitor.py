@@ -1,6 +1,6 @@
 """One address of a site → what became of it: a document, a reason to leave it out, or a failure.
 
-The manners of a crawl live here: robots.txt and its delay (read by `protego`, as RFC 9309 says), redirects that stay on
+The manners of a crawl are here: robots.txt and its delay (read by `protego`, as RFC 9309 says), redirects that stay on
 the site, limits on bytes, giving up on a site that is down. Does not know what is on a page, or which pages there are.
 """
 
@@ -23,14 +23,14 @@ Sleep = Callable[[float], Awaitable[None]]
 AGENT = "quoth"  # our name in a robots.txt
 # RFC 9309, 2.5: a crawler reads at least the first 500 KiB of a robots.txt and may ignore the rest.
 ROBOTS_BYTES = 512_000
-# A page every half minute is slow enough for any server. With a longer delay a crawl would not end.
+# One page every half minute is slow enough for any server. With a longer delay a crawl would never end.
 MAX_CRAWL_DELAY = 30.0
 PAGE_TYPES = frozenset(("text/html",))
 _VERSIONED_AGENT = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[\w-]+)/[^\n]*", re.M | re.I)
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _GONE = frozenset((404, 410))
 _HOPS = 5
-# So many pages failing one after the other is a site that is down; asking for the rest would take hours.
+# When this many pages fail in a row, the site is down; asking for the rest would take hours.
 _GIVE_UP_AFTER = 24
 
 
@@ -39,7 +39,7 @@ class CrawlOptions:
     max_pages: int = 5_000
     max_page_bytes: int = 5_000_000
     max_total_bytes: int = 500_000_000
-    requests: int = 8  # under way at once
+    requests: int = 8  # at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LeftOut(Exception):
 
 class Elsewhere(LeftOut):
     def __init__(self, location: str) -> None:
-        super().__init__(f"it is redirected to another site ({location[:200]})")
+        super().__init__(f"it redirects to another site ({location[:200]})")
         self.location = location
 
 
@@ -87,8 +87,8 @@ class Visitor:
         self._failures = 0  # in a row
 
     async def learn_manners(self) -> list[Notice]:
-        """Reads robots.txt. Where a site has none, everything may be read. Where the server fails to deliver it,
-        nothing may be read for now (RFC 9309)."""
+        """Read robots.txt. If a site has none, everything may be read. If the server fails to deliver it, nothing may
+        be read for now (RFC 9309)."""
         address = Address(self.site.origin, "/robots.txt")
         try:
             _, answer = await self.follow(address, limit=4 * ROBOTS_BYTES)
@@ -104,19 +104,21 @@ class Visitor:
         asked = self._robots.crawl_delay(AGENT) or 0.0
         if asked <= MAX_CRAWL_DELAY:
             return []
-        message = f"Crawl-delay is {asked:g} s; Quoth waits {MAX_CRAWL_DELAY:g} s between requests, the longest it does"
+        message = (
+            f"Crawl-delay is {asked:g} s; Quoth waits {MAX_CRAWL_DELAY:g} s between requests, which is its maximum"
+        )
         return [Notice("CRAWL_DELAY", message, "/robots.txt")]
 
     @property
     def sitemaps(self) -> list[str]:
-        """The sitemaps that robots.txt names, as they are written there."""
+        """The sitemaps that robots.txt names, as written there."""
         return list(dict.fromkeys(self._robots.sitemaps))
 
     async def follow(
         self, address: Address, *, limit: int, types: Collection[str] = (), obey: bool = False
     ) -> tuple[Address, Fetched]:
-        """The document at the end of all redirects, and where that is. `Elsewhere` when they leave the site; with
-        `obey`, `LeftOut` where robots.txt forbids one of the steps."""
+        """The document at the end of all redirects, and its address. Raises `Elsewhere` when they leave the site; with
+        `obey`, `LeftOut` when robots.txt forbids one of the steps."""
         for _ in range(_HOPS + 1):
             if obey and not self._robots.can_fetch(str(address), AGENT):
                 raise LeftOut(f"robots.txt forbids {address.path}")
@@ -130,10 +132,10 @@ class Visitor:
             if onward is None:
                 raise Elsewhere(answer.location)
             address = onward
-        raise Unreadable(f"{address} is redirected more than {_HOPS} times.", details={"url": str(address)})
+        raise Unreadable(f"{address} redirects more than {_HOPS} times.", details={"url": str(address)})
 
     async def visit(self, address: Address) -> Visited:
-        """Never raises for what is wrong with one page."""
+        """Never raises because something is wrong with one page."""
         try:
             self._check_patience(address)
             final, document = await self._page(address)
@@ -149,11 +151,11 @@ class Visitor:
     async def _page(self, address: Address) -> tuple[Address, Fetched]:
         final, answer = await self.follow(address, limit=self.options.max_page_bytes, types=PAGE_TYPES, obey=True)
         if answer.status in _GONE:
-            raise LeftOut(f"it is not there (HTTP {answer.status})")
+            raise LeftOut(f"it does not exist (HTTP {answer.status})")
         if answer.status != 200:
             raise Unreadable(f"{final} cannot be fetched (HTTP {answer.status}).", details={"url": str(final)})
         if answer.content_type not in PAGE_TYPES:
-            raise LeftOut(f"it is {answer.content_type or 'of no type'}, not text/html")
+            raise LeftOut(f"it is {answer.content_type or 'sent without a type'}, not text/html")
         if refuses_indexing(answer.robots):
             raise LeftOut("its X-Robots-Tag says noindex")
         return final, answer
@@ -161,12 +163,12 @@ class Visitor:
     def _check_bytes(self, address: Address) -> None:
         if self._bytes >= self.options.max_total_bytes:
             megabytes = self.options.max_total_bytes / 1e6
-            raise Unreadable(f"{address} was not asked for: {megabytes:g} MB, the most for one crawl, were reached.")
+            raise Unreadable(f"{address} was not fetched: the crawl reached its limit of {megabytes:g} MB.")
 
     def _check_patience(self, address: Address) -> None:
         if self._failures >= _GIVE_UP_AFTER:
             raise Unreadable(
-                f"{address} was not asked for: the site failed {_GIVE_UP_AFTER} times in a row.",
+                f"{address} was not fetched: the site failed {_GIVE_UP_AFTER} times in a row.",
                 hint="Try again later.",
             )
 
@@ -179,20 +181,20 @@ class Visitor:
 
 
 def _read_robots(data: bytes) -> Protego:
-    """A version after the name of a crawler (`User-agent: Quoth/1.0`) does not count: RFC 9309 compares names."""
+    """A version after the name of a crawler (`User-agent: Quoth/1.0`) is ignored: RFC 9309 compares names."""
     text = data[:ROBOTS_BYTES].decode("utf-8-sig", "replace")
     return Protego.parse(_VERSIONED_AGENT.sub(r"\1", text))
 
 
 def moved(address: Address, where: Elsewhere) -> Unreadable:
     return Unreadable(
-        f"{address} is redirected to another site ({where.location[:200]}).",
+        f"{address} redirects to another site ({where.location[:200]}).",
         hint="If that is the one you mean, give its address.",
     )
 
 
 def refuses_indexing(header: str) -> bool:
-    """X-Robots-Tag: a list of directives; those after another crawler's name are not meant for us."""
+    """Reads X-Robots-Tag, a list of directives; those after another crawler's name are not meant for us."""
     agent = ""
     for part in header.lower().split(","):
         name, colon, rest = part.partition(":")

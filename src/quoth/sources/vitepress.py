@@ -1,7 +1,7 @@
 """A VitePress site: `.vitepress/config`, which files are pages, and the addresses that VitePress gives.
 
 Every Markdown file below `srcDir` is a page, unless `srcExclude` names it; `rewrites` move pages elsewhere. The sidebar
-gives the sections above a page. The configuration is JavaScript: it is read, never run. What only a run would tell (a
+gives the sections above a page. The configuration is JavaScript: it is read, never run. What only a run would reveal (a
 `rewrites` function, pages of a dynamic route) is reported.
 """
 
@@ -47,12 +47,12 @@ class _VitePress:
     rewrites: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the sidebar, by the link of a page
     unread: tuple[str, ...] = ()
-    own_ids: bool = False  # whether a program of the site makes the ids of headings
+    own_ids: bool = False  # whether the site makes the ids of headings with its own program
     damage: str = ""
 
 
 def find_vitepress(path: Path, bounds: Bounds) -> _VitePress | None:
-    """The site in this folder, or in one above whose pages it is part of."""
+    """The site in this folder, or in one above it whose pages include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
         config = next(
@@ -135,7 +135,7 @@ def _read_sidebar(items: object, base: str, trail: tuple[str, ...], found: dict[
 
 
 def _page_of(link: str) -> str:
-    """A link of the sidebar as the path of a page: `guide/` and `guide/start`."""
+    """A link in the sidebar as the path of a page: `guide/` or `guide/start`."""
     bare = link.split("#", 1)[0].split("?", 1)[0].lstrip("/")
     bare = bare.removesuffix(".html").removesuffix(".md")
     return bare.removesuffix("index") if bare in ("index",) or bare.endswith("/index") else bare
@@ -220,8 +220,8 @@ def _alternatives(pattern: str) -> list[str]:
 
 # --- rewrites --------------------------------------------------------------------------------------------------------
 
-# As path-to-regexp reads them: `:name`, `:name*`, `:name(.*)` and `(.*)`. Other patterns in brackets are not run: a
-# book may come from anybody, and such a pattern may take for ever.
+# As path-to-regexp reads them: `:name`, `:name*`, `:name(.*)` and `(.*)`. Other patterns in parentheses are not run: a
+# book may come from anybody, and such a pattern may take forever.
 _PART = re.compile(r"(/?):(\w+)(?:\(((?:[^()\\]|\\.)*)\))?([*+?]?)|\(((?:[^()\\]|\\.)*)\)")
 _PATTERNS = {"": "[^/#?]+?", ".*": ".*", ".+": ".+", "[^/]+": "[^/]+", "[^/]*": "[^/]*", r"\d+": r"\d+", r"\w+": r"\w+"}
 _REPEATED = {

@@ -1,7 +1,7 @@
-"""What VitePress adds to Markdown and readers do not see as it is written: a `Dialect` of `quoth.sources.includes`.
+"""VitePress's additions to Markdown → the words that a reader sees: a `Dialect` of `quoth.sources.includes`.
 
-`<<< file#region` shows code, `<!--@include: file{1,5}-->` another page; labels of code groups become titles of their
-fences, and expressions of Vue, which only a running page knows, are left out. It opens no file.
+`<<< file#region` shows code, `<!--@include: file{1,5}-->` another page. Labels of code groups become titles of their
+fences. Vue expressions whose value only a running page knows are left out. It opens no file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FRONT = re.compile(r"\s*\$?frontmatter\.(\w+)\s*")
 
 
 def vitepress_includes(docs: Path) -> Dialect:
-    """`@` at the head of a name is `docs`, the folder of all pages."""
+    """A leading `@` in a name stands for `docs`, the folder of all pages."""
 
     def find(text: str, path: Path, start: int) -> Iterator[Directive]:
         front = front_matter(text) if start and "frontmatter." in text else FrontMatter()
@@ -150,7 +150,7 @@ def _dedented(code: str) -> str:
 
 
 def _spoken(expression: str, front: FrontMatter) -> str:
-    """What is known about an expression without running it: a text that is written there, or a value of the page."""
+    """What is known of an expression without running it: a literal text, or a value from the page's front matter."""
     if string := _STRING.fullmatch(expression):
         return string[2]
     named = _FRONT.fullmatch(expression)

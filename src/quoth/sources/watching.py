@@ -1,8 +1,8 @@
-"""A folder → the moments at which it has changed, for `quoth ingest --watch`.
+"""A folder → a signal each time it changes, for `quoth ingest --watch`.
 
-Looks at names, times and sizes, and never into a file: whether a change means anything to the book is decided by the
-ingest. It looks from time to time rather than being told by the operating system, because that also works on network
-mounts and in containers, and a look at a thousand files takes milliseconds; the pause grows with the cost of a look.
+It looks at names, times and sizes, and never into a file: the ingest decides whether a change means anything to the
+book. It polls rather than being told by the operating system, because that also works on network mounts and in
+containers, and a look at a thousand files takes milliseconds; the pause grows with the cost of a look.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Look = Mapping[str, tuple[int, int, int]]
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
     pause: float = 0.5  # seconds between two looks
-    share: float = 0.05  # of the time may be spent looking
-    still: int = 20  # looks at most, until the writer has finished
+    share: float = 0.05  # the share of the time that may be spent looking
+    still: int = 20  # looks to wait, at most, until the writer has finished
 
 
 def look_at(root: Path, leave_out: Collection[Path] = ()) -> Look:
-    """Every file below the folder, with what changes when it is written. A folder that is gone holds none."""
+    """Every file below the folder, with what changes when it is written. A missing folder has no files."""
     found: dict[str, tuple[int, int, int]] = {}
     hidden = {os.path.realpath(path) for path in leave_out}
     waiting = [os.path.realpath(root)]
@@ -34,7 +34,7 @@ def look_at(root: Path, leave_out: Collection[Path] = ()) -> Look:
         try:
             entries = list(os.scandir(waiting.pop()))
         except OSError:
-            continue  # it went while we looked, or may not be read, which the ingest will tell
+            continue  # it vanished while we looked, or may not be read, which the ingest will report
         for entry in entries:
             if entry.name.startswith("."):
                 continue
@@ -56,8 +56,8 @@ async def changes(
     clock: Clock,
     options: WatchOptions = WatchOptions(),
 ) -> AsyncGenerator[None, None]:
-    """Once at the beginning, and then each time the folder has changed and come to rest. What changes while the caller
-    is at work is not missed: it is compared with what was there before."""
+    """Yields once at the beginning, and then each time the folder has changed and come to rest. Changes made while the
+    caller is at work are not missed: each look is compared with the one before the work."""
     seen = await look()
     yield
     while True:

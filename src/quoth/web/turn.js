@@ -71,6 +71,7 @@ export class Turn {
     this.unsupported = entry.unsupported;
     this.request = entry.request_id;
     this.rating = entry.rating;
+    this.searchedAs(entry.searched_query);
     this.cite(entry.sources);
     this.conclude(ofMemory(entry));
   }
@@ -82,16 +83,21 @@ export class Turn {
 
   /** @param {{results: import("./types.js").Found[], searched_query: string}} data */
   retrieved({ results, searched_query: searched }) {
-    if (searched !== this.question) this.searched = searched;
-    this.tellSearched();
+    this.searchedAs(searched);
     const pages = new Set(results.map((result) => result.title)).size;
     if (results.length) this.progress.textContent = say("reading", { passages: say("passages", { n: results.length }), pages: say("pages", { n: pages }) });
     this.cards.found(results.map(({ chunk_id, breadcrumb, source_url, title, section_title }) => ({ chunk_id, breadcrumb, source_url, section: section_title ?? title })));
   }
 
+  /** @param {string} searched empty for answers of long ago */
+  searchedAs(searched) {
+    if (searched !== this.question) this.searched = searched;
+    this.tellSearched();
+  }
+
   tellSearched() {
     this.node.querySelector(".searched")?.remove();
-    if (this.searched) this.head.before(element("p", { className: "searched", dir: "auto" }, say("searchedFor", { query: this.searched })));
+    if (this.searched) this.head.before(element("p", { className: "searched", dir: "auto" }, taken(this.searched, this.question)));
   }
 
   // The same in another interface language. An arriving answer changes with its next word.
@@ -260,4 +266,13 @@ function verdictNode(facts) {
     doubts.length > 0 && element("ul", {}, doubts),
     details,
   );
+}
+
+/**
+ * A sentence on how a question was taken. A follow-up is searched with its subject before it.
+ * @param {string} searched @param {string} question
+ */
+function taken(searched, question) {
+  const subject = searched.endsWith(`: ${question}`) ? searched.slice(0, -question.length - 2) : "";
+  return subject ? say("takenAsAbout", { subject }) : say("searchedFor", { query: searched });
 }

@@ -31,7 +31,8 @@ const texts = {
   reading: "{passages} von {pages} werden gelesen",
   passages: { one: "{n} Stelle", other: "{n} Stellen" },
   pages: { one: "{n} Seite", other: "{n} Seiten" },
-  searchedFor: "Gesucht wurde: {query}",
+  searchedFor: "Gesucht wurde „{query}“.",
+  takenAsAbout: "Verstanden als Frage zu „{subject}“.",
 
   sources: "Quellen",
   source: "Quelle {n}",

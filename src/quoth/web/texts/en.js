@@ -33,7 +33,8 @@ const texts = {
   reading: "Reading {passages} from {pages}",
   passages: { one: "{n} passage", other: "{n} passages" },
   pages: { one: "{n} page", other: "{n} pages" },
-  searchedFor: "Searched for: {query}",
+  searchedFor: "Searched for “{query}”.",
+  takenAsAbout: "Understood as a question about “{subject}”.",
 
   // an answer
   sources: "Sources",

@@ -31,7 +31,8 @@ const texts = {
   reading: "{pages} سے {passages} پڑھے جا رہے ہیں",
   passages: { one: "{n} اقتباس", other: "{n} اقتباسات" },
   pages: { one: "{n} صفحے", other: "{n} صفحات" },
-  searchedFor: "تلاش کیا گیا: {query}",
+  searchedFor: "”{query}“ تلاش کیا گیا۔",
+  takenAsAbout: "اسے ”{subject}“ کے بارے میں سوال سمجھا گیا۔",
 
   sources: "حوالے",
   source: "حوالہ {n}",

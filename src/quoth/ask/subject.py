@@ -1,0 +1,103 @@
+"""What a follow-up is about, in words that a reader can be shown.
+
+In: the exchanges a follow-up goes back to, and the words that were taken over from them. Out: one noun phrase as the
+reader typed it, or a heading of the last answer; empty when neither reads well. Showing nothing is better than showing
+a heap of words. The search itself does not depend on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from quoth.domain import PastTurn
+from quoth.text.terms import names_something, term_ids
+
+_LONGEST = 6  # words of a phrase
+_TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:?!]")
+_DETERMINERS = {"a", "an", "the", "my", "your", "our", "their", "its", "this", "that", "these", "those", "each", "any"}
+_ACTORS = {"i", "you", "we", "they", "one", "to", "please", "let"}  # a verb follows
+_AUXILIARIES = {"do", "does", "did", "can", "could", "should", "would", "will", "must", "may", "might"}  # subject, verb
+_ASKING = {"what", "which", "who", "where", "when"}
+_BEING = {"is", "are", "was", "were", "be"}
+_CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "why", "how"}
+_PREPOSITIONS = {"about", "after", "against", "at", "before", "between", "by", "during", "for", "from", "in", "into"}
+_PREPOSITIONS |= {"of", "on", "through", "to", "under", "until", "using", "versus", "vs", "with", "without"}
+_LEADING = _BEING | _PREPOSITIONS | _DETERMINERS  # a thing follows
+_JOINING = {"and", "or", "vs", "versus", "than", "from"}
+
+
+def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
+    """`words` are those that were asked about, the most meant first."""
+    worth = {term: 1 / (1 + rank) for rank, word in enumerate(words) for term in term_ids(word)}
+    if not worth:
+        return ""
+    best = max(_phrases(turns), key=lambda phrase: _worth(phrase, worth), default="")
+    if _worth(best, worth) >= max(worth.values()):  # the word most meant is in it, or several that are worth as much
+        return best
+    headings = [source.section or source.title for source in turns[-1].sources] if turns else []
+    fitting = [heading for heading in headings if len(heading.split()) <= _LONGEST]
+    best = max(fitting, key=lambda heading: _worth(heading, worth), default="")
+    return best if _worth(best, worth) >= max(worth.values()) else ""
+
+
+def _worth(phrase: str, worth: dict[int, float]) -> float:
+    return sum(worth.get(term, 0.0) for term in term_ids(phrase))
+
+
+def _phrases(turns: Sequence[PastTurn]) -> Iterator[str]:
+    """The noun phrases of what was asked, newest question first."""
+    for turn in reversed(turns):
+        for text in (turn.question, turn.searched):
+            yield from noun_phrases(text)
+
+
+def noun_phrases(text: str) -> Iterator[str]:
+    """The noun phrases of an English question, as far as they can be told without a dictionary: content words side by
+    side, joined by *of*, or by *and* where both have an article or stand after *between*. A verb at the beginning or
+    the end is left out where the words around it show that it is one; where they do not, the phrase is left out."""
+    tokens = list(_TOKEN.finditer(text))
+    said = [token[0].lower() for token in tokens]
+    content = [bool(term_ids(token[0])) for token in tokens]
+    at = 0
+    while at < len(tokens):
+        if not content[at]:
+            at += 1
+            continue
+        end = _end(said, content, at)
+        begin, stop = (at, end) if (at, end) == (0, len(said)) else _without_verbs(said, at, end)
+        if begin == stop and names_something(tokens[at][0]) and at > 0:
+            begin, stop = at, at + 1  # a name is a thing wherever it is
+        if 0 < stop - begin <= _LONGEST:
+            yield text[tokens[begin].start() : tokens[stop - 1].end()]
+        at = end
+
+
+def _end(said: Sequence[str], content: Sequence[bool], at: int) -> int:
+    """Behind the last word of the phrase that begins at `at`."""
+    article = at > 0 and said[at - 1] in _DETERMINERS
+    between = "between" in said[max(0, at - 2) : at]
+    while at < len(said) and content[at]:
+        at += 1
+    joint = at + 1 + (at + 1 < len(said) and said[at + 1] in _DETERMINERS)
+    if joint >= len(said) or not content[joint]:
+        return at
+    has_article = said[joint - 1] in _DETERMINERS
+    joins = said[at] == "of" or (said[at] in _JOINING and (between or (article and has_article)))
+    return _end(said, content, joint) if joins else at
+
+
+def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]:
+    """The phrase without the verb at its beginning or end; empty where the words around it do not show whether one is
+    in it."""
+    before, clause, opening = said[begin - 1] if begin else "", said[max(0, begin - 2) : begin], said[0]
+    closes = end == len(said) or not said[end][:1].isalnum()
+    if before in _ACTORS:
+        return begin + 1, end  # How do I [record] bags?
+    if _AUXILIARIES.intersection(clause):  # What does the energy function [return]? How do lifetimes [relate] to …
+        known = end - begin <= 2 or not closes or opening in _ASKING
+        return (begin, end - 1) if known else (begin, begin)
+    if _BEING.intersection(clause) and opening not in ("what", "who"):  # Where is the map [kept]?
+        return begin, end - 1 if closes and end - begin > 1 else end
+    led = before in _LEADING
+    return (begin, end) if led and not (_CONJUNCTIONS.intersection(clause) and end - begin > 1) else (begin, begin)

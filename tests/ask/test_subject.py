@@ -1,0 +1,58 @@
+"""Which words of a conversation readers are shown as the subject of their follow-up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quoth.ask.subject import noun_phrases, subject
+from quoth.domain import CitedSource, PastTurn
+
+
+@pytest.mark.parametrize(
+    ("question", "phrases"),
+    [
+        ("How do I write a launch file?", ["launch file"]),
+        ("What is the kinetic energy of a body?", ["kinetic energy of a body"]),
+        ("What does the energy function return?", ["energy function"]),
+        ("What is the difference between a service and an action?", ["difference", "service and an action"]),
+        ("How do I record a bag and play it back?", ["bag"]),
+        ("How does the TF tree relate to frames?", ["TF tree"]),
+        ("Where is the map kept?", ["map"]),
+        ("How many legs does Spot have?", ["Spot"]),
+        ("launch file parameters", ["launch file parameters"]),
+        # A verb may be in it, and nothing around it shows where.
+        ("Which publisher drops samples?", []),
+        ("Does a node publish messages?", []),
+        ("Wie schreibe ich eine Launch-Datei?", []),
+        ("", []),
+    ],
+)
+def test_noun_phrases_of_a_question(question: str, phrases: list[str]) -> None:
+    assert list(noun_phrases(question)) == phrases
+
+
+@given(st.text(alphabet="ab I.?ofthe and", max_size=80))
+def test_a_phrase_is_a_part_of_the_question_and_short(text: str) -> None:
+    for phrase in noun_phrases(text):
+        assert phrase in text
+        assert 0 < len(phrase.split()) <= 6
+
+
+def test_the_subject_holds_the_word_that_is_most_meant() -> None:
+    turns = [PastTurn("How do I write a launch file?"), PastTurn("Where is the map kept?")]
+    assert subject(turns, ["launch", "file"]) == "launch file"
+    assert subject(turns, ["map", "launch"]) == "map"
+
+
+def test_without_a_phrase_that_reads_well_a_heading_of_the_last_answer_is_the_subject() -> None:
+    sources = (CitedSource(1, "a", "Topics", "Late subscribers"), CitedSource(2, "b", "Topics", "Dropped samples"))
+    asked = PastTurn("Which publisher drops samples?", "The fast one. [1]", sources=sources)
+    assert subject([asked], ["samples", "publisher"]) == "Dropped samples"
+    assert subject([asked], ["publisher", "samples"]) == ""
+
+
+def test_nothing_taken_over_is_no_subject() -> None:
+    assert subject([PastTurn("What is a bag?")], []) == ""
+    assert subject([], ["bag"]) == ""
