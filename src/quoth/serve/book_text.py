@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from quoth.domain import Book, Chunk, PageRecord
 from quoth.ports import ChunkIndex, Library
 
-_BATCH = 256  # first chunks of pages to fetch at once
+_BATCH = 256  # first chunks to fetch at once
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -34,8 +34,8 @@ async def pages_of(library: Library, book_id: str) -> list[PageRecord]:
 
 
 def _place(record: PageRecord) -> tuple[int, int, list[tuple[int, str]]]:
-    """By chapter and lesson if they are numbered across the book (mdBook). If they are numbered within a module, or
-    missing, by file name in natural order: 2 before 10."""
+    """By chapter and lesson where they count through the book (mdBook). Where they count within a module, or are
+    missing, by file name as people count: 2 before 10."""
     natural = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(record.source_file)]
     through = (record.chapter, record.lesson) if record.module is None else (None, None)
     chapter, lesson = (-1 if number is None else number for number in through)
