@@ -233,7 +233,7 @@ async def test_an_outage_shows_what_to_do_and_can_be_tried_again(page: Page, ind
     index.down = True
     await ask(page, ASKED)
     alert = page.get_by_role("alert")
-    await expect(alert).to_contain_text("The book is not available right now.")
+    await expect(alert).to_contain_text("The book cannot be asked at the moment.")
     await expect(alert).not_to_contain_text("disk")  # that is for the operator, in the log
     await expect(alert).to_contain_text("QDRANT_UNAVAILABLE")
     index.down = False

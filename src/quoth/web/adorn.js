@@ -19,7 +19,7 @@ function once(key, make) {
   return /** @type {Node} */ (made.get(key)).cloneNode(true);
 }
 
-// `settled`: the text will not change again, so it can be copied.
+// `settled`: the text will not change any more, so it can be copied.
 /** @param {Element} node @param {{settled?: boolean}} [options] */
 export function adorn(node, { settled = true } = {}) {
   for (const code of node.querySelectorAll("code.tex")) formulate(code);
@@ -38,7 +38,7 @@ function formulate(code) {
   code.replaceWith(
     once(`${display}${tex}`, () => {
       const node = drawn(tree);
-      node.setAttribute("aria-label", tex); // read as TeX if a browser does not speak MathML
+      node.setAttribute("aria-label", tex); // read as TeX where a browser says nothing of MathML
       return node;
     }),
   );

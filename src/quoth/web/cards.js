@@ -8,7 +8,7 @@ import { say } from "./texts/index.js";
 
 /** @typedef {import("./types.js").Source} Source */
 
-// Fade out only a quote that does not fit.
+// Only a quote that does not fit is faded out.
 const lengths = new ResizeObserver((entries) => {
   for (const { target } of entries) target.classList.toggle("long", target.scrollHeight > target.clientHeight + 1);
 });
@@ -47,7 +47,7 @@ export class Cards {
     for (const quote of this.node.querySelectorAll(".quote")) {
       lengths.observe(quote);
       const decided = quote.querySelector("mark");
-      // In a long quote, show the decisive sentence first.
+      // Of a long quote, the decisive sentence is what is seen first.
       if (decided) quote.scrollTop = decided.getBoundingClientRect().top - quote.getBoundingClientRect().top - 4;
     }
   }

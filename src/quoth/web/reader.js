@@ -21,7 +21,7 @@ import { say } from "./texts/index.js";
  */
 
 export class Reader {
-  // `adorn(node)` makes drawn text more pleasant; `changed()` is called when the book opens or closes.
+  // `adorn(node)` makes drawn text more pleasant; `changed()` is called when it is opened or closed.
   /** @param {import("./server.js").Server} server @param {{beside?: boolean, adorn?: (node: Element) => void, changed?: () => void}} [options] */
   constructor(server, { beside = false, adorn = () => {}, changed = () => {} } = {}) {
     this.server = server;
@@ -183,7 +183,7 @@ function painted(server, path, alt, words) {
   return canvas;
 }
 
-// Where the source is in the page's text, in UTF-16 units: the decisive words of a quote, or the start of a chunk.
+// Where in the text of the page the source is, in UTF-16 units: the decisive words of a quote, or the beginning of a chunk.
 /** @param {BookPage} page @param {Source} source @returns {[number, number] | null} */
 function spanOf(page, source) {
   const place = page.places.find((one) => one.chunk_id === source.chunk_id);

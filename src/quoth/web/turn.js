@@ -233,7 +233,7 @@ export class Turn {
   }
 }
 
-// Says how long the reader has to wait. Only the end of the wait is an alert, not a number that changes each second.
+// Says how long the reader has to wait. Only the last word of it is an alert: a number that changes each second is not.
 /** @param {import("./server.js").Trouble} trouble @param {HTMLElement} hint @param {HTMLButtonElement} again */
 function countDown(trouble, hint, again) {
   again.disabled = trouble.wait > 0;

@@ -61,7 +61,7 @@ for (const path of ["cut", "short"]) {
 test("an error in the stream is told in a reader's words", async () => {
   const [, trouble] = await heard("error");
   assert.deepEqual([trouble.status, trouble.code], [503, "QDRANT_UNAVAILABLE"]);
-  assert.equal(trouble.told().what, "The book is not available right now.");
+  assert.equal(trouble.told().what, "The book cannot be asked at the moment.");
 });
 
 test("a limit says how long to wait, also when a proxy set it", async () => {

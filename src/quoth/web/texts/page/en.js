@@ -20,7 +20,7 @@ const texts = {
   keep: "Keep",
   save: "Save",
   startQuestions: "You could ask",
-  recentQuestions: "Asked recently",
+  recentQuestions: "Recent questions",
   contents: "Contents",
   narrow: "Narrow down",
   narrowedTo: "Only {filters}",
