@@ -232,7 +232,7 @@ def test_an_empty_answer_has_nothing_to_check() -> None:
     assert check("[1]", [citation()]).total == 0
 
 
-# --- strict: unsupported sentences are taken out ---------------------------------------------------------------------
+# --- strict: unsupported sentences are removed ---------------------------------------------------------------------
 
 INVENTED = "Bananas grow in warm countries with much rain."
 

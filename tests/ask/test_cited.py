@@ -1,4 +1,4 @@
-"""An answer becomes a stored turn and is an answer again; what readers see of a citation."""
+"""An answer becomes a stored turn and an answer again; what readers see of a citation."""
 
 from __future__ import annotations
 

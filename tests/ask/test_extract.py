@@ -1,4 +1,4 @@
-"""Extractive answers: the piece of the book that answers, verbatim, in its place, the decisive sentence marked."""
+"""Extractive answers: the piece of the book that answers, verbatim, in its place, with the decisive sentence marked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_sentence_that_answers_is_quoted_with_its_place_in_the_file() -> Non
 
 
 def decisive(made: Draft) -> list[str]:
-    """The sentence that is marked in each citation."""
+    """The marked sentence of each citation."""
     marked = [(one.quote, one.highlight) for one in made.citations]
     return [quote[span[0] : span[1]] for quote, span in marked if span is not None]
 

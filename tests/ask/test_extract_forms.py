@@ -1,4 +1,4 @@
-"""The form of a sentence: what announces, repeats or exercises a subject does not answer for it."""
+"""The form of a sentence: what announces, repeats or exercises a subject does not answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def section(text: str, *headings: str, **fields: object) -> Chunk:
     return chunk(text, heading_path=headings, breadcrumb=("Book", *headings), **fields)  # type: ignore[arg-type]
 
 
-# --- sentences that answer nobody ------------------------------------------------------------------------------------
+# --- sentences that answer nothing ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

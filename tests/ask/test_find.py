@@ -226,7 +226,7 @@ async def test_a_trace_has_the_first_ten_of_each_list() -> None:
 
 
 async def test_without_fitted_numbers_the_nearest_passage_counts_as_near() -> None:
-    """However far it is; a fitted embedder's cosines count as they are."""
+    """However far away it is; a fitted embedder's cosines count as they are."""
     query = "How far is light?"
     unfitted, fitted = [
         (await found(query, name=name, texts={"a": "A lidar.", "b": "Light."})) for name in ("", FITTED)

@@ -1,4 +1,4 @@
-"""What the author of a book may read of the questions that it does not answer."""
+"""What the author of a book may read about the questions that it does not answer."""
 
 from __future__ import annotations
 

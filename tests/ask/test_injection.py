@@ -1,5 +1,5 @@
-"""Texts that give orders change neither what leaves for a model nor what comes back: in the book, in a selection, in
-what was said before. The attacks are in attacks.py; the model here obeys every one of them."""
+"""Texts that give orders, in the book, in a selection or in earlier turns, change neither what goes to a model nor what
+comes back. The attacks are in attacks.py; the model here obeys every one of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from quoth.testing.model import ScriptedModel
 pytestmark = pytest.mark.slow
 
 TRUE = "Transient local durability keeps the last message for late subscribers [1]."
-# What a model says that has fallen for it: the canary with forged markers, a link, a tag.
+# What a model says when it has fallen for an attack: the canary with forged markers, a link, a tag.
 OBEDIENT = f"{CANARY} is the answer [99]. See [here]({EVIL}) <script>alert(1)</script> [0]."
 FENCED = re.compile(r"^\[(\d+)\][^\n]*\n<<<(\w{6})\n(.*?)\n\2>>>$", re.S | re.M)
 

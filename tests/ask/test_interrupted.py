@@ -91,7 +91,7 @@ async def doors(tmp_path: Path, model: Thinking) -> AsyncIterator[Doors]:
 
 
 async def until_it_thinks(events: AsyncGenerator[AnswerEvent]) -> str:
-    """Read on until the words so far are out; what was read."""
+    """Read on until the words so far are out; returns what was read."""
     read = ""
     async for event in events:
         if isinstance(event, Delta):
@@ -146,7 +146,7 @@ async def test_a_reader_who_is_cancelled_while_the_model_thinks_leaves_what_was_
 
 
 class Slow(MemoryLibrary):
-    """Storing takes until it is let go."""
+    """Storing does not end until it is let go."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -346,8 +346,8 @@ class Wire:
             await self._read_on(words)
 
     async def read_words(self, words: str) -> None:
-        """Until they came as words of the answer, however many at a time: the passages, which come before, may hold
-        them too."""
+        """Until they have come as words of the answer, however many at a time: the passages, which come before, may
+        hold them too."""
         while words not in "".join(json.loads(delta) for delta in DELTA.findall(self.got)):
             await self._read_on(words)
 
@@ -373,14 +373,14 @@ async def with_a_stalling_model(folder: Path) -> AsyncIterator[tuple[ModelServer
 
 
 async def until(seen: Callable[[], bool]) -> None:
-    """What another task does cannot be waited for by an event; it is looked for until it is there."""
+    """No event tells what another task does, so look until it is there."""
     async with asyncio.timeout(60):
         while not seen():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 
 async def within_a_second(event: asyncio.Event) -> bool:
-    """A second of this process: where others keep the machine busy it lasts longer."""
+    """A second of this process: it lasts longer if others keep the machine busy."""
     for _ in range(200):
         if event.is_set():
             break

@@ -1,4 +1,4 @@
-"""Confidence: the fixed table is exact, the calibrated policy is monotone where it must be, no passage is a refusal."""
+"""Confidence: the fixed table is exact, the calibrated policy is monotone where it must be, no passage: a refusal."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_similarities_of_a_measured_embedder_are_read_on_the_scale_of_the_table(
     assert verdict.metrics.average_similarity == verdict.confidence
     assert judge(with_similarities(*[scale.low] * 5), options).level == "low"
     assert judge(with_similarities(*[scale.low * 0.99] * 5), options).level == "insufficient"
-    assert judge(with_similarities(*[scale.low] * 5), SPEC).level == "insufficient"  # of another one, as they are
+    assert judge(with_similarities(*[scale.low] * 5), SPEC).level == "insufficient"  # of another embedder, as they are
 
 
 @pytest.mark.parametrize("options", [MINILM, ConfidenceOptions(embedder="unknown"), SPEC])

@@ -1,4 +1,4 @@
-"""Who waits for whom in a session, and what becomes of turns that end early."""
+"""Who waits for whom in a session, and what happens to turns that end early."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_work_in_the_background_that_fails_or_is_cancelled_leaves_no_trace
 
 
 class Endless:
-    """A model that never comes to an end."""
+    """A model that never stops."""
 
     name = "endless"
     letters = 0

@@ -1,4 +1,4 @@
-"""The model's turn through the doors: what it is shown, what it may do, and what becomes of what it says."""
+"""The model's turn through the doors: what it is shown, what it may do, and what happens to what it says."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ async def test_what_a_model_wrote_before_it_broke_off_is_kept_streamed_or_not(
         assert (body["answer"], body["fallback_message"]) == (done["answer"], MODEL_STOPPED)
         assert (body["metadata"]["mode"], body["metadata"]["interrupted"]) == ("full", True)
         assert body["sources"]
-    assert caplog.text.count("an answer is kept without its end: it is down") == 2
+    assert caplog.text.count("an answer is kept although it is incomplete: it is down") == 2
 
 
 async def test_what_a_model_spent_before_it_failed_is_counted(asked: Asked) -> None:
@@ -231,7 +231,7 @@ async def test_what_a_model_spent_before_it_failed_is_counted(asked: Asked) -> N
 
 
 class CutShort(ScriptedModel):
-    """Is cut off by a limit of words or time."""
+    """A limit of words or time cuts it off."""
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         async for event in super().reply(messages, tools):

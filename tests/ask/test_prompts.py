@@ -1,6 +1,6 @@
 """What leaves the process for a language model: the whole request in every situation, word for word.
 
-A changed word has to be looked at (`pytest --snapshot-update`) and gets a new PROMPT_VERSION, because a trace names it.
+A changed word has to be reviewed (`pytest --snapshot-update`) and needs a new PROMPT_VERSION, because a trace names it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DISPUTED = {
 
 @dataclass(frozen=True)
 class Desk:
-    """The doors with a model behind them that is reached over a real connection."""
+    """The doors, with a model behind them on a real connection."""
 
     doors: Doors
     server: ModelServer
@@ -132,7 +132,7 @@ async def test_after_the_last_round_no_tools_are_offered(desk: Desk) -> None:
 
 
 def told() -> str:
-    """All that a prompt can say, on fixed material."""
+    """Everything that a prompt can say, on fixed material."""
     passages = [Passage(chunk(text), 1.0, 0.5) for text in ("Bread is baked.", "Beer is brewed.")]
     turn = PastTurn("Before?", "This [1].")
     selected = question("Asked?", selected_text="Selected.")

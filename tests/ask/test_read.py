@@ -1,4 +1,4 @@
-"""The best passages are read with the question in mind, and put in order again."""
+"""The best passages are read with the question in mind, and sorted again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXTS = {f"lidar-{number}": f"Lidar number {number} measures distance with light
 
 
 def reading(said: float) -> Reading:
-    """Both heads that say whether it is answered say the same."""
+    """Both heads that judge whether it is answered say the same."""
     return Reading(said, relevance=0.0, supported=0.0, margin=2 * said, start=0, end=0)
 
 
@@ -33,7 +33,7 @@ def scored(key: str, score: float) -> Scored:
 
 
 class ScriptedReader:
-    """Finds the answer where the number is named."""
+    """Finds the answer in the passage that has the number."""
 
     name = "scripted"
 

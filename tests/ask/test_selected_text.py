@@ -1,4 +1,4 @@
-"""Only the selection grounds an answer about it: the index is not asked, and nothing of the book gets out."""
+"""Only the selection grounds an answer about it: the index is not asked, and nothing from the book gets out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IN_THE_BOOK = f"In how many milliseconds does the gripper of the {CANARY} close 
 FAST = "How fast does the gripper close?"
 DOORS = ["/chat", "/chat/stream"]
 
-# What the selection lacks, although the book has it: nothing of it may be said, and nothing guessed.
+# The selection lacks these, although the book has them: none of it may be said or guessed.
 TOO_LITTLE = [
     ("How fast does the gripper open?", "rubber"),
     ("How fast does the gripper close?", "The"),
@@ -39,12 +39,12 @@ TOO_LITTLE = [
 
 
 class Silent(FakeEmbedder):
-    """Once the book is in, nothing more may be embedded: a question to a selection is not searched."""
+    """Once the book is in, nothing more may be embedded: a question about a selection is not searched."""
 
     closed = False
 
     async def embed_query(self, text: str) -> Any:
-        assert not self.closed, "a question to a selection was embedded"
+        assert not self.closed, "a question about a selection was embedded"
         return await super().embed_query(text)
 
 
@@ -53,7 +53,7 @@ Asked = Callable[..., AbstractAsyncContextManager[tuple[Doors, list[str]]]]
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """The book with its canary is in, and from then on every call of the index fails and is noted."""
+    """The book with its canary is in, and from then on every call to the index fails and is noted."""
     monkeypatch.setattr("doors.PAGE", BOOK)
 
     @asynccontextmanager

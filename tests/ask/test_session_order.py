@@ -1,4 +1,4 @@
-"""Questions asked at once in one session are answered one after the other, in the order in which they came."""
+"""Questions asked at once in one session are answered one after the other, in the order in which they arrived."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Counting(ScriptedModel):
     most = 0
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
-        if not messages[0].content.startswith("You answer"):  # for a title, beside the answers
+        if not messages[0].content.startswith("You answer"):  # a request for a title, not for an answer
             yield ModelTurn()
             return
         self.shown.append(list(messages))
@@ -104,7 +104,7 @@ async def test_questions_at_once_over_http_are_kept_in_order_and_none_is_lost(tm
         assert (total, model.most) == (12, 1)
         queries = [turn.query for turn in turns]
         assert sorted(queries) == sorted(f"{ASKED}{'!' * number}" for number in range(12))
-        # Each was shown the exchanges that were stored before it: none was answered beside another.
+        # Each was shown the exchanges that were stored before it: no two were answered at the same time.
         assert [said_before(messages) for messages in model.shown] == [queries[max(0, at - 5) : at] for at in range(12)]
         assert len(doors.quoth.conversations.memory.order) == 0
 
@@ -113,7 +113,7 @@ FOLLOWING = {"query": ASKED, "session_id": SESSION}
 
 
 class Pausing(ScriptedModel):
-    """Writes nothing before it is told to."""
+    """Writes nothing until it is told to."""
 
     def __init__(self) -> None:
         super().__init__([[TRUE]])
@@ -135,7 +135,7 @@ class Behind(NamedTuple):
 
 @pytest.fixture
 async def behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Behind]:
-    """A session in which somebody asks, and a door that soon gives the head of its response."""
+    """A session in which somebody is asking, and a door that soon sends the head of its response."""
     monkeypatch.setattr(asking, "_FIRST_EVENT_TIMEOUT", 0.01)
     model = Pausing()
     async with (

@@ -1,5 +1,5 @@
-"""Passages that suit the question: explanations for who asks what a term means, change logs only for who asks for
-changes, and the opening of the book for who asks what it is about."""
+"""Passages that suit the question: explanations for those who ask what a term means, change logs only for those who ask
+for changes, and the opening of the book for those who ask what it is about."""
 
 from __future__ import annotations
 

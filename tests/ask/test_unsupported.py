@@ -1,4 +1,4 @@
-"""A sentence that its sources do not support is never shown as if they did: not in a door, not in the terminal."""
+"""A sentence that its sources do not support is never shown as if they did, at no door and not in the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that a model writes: checked as it arrives, cited when it is whole."""
+"""An answer that a model writes: checked as it arrives, cited when it is complete."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_an_answer_that_is_read_whole_comes_whole() -> None:
 
 
 def cited(*texts: str) -> Draft:
-    """One sentence for each text, which is its source."""
+    """One sentence for each text, with that text as its source."""
     marked = " ".join(f"{text} [{number}]" for number, text in enumerate(texts, start=1))
     citations = [Citation(n, chunk(text), text, 0, len(text), 0.9) for n, text in enumerate(texts, start=1)]
     return Draft(marked, tuple(citations), "a note")

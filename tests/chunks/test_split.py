@@ -61,7 +61,7 @@ def test_fences_and_tables_are_cut_only_when_they_must(text: str) -> None:
 @given(pages())
 def test_a_heading_goes_with_what_follows(text: str) -> None:
     headings = [block for block in parse(text) if block.level]
-    # A heading as long as a chunk has to be cut, and a page cannot say more than a chunk in its titles.
+    # A heading as long as a chunk has to be cut, and the titles of a page cannot be longer than a chunk.
     assume(all(len(heading.text) < 60 for heading in headings))
     written = page(text, title="T")
     check_no_heading_ends_a_chunk(written, split(written, WordTokens(254)))
@@ -98,7 +98,7 @@ def test_headings_at_the_end_of_a_page_go_with_the_text_before_them() -> None:
 
 
 def test_two_headings_that_do_not_fit_into_one_chunk_are_each_kept_whole() -> None:
-    """Not even where that shows only when they are together: their words are short, the spaces between them count."""
+    """Even if it shows only when they are together: their words are short, and the spaces between them count."""
     headings = ["## " + "One " * 49 + "one", "### " + "Two " * 49 + "two"]
     for tokens in (TOKENS, LetterTokens(120)):
         assert [chunk.text for chunk in split(page("\n\n".join(headings)), tokens)] == headings

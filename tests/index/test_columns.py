@@ -1,4 +1,4 @@
-"""Large books: the rows that signs choose hold the best, filters hold, and edits come and go."""
+"""Large books: the rows that the signs select hold the best, filters work, and edits come and go."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def vector(dice: random.Random, around: Sequence[float]) -> Vector:
 
 
 def points(version: int = 0, numbers: Sequence[int] = range(SIZE)) -> list[IndexedChunk]:
-    """Vectors in clusters, as those of texts are."""
+    """Vectors in clusters, like those of texts."""
     topics = random.Random(3)
     centres = [[topics.gauss(0, 1) for _ in range(DIMENSIONS)] for _ in range(20)]
     made = []
@@ -67,7 +67,7 @@ def points(version: int = 0, numbers: Sequence[int] = range(SIZE)) -> list[Index
 
 @pytest.fixture
 async def large(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EmbeddedIndex]:
-    """Signs are compared, as in a book of many times this size."""
+    """Signs are compared, as in a book many times this size."""
     monkeypatch.setattr(columns, "_SCORED", FEW)
     monkeypatch.setattr(columns, "_SCORED_EACH", 5)
     index = EmbeddedIndex(data_dir, WIDE, most_changes=100)
@@ -111,7 +111,7 @@ async def test_a_large_book_finds_what_an_exact_scan_finds(
     monkeypatch.setattr(columns.Columns, "_compare", counting)
     half = a_query(points(numbers=[0])[0].dense, {}, Filters(module="a"))
     assert (await large.view(BOOK).search(half)).total_found == FEW
-    assert not compared  # so few are scored exactly
+    assert not compared  # so few rows are scored exactly
     await check_against_an_exact_scan(large, monkeypatch)
     assert compared
 
@@ -127,7 +127,8 @@ async def test_searches_asked_at_once_find_what_each_finds_alone(
         for number, filters, limit in zip(range(0, 400, 10), FILTERS * 10, [1, 5, 2] * 20, strict=False)
     ]
     alone = [await large.view(BOOK).search(query) for query in queries]
-    assert large._books.book(BOOK).search(queries) == alone  # asked below, where nothing is asked again that fails
+    # Asked one level down, where a failed search is not repeated.
+    assert large._books.book(BOOK).search(queries) == alone
     asked = [*(large.view(BOOK).search(query) for query in queries), large.view("no-such-book").search(queries[0])]
     *at_once, failed = await asyncio.gather(*asked, return_exceptions=True)
     assert at_once == alone

@@ -1,7 +1,7 @@
-"""Damage to the files of an index is told or harmless, never silently wrong; and there is a way out.
+"""Damage to the files of an index is reported or harmless, never silently wrong; and there is a way out.
 
-Every file of a book is harmed in many ways. After each, everything that can be read is read by a fresh index: each
-result is that of the undamaged book, or an error of ours.
+Every file of a book is damaged in many ways. After each, a fresh index reads everything that can be read: each result
+is that of the undamaged book, or one of our errors.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def points(version: int = 1) -> list[IndexedChunk]:
 
 
 async def written_book(data_dir: Path) -> Path:
-    """A base, and changes since."""
+    """A base, and the changes since."""
     index = EmbeddedIndex(data_dir, FINGERPRINT)
     await write(index, *points())
     async with index.writer(BOOK) as writer:
@@ -91,7 +91,7 @@ async def everything(data_dir: Path) -> dict[str, Any]:
         return status.chunks, status.generation, status.fingerprint, status.bytes_on_disk
 
     async def planned() -> Any:
-        await index.status(BOOK)  # a book that is not known is begun anew
+        await index.status(BOOK)  # a writer would begin an unknown book anew
         async with index.writer(BOOK) as writer:
             stored = await writer.stored()
             return stored, await writer.vectors(chunk.embed_hash for chunk in stored.values())
@@ -125,12 +125,12 @@ async def everything(data_dir: Path) -> dict[str, Any]:
 
 
 def silently_wrong(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
-    """What was read without an error, and is not what the undamaged book has."""
+    """What was read without an error but differs from the undamaged book."""
     return [what for what, result in found.items() if not isinstance(result, Exception) and result != expected[what]]
 
 
 def harms(content: bytes) -> dict[str, bytes | None]:
-    """What a file may hold afterwards; None: it is gone."""
+    """What a file may hold afterwards; None: the file is gone."""
     size = len(content)
     places = sorted({0, 1, size // 4, size // 2, size // 2 + 1, 3 * size // 4, size - 9, size - 1} & set(range(size)))
     dice = random.Random(size)
@@ -156,7 +156,7 @@ def flipped(content: bytes, place: int, bit: int) -> bytes:
 
 
 def harm(file: Path, content: bytes | None) -> None:
-    """In a new file: what is mapped at this moment must not change under its reader."""
+    """In a new file: what is mapped right now must not change under its reader."""
     file.unlink(missing_ok=True)
     if content is not None:
         file.write_bytes(content)
@@ -204,7 +204,7 @@ async def test_a_verification_names_the_damaged_file(book: Path, data_dir: Path,
 
 
 async def test_scores_stay_what_they_were_when_the_signs_or_vectors_are_zeroed(book: Path, data_dir: Path) -> None:
-    """Sizes alone do not tell: a book would answer with other scores."""
+    """Sizes alone do not show it: the book would answer with other scores."""
     for name in ("vectors.npy", "signs.npy", "term_weights.npy", "term_starts.npy"):
         file = book / "gen-000001" / name
         content = file.read_bytes()
@@ -272,7 +272,7 @@ async def test_a_damaged_pointer_is_told_and_the_book_can_be_built_again(
 async def test_a_file_that_cannot_be_read_is_an_outage_that_names_it(
     book: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk itself fails, after the book was opened."""
+    """The disk itself fails after the book was opened."""
     index = EmbeddedIndex(data_dir, FINGERPRINT)
     await index.view(BOOK).count()
 
@@ -341,7 +341,7 @@ async def test_any_ingest_builds_an_index_of_an_earlier_quoth_again(
 async def test_an_ingest_that_builds_otherwise_leaves_an_index_of_an_earlier_quoth_alone(
     earlier: Path, data_dir: Path
 ) -> None:
-    """Another embedder may be a mistake in the settings; that is asked for first."""
+    """Another embedder may be a mistake in the settings, so it has to be asked for explicitly."""
     from contracts.index_contract import OTHER_FINGERPRINT
 
     index = EmbeddedIndex(data_dir, OTHER_FINGERPRINT)

@@ -1,4 +1,4 @@
-"""The embedded index keeps the contract, also across processes, kills and full disks."""
+"""The embedded index keeps the contract, even across processes, kills and full disks."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ async def test_a_book_that_is_being_opened_keeps_no_other_waiting(
 async def test_an_edit_opens_each_base_once_for_the_writer_and_all_readers_here(
     open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch, first_change: str, opens: list[str]
 ) -> None:
-    """Opening is most of what a small edit of a large book costs: all columns are read."""
+    """Opening is most of the cost of a small edit to a large book: all columns are read."""
     await publish(open_index(), 1, 1)
     index = open_index()
     opened: list[str] = []
@@ -374,7 +374,7 @@ def compare(found: IndexHits, expected: IndexHits) -> None:
     for ours, theirs in ((found.dense, expected.dense), (found.sparse, expected.sparse)):
         assert len(ours) == len(theirs)
         assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in theirs], rel=1e-4, abs=1e-5)
-        # Single precision may exchange neighbours whose scores differ in the seventh digit.
+        # Single precision may swap neighbours whose scores differ in the seventh digit.
         assert len({hit.chunk_id for hit in ours} ^ {hit.chunk_id for hit in theirs}) <= 2
 
 
@@ -436,7 +436,7 @@ async def test_a_killed_writer_leaves_the_old_or_the_new_and_the_next_one_works(
         assert live in (last, last + 1)
     await publish(index, live + 1, live + 1)
     assert finish(start("seen")) == [f"seen {live + 1}"]
-    assert 2 <= len(folders(data_dir)) <= 3  # a base or two, the changes of now and of before
+    assert 2 <= len(folders(data_dir)) <= 3  # a base or two, the current changes and the previous ones
 
 
 @pytest.mark.parametrize("mode", ["changes", "base", "recreate"])
@@ -444,7 +444,7 @@ async def test_a_killed_writer_leaves_the_old_or_the_new_and_the_next_one_works(
 async def test_a_full_disk_is_named_and_the_live_index_is_untouched(
     data_dir: Path, open_index: OpenIndex, start: Start, mode: str, limit: int
 ) -> None:
-    """A limit on the size of files plays the full disk: it needs no rights. Each fails at another file."""
+    """A limit on file sizes simulates the full disk and needs no privileges. Each limit fails at another file."""
     index = open_index()
     await publish(index, 1, 1)
     [said] = finish(start("full", mode, str(limit)))

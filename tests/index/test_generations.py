@@ -1,4 +1,4 @@
-"""Folders, pointer, checksums and lock of the embedded index, whatever the files hold."""
+"""Folders, pointer, checksums and lock of the embedded index, whatever is in the files."""
 
 from __future__ import annotations
 

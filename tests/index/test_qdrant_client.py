@@ -1,4 +1,4 @@
-"""What goes over the wire to a Qdrant server, and what becomes of everything that can go wrong there."""
+"""What goes over the wire to a Qdrant server, and what happens when something goes wrong there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def open_index(wire: Wire) -> AsyncIterator[OpenIndex]:
 
 @pytest.fixture
 async def index(open_index: OpenIndex, wire: Wire) -> QdrantIndex:
-    """With one book, and the talk about it forgotten."""
+    """With one book, and the requests so far forgotten."""
     index = open_index()
     await write(index, indexed(a_chunk("one")))
     wire.asked.clear()
@@ -116,7 +116,7 @@ async def test_a_search_is_one_batch_within_the_live_generation_of_one_book(inde
 
 
 def books_named(body: Any) -> list[str]:
-    """The books that every filter of a body is limited to."""
+    """The books to which the filters of a body are limited."""
     if isinstance(body, list):
         return [name for item in body for name in books_named(item)]
     if not isinstance(body, dict):
@@ -145,7 +145,7 @@ async def test_no_call_on_chunks_ever_leaves_the_book_out(index: QdrantIndex, wi
         await writer.drop([chunk.id])
         await writer.publish()
     await index.delete_book(BOOK)
-    # By id only points are fetched that a filter of the book has found, and written that name their book.
+    # Points fetched by id were found by a filter of the book, and points written by id name their book.
     by_id = [*wire.calls("POST", "/collections/quoth/points"), *wire.calls("PUT", "/collections/quoth/points")]
     asked = [call for call in wire.asked if call.path.startswith("/collections/quoth/points") and call not in by_id]
     assert len(asked) > 12
@@ -216,7 +216,7 @@ async def test_a_passing_trouble_is_not_noticed(index: QdrantIndex, wire: Wire, 
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses between attempts, which are not really made."""
+    """The pauses between attempts, which are recorded instead of made."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -302,7 +302,7 @@ async def test_another_server_with_a_version_is_refused(open_index: OpenIndex, w
 
 
 async def test_two_that_create_at_once_are_no_error(open_index: OpenIndex, wire: Wire) -> None:
-    """The answer to the creation is lost, so it is asked for again and is there already."""
+    """The answer to the creation is lost, so it is requested again and already exists."""
     wire.strikes, wire.faults = "PUT /collections/quoth(-books)?$", [Fault(after=True), Fault(after=True)]
     await write(open_index(), indexed(a_chunk("one")))
     assert wire.faults == []

@@ -47,7 +47,7 @@ async def open_index(cluster: Cluster) -> AsyncIterator[OpenCluster]:
     opened: list[QdrantIndex] = []
 
     def open_(*nodes: Wire, **options: Any) -> QdrantIndex:
-        """Through these nodes, or through all."""
+        """Through these nodes, or through all of them."""
         urls = tuple(node.url for node in nodes or cluster.nodes)
         given = {"urls": urls, "replicas": 3, "backoff": 0.01, **options}
         opened.append(QdrantIndex(QdrantOptions(**given), FINGERPRINT))
@@ -82,7 +82,7 @@ FAULTS: dict[str, Callable[[Wire], None]] = {
 
 
 async def everything(index: QdrantIndex) -> tuple[object, ...]:
-    """All that a question asks."""
+    """Everything that a question asks."""
     view = index.view(BOOK)
     hits = await view.search(a_query(unit(1, 2, 3, 4), {1: 1.0, 2: 0.5, 7: 2.0}))
     ids = [hit.chunk_id for hit in (*hits.dense, *hits.sparse)]
@@ -109,8 +109,8 @@ async def test_with_any_one_node_lost_every_question_has_the_same_answer(
 async def test_a_node_that_hangs_in_the_middle_of_a_question_is_not_waited_for(
     cluster: Cluster, open_index: OpenCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quoth.index.qdrant_server._LONG_READ_WAIT", 1000.0)  # is for ingests, not for questions
-    monkeypatch.setattr("quoth.index.qdrant_nodes._FIRST_PAUSE", 0.0)  # nor is it known to hang
+    monkeypatch.setattr("quoth.index.qdrant_server._LONG_READ_WAIT", 1000.0)  # applies to ingests, not to questions
+    monkeypatch.setattr("quoth.index.qdrant_nodes._FIRST_PAUSE", 0.0)  # and the node is not known to hang
     index, chunk = open_index(timeout=600.0), a_chunk("page-3")
     await write(index, *a_book(12))
     asks: list[Callable[[BookView], Awaitable[object]]] = [
@@ -137,7 +137,7 @@ async def test_a_node_that_failed_is_left_alone_for_a_while_and_then_tried_again
 ) -> None:
     monkeypatch.setattr("quoth.index.qdrant_nodes._FIRST_PAUSE", 10_000.0)
     monkeypatch.setattr("quoth.index.qdrant_nodes._LONGEST_PAUSE", 10_000.0)
-    for wait in ("_SHORTEST_WAIT", "_LONGEST_WAIT"):  # a busy machine makes no node silent
+    for wait in ("_SHORTEST_WAIT", "_LONGEST_WAIT"):  # a busy machine must not make a node seem silent
         monkeypatch.setattr(f"quoth.index.qdrant_nodes.{wait}", 600.0)
     index, lost = open_index(timeout=600.0), cluster.nodes[1]
     await write(index, *a_book(3))
@@ -170,11 +170,11 @@ async def test_a_process_never_goes_back_behind_a_publication_that_it_has_seen(
     async def title(of: QdrantIndex) -> str:
         return (await of.view(BOOK).chunks([a_chunk("one").id]))[0].title
 
-    for _ in range(3):  # nodes take turns, so it meets the copy that is ahead
+    for _ in range(3):  # nodes take turns, so it reaches the copy that is ahead
         await reader.status(BOOK)
     ahead.go_away()
     assert [await title(reader) for _ in range(4)] == ["Second"] * 4
-    assert await title(stranger) == "First"  # harmless: what it held is still there
+    assert await title(stranger) == "First"  # harmless: what that generation held is still there
     behind.catch_up()
     assert await title(stranger) == "Second"
 
@@ -198,7 +198,7 @@ async def test_a_node_that_has_missed_a_publication_is_not_asked_for_it(
     for _ in range(9):
         assert await everything(reader) == after != before
         assert [chunk.title async for chunk in reader.scan(BOOK)].count("Second") == 6
-    # A writer who has seen it does not take the rest for lost.
+    # A writer that has seen it does not take the rest for lost.
     async with reader.writer(BOOK) as another:
         await another.put([indexed(a_chunk("third"))])
         await another.publish()
@@ -239,7 +239,7 @@ async def test_a_publication_is_no_conflict_because_a_node_has_missed_it(
 
 
 def nodes_are_well(index: QdrantIndex, turn: int) -> None:
-    """As far as it knows, and one of them is next."""
+    """As far as the index knows; and one of them is next."""
     nodes = index.ledger.server.nodes
     for node in nodes.all:
         node.pause = node.quiet_until = node.behind_until = 0.0
@@ -291,7 +291,7 @@ async def test_with_every_node_lost_it_is_an_outage(cluster: Cluster, open_index
 
 
 async def test_strong_reads_answer_as_a_real_cluster_does(cluster: Cluster) -> None:
-    """What the others are tested on: `majority` fails with one copy gone, `quorum` does not."""
+    """What the other tests rely on: `majority` fails with one copy gone, `quorum` does not."""
     server = Server(QdrantOptions(urls=(cluster.nodes[0].url,), backoff=0.0))
     made = {"vectors": {}, "write_consistency_factor": 2}
     await server.make("/collections/c", made)
@@ -318,7 +318,7 @@ async def test_strong_reads_answer_as_a_real_cluster_does(cluster: Cluster) -> N
 async def test_health_says_which_node_is_missing_and_which_copy(
     cluster: Cluster, open_index: OpenCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quoth.index.qdrant_health._SECONDS", 30.0)  # this machine may be slower than a node is
+    monkeypatch.setattr("quoth.index.qdrant_health._SECONDS", 30.0)  # this machine may be slower than a real node
     index, lost = open_index(), cluster.nodes[2]
     await write(index, *a_book(3))
     assert await index.fault() is None

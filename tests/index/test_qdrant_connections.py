@@ -37,6 +37,6 @@ async def test_requests_that_were_outrun_or_given_up_leave_no_connection(
     session = nodes._opened()
     assert session.connector is not None
     assert len(session.connector._acquired) == 0
-    silent.awake.set()  # now it would write to those who have gone
+    silent.awake.set()  # now it would write to clients that have gone
     await asyncio.to_thread(silent.wait_until_left)
     await nodes.close()

@@ -1,6 +1,6 @@
 """The index on a server keeps the contract: over the wire with qdrant-client's local engine behind it, through three
-nodes of a cluster, and on a real server or cluster where QUOTH_TEST_QDRANT_URL names one (several addresses, separated
-by commas)."""
+nodes of a cluster, and on a real server or cluster if QUOTH_TEST_QDRANT_URL names one (several addresses, separated by
+commas)."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def wire() -> Iterator[Wire]:
         yield wire
 
 
-# A place is a server and a collection of its own on it. A real server is not skipped when there is none: it is simply
-# not among the places.
+# A place is a server with a collection of its own on it. Without a real server nothing is skipped: it is simply not
+# among the places.
 @pytest.fixture(params=["wire", *(["server"] if SERVER else [])])
 def place(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     if request.param == "wire":
@@ -124,7 +124,7 @@ class TestQdrantIndex(IndexContract):
 
 
 class Wall:
-    """A clock on the wall that a test moves."""
+    """A wall clock that a test moves."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
@@ -307,7 +307,7 @@ async def test_a_collection_that_somebody_deleted_is_an_outage_and_the_next_writ
 ) -> None:
     await write(open_index(), indexed(a_chunk("one")))
     await beside.delete_collection()
-    with pytest.raises(IndexUnavailable, match="does not have the index") as caught:
+    with pytest.raises(IndexUnavailable, match="is not on the Qdrant server") as caught:
         await open_index().view(BOOK).search(a_query())
     assert "quoth ingest" in caught.value.hint
     await write(open_index(), indexed(a_chunk("one")))
@@ -355,7 +355,7 @@ async def test_a_question_is_three_requests_through_every_door(wire: Wire, tmp_p
         for path in ("/search", "/chat"):
             found = await asked(path)
             assert (set(found[:2]), found[2:]) == (first, [texts]), path
-        found = await asked("/search", **filters)  # which shows how many pass
+        found = await asked("/search", **filters)  # it shows how many pass
         assert (set(found[:3]), found[3:]) == ({*first, count}, [texts])
         assert count not in await asked("/chat", filters=filters)
     await index.close()

@@ -1,5 +1,5 @@
-"""Which address is asked, which one next, and which is left alone: with nodes that answer when the test says so, and a
-clock that it moves."""
+"""Which address is asked, which one next, and which is skipped for a while: with nodes that answer when the test says
+so, and a clock that it moves."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Played(Nodes):
-    """Three nodes; each answers what the test puts into its queue, in the order in which it was asked."""
+    """Three nodes; each gives the answers that the test puts into its queue, in order."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(["http://a:1", "http://b:1", "http://c:1"], None)
-        self._turn = -1  # the first one first
+        self._turn = -1  # start with the first one
         self._clock = clock
         self.asked: list[str] = []
         self.said: dict[str, asyncio.Queue[int | NoAnswer]] = defaultdict(asyncio.Queue)
@@ -111,7 +111,7 @@ async def test_the_next_one_is_asked_after_a_short_silence_and_the_first_answer_
     nodes.asked.clear()
     nodes.say("b", 200, 200, 200)
     nodes.say("c", 200, 200, 200)
-    for _ in range(3):  # and the silent one is left alone
+    for _ in range(3):  # and the silent one is skipped
         await ask(nodes, wait=10_000)
     assert "a" not in nodes.asked
 
@@ -181,7 +181,7 @@ async def test_the_one_to_ask_first_is_asked_first_unless_it_has_failed_or_is_be
 
 
 async def test_second_questions_are_a_small_part_of_all(nodes: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that an overloaded cluster is not asked everything twice."""
+    """An overloaded cluster must not be asked everything twice."""
     monkeypatch.setattr("quoth.index.qdrant_nodes._MOST_ALLOWED", 2.0)
     patience = nodes._patience
     nodes._usual = 10.0
@@ -218,13 +218,13 @@ async def test_one_session_serves_all_questions_and_is_closed() -> None:
         replies = [await nodes.ask_one(nodes.all[0], Request("GET", path, None)) for path in ("/points", "/nothing")]
         session = nodes._session
         await nodes.close()
-        await nodes.close()  # again does no harm
+        await nodes.close()  # a second time does no harm
     assert [(reply.status, reply.body) for reply in replies] == [(200, b"found"), (404, b"found")]
     assert asked == [("/points", "secret"), ("/nothing", "secret")]
     assert session is not None
     assert session.closed
     with pytest.raises(NoAnswer):
-        await nodes.ask_one(nodes.all[0], Request("GET", "/points", None))  # nobody is there any more
+        await nodes.ask_one(nodes.all[0], Request("GET", "/points", None))  # nobody is listening any more
     await nodes.close()
 
 

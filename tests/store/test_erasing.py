@@ -48,7 +48,7 @@ async def until(is_so: Callable[[], bool], seconds: float = PROMISED) -> None:
 
 
 async def asked(doors: Doors, word: str, session_id: str) -> None:
-    """A refused question, with everything that is kept of it."""
+    """A refused question, with everything that is kept about it."""
     body = await doors.ask(f"Who built the {word} of the harbour?", session_id=session_id)
     assert not body["should_answer"]
     async with asyncio.timeout(PROMISED):
@@ -176,7 +176,7 @@ async def test_a_caller_who_erases_all_the_time_does_not_keep_the_disk_busy(
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each cleaning came through."""
+    """Whether each cleaning succeeded."""
     clean, tries = SqliteDatabase._clean_files, list[bool]()
 
     def counting(self: SqliteDatabase) -> bool:

@@ -1,4 +1,4 @@
-"""Keys: what they look like, what is kept of them, and both places they are kept in."""
+"""Keys: what they look like, what is stored of them, and the two places where they are stored."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ async def test_a_file_that_is_not_a_database_is_named_with_a_way_out(path: Path)
     path.write_bytes(b"This is a letter, not a database. " * 50)
     with pytest.raises(LibraryUnavailable, match=r"quoth\.db is damaged") as caught:
         await open_library(url_of(path))
-    assert "move it away" in caught.value.hint
+    assert "move the file away" in caught.value.hint
     assert path.read_bytes().startswith(b"This is a letter")
 
 

@@ -44,7 +44,7 @@ def test_versions_are_numbered_one_after_the_other() -> None:
 
 def test_the_migrated_schema_is_exactly_that_of_the_tables(connection: Connection) -> None:
     migrations.upgrade(connection)
-    newest_first = "idx_conversations_timestamp"  # SQLite does not tell an order of an index but in its words
+    newest_first = "idx_conversations_timestamp"  # SQLite shows the order of an index only in its SQL
 
     def comparable(item: object, name: str | None, *more: object) -> bool:
         return name != newest_first

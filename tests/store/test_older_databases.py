@@ -1,4 +1,4 @@
-"""A database that an earlier Quoth wrote (schema 0005, before turns were typed) is read whole, and goes on being used.
+"""A database that an earlier Quoth wrote (schema 0005, before turns were typed) is read whole and stays in use.
 
 The dump beside this file was made by running that code: an extractive answer, a refusal, a selection, a model's answer
 with an unsupported sentence, an interrupted one, and one whose model could not be reached.

@@ -115,7 +115,7 @@ async def test_the_migrated_schema_is_exactly_that_of_the_tables(library: SqlLib
         return list(compare_metadata(context, metadata))
 
     def unlike(context: Any, found: Any, column: Column[Any], *defaults: Any) -> bool | None:
-        """Defaults that only this database has: SQLite cannot be given them later."""
+        """Defaults that only this database has: SQLite cannot add them later."""
         return False if (column.table.name, column.name) in DEFAULTS else None
 
     assert await library._database.write(differences) == []

@@ -18,7 +18,7 @@ from quoth.sources import open_source
 from quoth.store.library import open_library
 from quoth.testing.embedder import FakeEmbedder
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are those of POSIX")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="only POSIX has these permissions")
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ async def test_a_folder_with_all_that_quoth_puts_there_counts_as_ours(tmp_path: 
     (docs / "page.md").write_text("# Topics\n\nA topic carries messages.\n")
     async with bootstrap(load_settings(data_dir=data), embedder=FakeEmbedder()) as quoth:
         await quoth.ingest.run(open_source(docs, book_id="book"))
-    (data / HISTORY).touch()  # made where lines are typed
+    (data / HISTORY).touch()  # written by the interactive prompt
     data.chmod(0o755)
     assert {"index", "writer.lock", "quoth.db", HISTORY} == {path.name for path in data.iterdir()}
     await used(data)

@@ -1,4 +1,4 @@
-"""What MkDocs indents is text; lines of template tags are markup."""
+"""Text that MkDocs indents is text; lines of template tags are markup."""
 
 from __future__ import annotations
 

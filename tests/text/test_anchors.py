@@ -1,4 +1,4 @@
-"""Anchors: what each toolchain makes of the words of a heading."""
+"""Anchors: what each toolchain makes from the words of a heading."""
 
 from __future__ import annotations
 

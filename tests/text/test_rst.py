@@ -243,7 +243,7 @@ def test_ids_that_are_taken_become_numbers_shared_by_the_whole_page() -> None:
         "Intro\n=====\n\nSee `Usage <https://a.b>`_ and [1]_.\n\n.. _plain label:\n\nNotes\n-----\n\n"
         "Usage\n-----\n\nNotes\n-----\n\n.. _taken:\n\nTaken\n-----\n\n日本\n----\n\n.. [1] Foot.\n"
     )
-    # id1 is the reference to the footnote; the label that has taken a heading's id stands for the heading.
+    # id1 is the reference to the footnote; the label that has taken a heading's id replaces it.
     assert [anchor for _, _, anchor in headings(text)] == ["intro", "notes", "id2", "id3", "taken", "id5"]
 
 

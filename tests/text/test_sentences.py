@@ -1,4 +1,4 @@
-"""Sentences: exact offsets, nothing torn, markup that says nothing left out."""
+"""Sentences: exact offsets, nothing torn apart, markup without words left out."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """A question → what kind of answer it wants, and about what.
 
-In: the question as a reader typed it. Out: `Asked`: its kind, its subject, the sides of a comparison. `extract` uses
-it to choose which piece of the book to quote: a definition, the steps, one excerpt for each side, the row with the
-value, the whole list, the reason. The subject of an instruction (`instructions` recognises them) is its object. English
-only; any other question wants a `fact`, the sentence nearest to it and what is around it. Pure: knows neither passages
-nor scores. `kinds` decides whether a sentence holds a price or a date.
+In: the question as a reader typed it. Out: `Asked`: its kind, its subject, the sides of a comparison. `extract` uses it
+to choose which piece of the book to quote: a definition, the steps, one excerpt for each side, the row with the value,
+the whole list, the reason. The subject of an instruction (`instructions` recognises them) is its object. English only;
+any other question wants a `fact`: the sentence nearest to it and its surroundings. Pure: knows neither passages nor
+scores. `kinds` decides whether a sentence holds a price or a date.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Wanted = Literal["definition", "how_to", "comparison", "value", "list", "why", "
 @dataclass(frozen=True, slots=True)
 class Asked:
     wanted: Wanted
-    subject: str = ""  # of a definition: the term; of an instruction: its object; empty where the whole question is it
+    subject: str = ""  # the term of a definition, the object of an instruction; empty: the whole question
     sides: tuple[str, ...] = ()  # of a comparison
     example: bool = False  # code or an example is welcome, whatever else is asked
 
@@ -36,11 +36,11 @@ class Asked:
 
 
 INSTRUCTIONS: Mapping[InstructionWanted, str] = {
-    "summary": "Without a language model nothing is summarised here; this is how the book itself begins on it.",
-    "simpler": "Without a language model nothing is put into simpler words; this is how the book itself explains it.",
-    "example": "This is what the book itself shows; without a language model no other example can be made.",
-    "quiz": "Without a language model no questions are made up; this is what the book itself asks or says about it.",
-    "translation": "Without a language model nothing is translated; this is the book in its own language.",
+    "summary": "A summary needs a language model; this is how the book itself introduces the subject.",
+    "simpler": "Simpler words need a language model; this is how the book itself explains it.",
+    "example": "A new example needs a language model; this is what the book itself shows.",
+    "quiz": "A new quiz needs a language model; this is what the book itself asks or says about it.",
+    "translation": "A translation needs a language model; this is the book in its own language.",
 }
 
 
@@ -48,7 +48,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-# "Could you please tell me what …": what is asked comes after it.
+# "Could you please tell me what …": the actual question comes after it.
 _POLITE = _pattern(
     r"\A\s*(?:(?:hi|hello|hey|please|ok|okay|so|and|but|also|now|thanks)\b[,!.\s]*)*"
     r"(?:(?:can|could|would|will)\s+(?:you|someone|we)\s+(?:please\s+|kindly\s+)?"
@@ -129,12 +129,12 @@ _DEFINITIONS = (
     _pattern(r"\A\s*who\s+(?:is|was|are)\s+(.+?)[\s.?!]*\Z"),
     _pattern(r"\A\s*tell\s+me\s+(?:more\s+)?about\s+(?:the\s+|an?\s+)?(.+?)[\s.?!]*\Z"),
 )
-# "What is the downside of it?", "What is a bag used for?": something of a thing is asked for, not what the thing is.
+# "What is the downside of it?", "What is a bag used for?": these ask about a thing, not what it is.
 _NO_TERM = _pattern(
     r"\b(?:it|its|them|their|this|that|these|those|he|she|used|made|called|needed|responsible|good|meant|supposed|built"
     r"|based|composed|written|like|possible|allowed|required|recommended)\b"
 )
-_LONGEST_TERM = 6  # words; "what is the best way to mount a lidar on a moving base" asks for no definition
+_LONGEST_TERM = 6  # words; "what is the best way to mount a lidar on a moving base" does not ask for a definition
 
 
 def asked(question: str) -> Asked:
@@ -160,7 +160,7 @@ def asked(question: str) -> Asked:
     return Asked("fact", example=example)
 
 
-# Said to be polite, or to find out whom one is talking to.
+# Said to be polite, or to find out who is answering.
 _ASKS_NOTHING = _pattern(
     r"\W*(?:(?:hi|hello|hey|yo|greetings|good\s+(?:morning|afternoon|evening|day|night)|thanks?(?:\s+you)?|thx|ok|okay|cool"
     r"|great|nice|bye|goodbye|see\s+you|cheers|welcome|test(?:ing)?|help|please|hallo|hola|bonjour|salut|salam|merci|danke"
@@ -171,7 +171,7 @@ _ASKS_NOTHING = _pattern(
 
 
 def asks_nothing(question: str) -> bool:
-    """A greeting or thanks: whatever the book says, nothing of it was asked for."""
+    """A greeting or thanks: it asks nothing of the book."""
     return _ASKS_NOTHING.fullmatch(question) is not None
 
 
@@ -208,15 +208,15 @@ _ORDINARY = frozenset(
 
 
 def identifiers(question: str) -> tuple[str, ...]:
-    """Names of the question that are right only letter for letter: options, functions, error codes, what is in code."""
+    """Names in the question that must match letter for letter: options, functions, error codes, anything in code."""
     found = (match[match.lastgroup or 0].strip("()") for match in _IDENTIFIER.finditer(question))
     return tuple(dict.fromkeys(name for name in found if name.lower() not in _ORDINARY))
 
 
 def absent_identifiers(question: str, evidence: Evidence) -> tuple[str, ...]:
-    """Those that the book does not have, and sides of a comparison that it does not cover. An identifier is searched
-    for as a whole, so where even the nearest passages do not hold it, the book does not, although it may use every
-    piece of it."""
+    """Identifiers that the book does not have, and sides of a comparison that it does not cover. An identifier is
+    searched for as a whole: if even the nearest passages do not hold it, the book does not, although it may use every
+    part of it."""
     held = frozenset[int]().union(
         *(term_ids("\n".join((*one.chunk.breadcrumb, one.chunk.shown))) for one in evidence.passages)
     )

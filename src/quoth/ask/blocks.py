@@ -47,10 +47,10 @@ class Block:
     first: int  # positions among the sentences of the chunk
     last: int
     tab: str = ""  # the label of the tab that it is in
-    group: int = -1  # tabs beside one another have the same number
+    group: int = -1  # tabs side by side share a number
     language: str = ""  # of code, as its fence names it
-    ending: str = ""  # of the file that code is said to be: `sdf` of title="world.sdf"
-    cut: bool = False  # code that a chunk has only a part of
+    ending: str = ""  # file name ending of titled code: `sdf` for title="world.sdf"
+    cut: bool = False  # the chunk has only a part of this code
     ordered: bool = False  # of a list
 
     @property
@@ -90,8 +90,8 @@ class Layout:
         return self.blocks[at + 1] if at + 1 < len(self.blocks) else None
 
     def introduces(self, block: Block, *, loosely: bool = False) -> Block | None:
-        """What a paragraph announces: a list, a table or code below it. `loosely`, a list or a table need not be
-        announced; it is enough that it follows."""
+        """What a paragraph announces: a list, a table or code below it. With `loosely` it is enough that a list or a
+        table follows."""
         following = self.after(block)
         if following is None or block.kind not in ("paragraph", "list"):
             return None
@@ -106,7 +106,7 @@ class Layout:
         return before if before and self.introduces(before, loosely=loosely) == block else None
 
     def beside_code(self, position: int) -> bool:
-        """Code comes right below the sentence."""
+        """Whether code comes right below the sentence."""
         block, following = self.block(position), self.after(self.block(position))
         if block.kind == "list":
             return position + 1 < len(self.units) and self.units[position + 1].kind == "code"
@@ -114,14 +114,14 @@ class Layout:
         return block.kind == "paragraph" and position == block.last and below
 
     def header(self, position: int) -> str:
-        """The header of the table that a row is in; a cut table repeats it before the text."""
+        """The header of the table that a row is in; a table that was cut repeats it before the text."""
         block = self.block(position)
         if block.kind != "table":
             return ""
         return self.text(block.first) if self.units[block.first].kind == "header" else self.chunk.lead
 
     def item(self, position: int) -> range:
-        """The sentences of the item of a list, with what is nested in it."""
+        """The sentences of a list item, with everything nested in it."""
         block = self.block(position)
         first = max((one for one in self.opens if block.first <= one <= position), default=block.first)
         column = self.column(first)
@@ -129,7 +129,7 @@ class Layout:
         return range(first, next(later, block.last + 1))
 
     def mark(self, position: int) -> str:
-        """What is before a sentence on its line, without space: the mark of an item."""
+        """The mark of a list item: what precedes the sentence on its line, stripped."""
         return self._margin(position).lstrip(" \t>")
 
     def column(self, position: int) -> int:
@@ -141,7 +141,7 @@ class Layout:
         return self.chunk.text[self.chunk.text.rfind("\n", 0, start) + 1 : start]
 
 
-@lru_cache(maxsize=512)  # the same few passages are weighed and quoted
+@lru_cache(maxsize=512)  # the same few passages are weighed, then quoted
 def layout(chunk: Chunk) -> Layout:
     text = chunk.text
     units = sentences(text, lead=chunk.lead, markup=chunk.markup)
@@ -165,7 +165,7 @@ def layout(chunk: Chunk) -> Layout:
 
 
 def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | None) -> BlockKind | None:
-    """The kind of the block that the sentence begins; none where it goes on with the one before."""
+    """The kind of block that the sentence begins; None if it continues the block before it."""
     kinds: dict[str, BlockKind] = {"item": "list", "row": "table", "header": "table", "prose": "paragraph"}
     kind: BlockKind = kinds.get(unit.kind) or ("code" if unit.kind == "code" else "heading")
     kind = "list" if _is_entry(text, unit) else kind
@@ -203,7 +203,7 @@ def _block(
 
 
 def _as_code(block: Block, code: str, lead: str) -> Block:
-    """What the fence says about it. A cut one has its opening line in the lead of the chunk, or no closing line."""
+    """What its fence says about it. Cut code has its opening line in the chunk's lead, or lacks its closing line."""
     opening = code if _FENCE.match(code) else lead
     language, file = _FENCE_LANGUAGE.match(opening), _FENCE_FILE.match(opening)
     fence = _FENCE.match(opening)
@@ -221,7 +221,7 @@ def _opens_item(text: str, unit: Sentence) -> bool:
 
 
 def _is_entry(text: str, unit: Sentence) -> bool:
-    """The entry of a list of definitions: a term, and below it a colon and what it means."""
+    """An entry of a definition list: a term, and below it a colon and its meaning."""
     return unit.kind == "prose" and _ENTRY.match(text, unit.start, unit.end) is not None
 
 

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-OUTSIDE = 0.02  # where nothing else was fitted
+OUTSIDE = 0.02  # if nothing else was fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +35,27 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How much what was read counts in the order of the passages, on the scale of their scores."""
+    """How much the reader's signs count in the order of the passages, on the scale of the passages' scores."""
 
     weight: float
-    unread: float  # what a passage that was not read is taken for
+    unread: float  # the value assumed for a passage that was not read
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     similarity: Logistic  # of one passage
     judge: Logistic  # of the evidence
-    threshold: float  # refuse below: chosen for the risk stated in the file
+    threshold: float  # refuse below this; chosen for the risk stated in the file
     medium: float
     high: float
-    outside: float = OUTSIDE  # below, not even a language model is asked
-    order: Order | None = None  # where passages are read
+    outside: float = OUTSIDE  # below this, not even a language model is asked
+    order: Order | None = None  # None if passages are not read
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where the averages of similarities lie, for a table that was written for those of another model: `low` is read as
-    0.60, `medium` as 0.75, `high` as 0.85, and what is between them in proportion."""
+    """Maps average similarities to a table that was written for another model's: `low` is read as 0.60, `medium` as
+    0.75, `high` as 0.85, and values between them in proportion."""
 
     low: float
     medium: float
@@ -79,7 +79,7 @@ def calibration_for(embedder: str, reader: str = "") -> Calibration | None:
 
 
 def scale_for(embedder: str, reader: str = "") -> Scale | None:
-    """For the policy `spec`; None where nothing was measured."""
+    """For the policy `spec`; None if nothing was measured."""
     return _scales().get(f"{embedder} + {reader}" if reader else embedder)
 
 
@@ -118,5 +118,5 @@ def _logistic(entry: Mapping[str, float | Mapping[str, float]]) -> Logistic:
 
 def _number(value: float | Mapping[str, float]) -> float:
     if isinstance(value, Mapping):
-        raise TypeError("calibration.json: a number was expected")
+        raise TypeError("calibration.json: expected a number")
     return float(value)

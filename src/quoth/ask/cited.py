@@ -28,7 +28,7 @@ _SNIPPET = 200  # characters
 
 
 def sources_of(citations: Sequence[Citation], selection: str | None) -> tuple[CitedSource, ...]:
-    """Of a selected text where there is one, else of the book."""
+    """From the selected text if there is one, otherwise from the book."""
     if selection is None:
         return tuple(_passage(citation) for citation in citations)
     return tuple(_selection(citation, selection) for citation in citations)
@@ -68,8 +68,8 @@ def turn_of(answer: Answer) -> Turn:
 
 
 def answer_of(turn: Turn) -> Answer:
-    """A stored turn as the answer that it was, as far as it is stored: of its sentences only the doubtful ones, and
-    nothing of the figures that were weighed."""
+    """A stored turn as the answer that it was, as far as it is stored: only its doubtful sentences, and none of the
+    figures behind the verdict."""
     level = turn.level or "insufficient"
     nothing = ConfidenceMetrics(0.0, 0.0, 0.0, 0, 0.0)
     doubtful = tuple(CheckedSentence(one.text, False, (), 0.0, one.reason) for one in turn.doubts)
@@ -139,5 +139,5 @@ def _selection(citation: Citation, selection: str) -> CitedSource:
 
 
 def _highlight(citation: Citation) -> tuple[int, int]:
-    """A quote without a decisive sentence is decisive as a whole."""
+    """A quote without a decisive sentence is highlighted as a whole."""
     return citation.highlight or (0, len(citation.quote))

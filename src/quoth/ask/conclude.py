@@ -3,7 +3,7 @@
 In: the verdict on the evidence, and the reply. Out: the verdict that every door shows. Before the answer, `judge` says
 how likely the passages hold it. The model has then read them, and the check has compared its sentences with them; both
 know more than the search did. A refusal ends it, an answer that its passages do not support is never `high`, and one
-that they do support is an answer even where the search alone would not have dared.
+that they do support is an answer even if the search alone would not have dared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LEVELS: tuple[ConfidenceLevel, ...] = ("insufficient", "low", "medium", "high")
 def conclude(verdict: Verdict, reply: Reply) -> Verdict:
     if reply.refusal == "whole":
         return replace(verdict, should_answer=False, level="insufficient", confidence=0.0)
-    if not reply.work.model or reply.draft.text == "":  # the book's own words: the evidence has said it all
+    if not reply.work.model or reply.draft.text == "":  # the book's own words: the verdict on the evidence holds
         return verdict
     level: ConfidenceLevel = verdict.level if verdict.should_answer else "low"
     if reply.refusal == "part":
@@ -30,7 +30,7 @@ def conclude(verdict: Verdict, reply: Reply) -> Verdict:
 
 
 def _supported(grounding: Grounding) -> float:
-    """Of all sentences that the model wrote, also of those that a strict check has removed."""
+    """The supported share of all sentences that the model wrote, including those that a strict check has removed."""
     total = grounding.total + grounding.removed
     return grounding.supported / total if total else 1.0
 

@@ -1,10 +1,10 @@
 """The decisive sentence → the whole piece of the book that answers, contiguous and in order.
 
 In: the layouts of the passages, a place in them, what is asked. Out: the places of all sentences that belong to the
-answer. A definition brings its paragraph, a step its list and its code, an item its list where the list is asked for, a
-row its table, a sentence what it leans on. Nothing stops at a colon, and a block goes on in the next passage where a
-chunk ended inside it and that passage was found too. If there are several tabs, the one that the question names is
-taken, or else the first. `extract` decides on the scores.
+answer. A definition brings its paragraph, a step its list and its code, an item its list if the list is asked for, a
+row its table, a sentence what it leans on. Nothing stops at a colon, and a block goes on in the next passage if a chunk
+ended inside it and that passage was found too. If there are several tabs, the one that the question names is taken, or
+else the first. `extract` decides on the scores.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NAME = re.compile(r"[\w+#.]+")
 
 
 class Expansion:
-    """The passages of one answer. `excluded` are sentences that the reader has had already."""
+    """The passages of one answer. `excluded` are sentences that the reader has already seen."""
 
     def __init__(self, layouts: Sequence[Layout], asked: Asked, question: str, excluded: Iterable[str] = ()) -> None:
         self._layouts = layouts
@@ -75,11 +75,11 @@ class Expansion:
         return frozenset(place for place in places if not self._had(place))
 
     def whole(self, rank: int, block: Block) -> frozenset[Place]:
-        """A block with what introduces it, and what it goes on with in the next passage."""
+        """A block with its introduction, and its continuation in the next passage."""
         return frozenset(self._with_introduction(rank, block, self._continued(rank, block)))
 
     def below(self, rank: int, position: int) -> frozenset[Place]:
-        """The block that follows, with all that belongs to it."""
+        """The block that follows, with everything that belongs to it."""
         following = self._layouts[rank].after(self._layouts[rank].block(position))
         return self.around(rank, following.first) if following and following.kind != "heading" else frozenset()
 
@@ -130,7 +130,7 @@ class Expansion:
         return places
 
     def _announced(self, rank: int, block: Block, following: Block) -> set[Place]:
-        """What is below the colon: of several tabs the right one, of a long list as much as is read at once."""
+        """What is below the colon: the right one of several tabs, or as much of a long list as is read at once."""
         here = self._layouts[rank]
         if following.kind == "code":
             return self._continued(*self._variant(rank, following))
@@ -146,7 +146,7 @@ class Expansion:
         return _places(rank, kept)
 
     def _steps(self, rank: int, block: Block, places: set[Place]) -> set[Place]:
-        """The code or the list of steps beside a sentence that says how, and the steps that go on from there."""
+        """The code or the list of steps beside a sentence that says how, and the steps that follow."""
         here = self._layouts[rank]
         found: set[Place] = set()
         at: Block | None = block
@@ -180,7 +180,7 @@ class Expansion:
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _window(self, here: Layout, block: Block, position: int) -> range:
-        """The paragraph; of a long one the sentence, what it leans on, and what follows as far as there is room."""
+        """The paragraph; of a long one, the sentence, what it leans on, and as much of what follows as fits."""
         if here.words(block.positions) <= _PARAGRAPH:
             first, last = block.first, block.last
             while first < position and about_the_text(here.text(first)):
@@ -211,7 +211,7 @@ class Expansion:
         return places | _places(rank, self._window(here, introduction, introduction.last))
 
     def _continued(self, rank: int, block: Block) -> set[Place]:
-        """The block, with its parts in the passages before and after where a chunk ended inside it."""
+        """The block, with its parts in the passages before and after if a chunk ended inside it."""
         places = _places(rank, block.positions)
         at, here = rank, self._layouts[rank]
         while at in self._next and here.blocks and here.block(len(here.units) - 1).kind == block.kind:
@@ -244,13 +244,13 @@ class Expansion:
         return self._continued(after, first) if first.kind in ("list", "table", "code") else set()
 
     def _of_tabs(self, here: Layout, block: Block) -> Block:
-        """Of the tabs beside one another, or of blocks of code one below the other, the one that the question names."""
+        """The block that the question names, among tabs side by side or code blocks below one another."""
         beside = [one for one in here.blocks if one.group == block.group] if block.group >= 0 else _stacked(here, block)
         same = [one for one in beside if one.kind == block.kind] or beside
         return max(same, key=lambda one: (self._fits(one), -one.first))
 
     def _variant(self, rank: int, block: Block) -> tuple[int, Block]:
-        """The same, also where a chunk ended between two tabs and the one that the question names is in another."""
+        """The same, even if a chunk ended between two tabs and the one that the question names is in another chunk."""
         here = self._layouts[rank]
         chosen = self._of_tabs(here, block)
         if chosen.group < 0 or self._fits(chosen):

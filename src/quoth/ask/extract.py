@@ -28,12 +28,12 @@ class ExtractiveOptions:
     longest_table: int = 8  # rows: a short table is clearer whole than one row of it
 
 
-_MOST_WORDS = 120  # with these, no further piece is added; a block that answers may be longer
+_MOST_WORDS = 120  # at this length no further piece is added; a block that answers may be longer
 _MOST_PASSAGES = 5  # later ones are read only by a language model
 _COMPANION_RATIO = 0.8  # a further piece of the best one's passage must be nearly as good …
-_ELSEWHERE_RATIO = 0.95  # … and one of another passage, which is another thing to read, its equal
-_REPEATED = 15  # words that only repeat the question
-_ITS_CODE = 0.5  # of the question's words, for code of the same section to belong to the steps
+_ELSEWHERE_RATIO = 0.95  # … and one of another passage, which is one more thing to read, as good
+_REPEATED = 15  # words: a longer piece says more than the question
+_ITS_CODE = 0.5  # share of the question's words that code of the same section needs to belong to the steps
 
 
 def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
@@ -87,7 +87,7 @@ def _pieces(
 
 
 def _repeats(places: Iterable[Place], layouts: Sequence[Layout], held: Weighing) -> bool:
-    """It says little more than the question: an error message, a heading."""
+    """The piece says little more than the question: it is an error message or a heading."""
     text = " ".join(layouts[rank].text(position) for rank, position in sorted(places))
     new = [term for term in query_terms(text) if not term.found_in(held.own)]
     return len(new) <= 1 and len(text.split()) <= _REPEATED
@@ -96,7 +96,7 @@ def _repeats(places: Iterable[Place], layouts: Sequence[Layout], held: Weighing)
 def _its_code(
     pieces: Sequence[Piece], found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing
 ) -> list[Piece]:
-    """Steps or advice without a command: the command that the same section shows for it."""
+    """For steps or advice without a command: the command that the same section shows."""
     taken = frozenset[Place]().union(*(piece.places for piece in pieces))
     if not pieces or any(layouts[rank].units[position].kind == "code" for rank, position in taken):
         return []
@@ -117,7 +117,7 @@ def _section(here: Layout) -> tuple[str, ...]:
 
 
 def _beside_another(place: Place, pieces: list[Piece], layouts: Sequence[Layout], held: Weighing) -> bool:
-    """Two items of one list are one answer: the list. Joins them where the place is beside a piece."""
+    """Two items of one list are one answer: the list. Joins them if the place is next to a piece."""
     rank, position = place
     block = layouts[rank].block(position)
     for at, piece in enumerate(pieces):
@@ -146,7 +146,7 @@ def _in_order(pieces: Sequence[Piece], passages: Sequence[Passage], what: Asked)
 
 
 def _nearest_block(layouts: Sequence[Layout]) -> list[Piece]:
-    """Passages of nothing but code (or of nothing quotable at all) still answer with what they hold."""
+    """Passages with nothing but code, or with nothing quotable, still answer with what they hold."""
     for kinds in (("code",), ("row", "item", "prose"), ("heading", "header")):
         for rank, here in enumerate(layouts):
             for position, unit in enumerate(here.units):

@@ -1,9 +1,9 @@
 """Query → Evidence: both rank lists of the index, fused, the best looked at twice, and the very best read.
 
-In: the text to search, the book, the filters, the least similarity that a passage must have. Out: passages best first,
+In: the text to search, the book, the filters, the lowest similarity that a passage may have. Out: passages best first,
 each with a similarity that is a probability (0.5: as likely relevant as not), and what the judge needs to know of the
-question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, where there is
-one; what to make of the evidence is not decided here.
+question's words. `quoth.ask.fuse` puts the scores together, `quoth.ask.read` adds what the reader says, if there is
+one. What to make of the evidence is not decided here.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from quoth.errors import IndexUnavailable
 from quoth.ports import BookView, ChunkIndex, Embedder, Reader, TokenCounter, within
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
-INDEX_SECONDS = 10.0  # how long the index is waited for
+INDEX_SECONDS = 10.0  # how long to wait for the index
 
-_DEPTH = 50  # of each rank list: more than are looked at twice, so that equal texts leave enough
-_ATTEMPTS = 3  # where a book is published between finding and reading
-_SAME_PAGE = 0.3  # of the score, for a passage of the page that the conversation is about
-_HEADS = 10  # of each rank list that a trace shows
+_DEPTH = 50  # entries of each rank list: enough for the second look after duplicates are gone
+_ATTEMPTS = 3  # in case the book is published between finding and reading
+_SAME_PAGE = 0.3  # added to the score of a passage on the page that the conversation is about
+_HEADS = 10  # entries of each rank list that a trace shows
 _LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
-# For an embedder without fitted numbers. The best cosine of a list then counts as 1 however far it is, so the words
+# For an embedder without fitted numbers. The best cosine of a list then counts as 1 however low it is, so the words
 # have to make up half of the score before a passage is as likely relevant as not.
 _UNFITTED = Logistic(bias=-6.0, weights={"score": 8.0})
 
@@ -66,8 +66,8 @@ class PreparedQuery:
     sparse: TermWeights
     words: list[ContentTerm]
     pairs: list[Pair]
-    phrase: str = ""  # what is meant by it; empty: the query itself
-    pages: frozenset[str] = frozenset()  # that the conversation is about
+    phrase: str = ""  # what the query means; empty: the query itself
+    pages: frozenset[str] = frozenset()  # source files that the conversation is about
 
     @property
     def term_ids(self) -> list[int]:
@@ -93,7 +93,7 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """What the index said: the rest needs it no more."""
+    """What the index said; the later steps do not need the index again."""
 
     ranked: list[Scored]
     scored: list[Scored]
@@ -105,7 +105,7 @@ class _Looked:
 
 
 class _Vanished(Exception):
-    """A chunk that was found is not there any more."""
+    """A chunk that was found is no longer there."""
 
 
 class Retriever:
@@ -137,10 +137,10 @@ class Retriever:
         view: BookView | None = None,
         count: bool = False,
     ) -> Evidence:
-        """Passages with a similarity below `threshold` are dropped; all may be. `phrase` says what is meant where
-        `query` has words that only help to find it: a reader reads with the phrase in mind. `pages` are the source
-        files that the conversation is about. `view`: what the question has looked at before; `count`: whether somebody
-        is shown how many chunks pass the filters."""
+        """Passages with a similarity below `threshold` are dropped, possibly all of them. `phrase` says what is meant
+        if `query` has words that only help to find it; a reader reads with the phrase in mind. `pages` are the source
+        files that the conversation is about. `view` is what the question has looked at so far. `count` asks for the
+        number of chunks that pass the filters."""
         wanted = _Wanted(query, filters, limit, threshold, count)
         with self._spans.retrieval(book_id, limit):
             asked = replace(await self._prepare(query), phrase=phrase, pages=frozenset(pages))
@@ -159,7 +159,7 @@ class Retriever:
                         looked = await self._look_again(wanted, asked, opening, looked, view)
                 return replace(await self._evidence(wanted, asked, looked), query_vector=vector)
             except _Vanished:
-                view = self._index.view(book_id)  # what was found belonged to a publication that is gone
+                view = self._index.view(book_id)  # the hits belonged to a generation that is gone
         raise IndexUnavailable(f"The book {book_id!r} changes faster than it can be searched.", hint="Ask again.")
 
     async def _look(self, wanted: _Wanted, asked: PreparedQuery, vector: Vector, view: BookView) -> _Looked:
@@ -184,13 +184,13 @@ class Retriever:
     async def _look_again(
         self, wanted: _Wanted, asked: PreparedQuery, opening: str, looked: _Looked, view: BookView
     ) -> _Looked:
-        """For the opening of the book; what the question's own words are worth in it is known already."""
+        """Search for the opening of the book. The weights of the question's own words are already known."""
         again = replace(await self._prepare(opening), phrase=asked.phrase or asked.readable, pages=asked.pages)
         vector = await self._embedder.embed_query(opening)
         return replace(await self._look(wanted, again, vector, view), terms=looked.terms)
 
     async def _evidence(self, wanted: _Wanted, asked: PreparedQuery, looked: _Looked) -> Evidence:
-        """The best are read; what is left of them after the threshold is the evidence."""
+        """Read the best candidates; those above the threshold are the evidence."""
         ranked, chunks, calibration = looked.ranked, looked.chunks, self._calibration
         readings: dict[str, Reading] = {}
         if self._reader is not None:
@@ -219,7 +219,7 @@ class Retriever:
 
 
 async def _read(view: BookView, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:
-    """The chunks of the best candidates: as many as are looked at twice, and more where texts repeat."""
+    """The chunks of the best candidates: as many as get a second look, and more where texts repeat."""
     found: dict[str, Chunk] = {}
     for start in range(0, len(scored), READ_FOR_PAIRS):
         ids = [one.key for one in scored[start : start + READ_FOR_PAIRS]]
@@ -236,7 +236,7 @@ async def _read(view: BookView, scored: Sequence[Scored], wanted: int) -> dict[s
 
 
 def _cut_to_limit(query: str, tokens: TokenCounter) -> str:
-    """The longest beginning of the query that the embedder reads whole, cut between words where it can be."""
+    """The longest beginning of the query that the embedder reads whole, cut between words where possible."""
     spans = tokens.spans(query)
     kept = tokens.limit
     while len(spans) > kept > 0:
@@ -252,7 +252,7 @@ def _cut_to_limit(query: str, tokens: TokenCounter) -> str:
 
 
 def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Scored]:
-    """The best one of each text; ties: the one that comes first in the book."""
+    """The best candidate of each text; on a tie, the one that comes first in the book."""
     best: dict[str, Scored] = {}
     read = (one for one in scored if one.key in chunks)
     for one in sorted(read, key=lambda one: (-one.score, *_place(chunks[one.key]))):
@@ -263,8 +263,8 @@ def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Score
 def _favoured(
     ranked: Sequence[Scored], pages: frozenset[str], chunks: Mapping[str, Chunk], suited: Mapping[str, float]
 ) -> list[Scored]:
-    """Best first, with what suits the question, and with something added where the conversation is: it seldom leaves
-    the page from one turn to the next."""
+    """Best first, with a bonus for what suits the question and for the page of the conversation, which seldom changes
+    from one turn to the next."""
 
     def added(one: Scored) -> Scored:
         same = _SAME_PAGE if chunks[one.key].source_file in pages else 0.0
@@ -280,7 +280,7 @@ def _place(chunk: Chunk) -> tuple[str, int]:
 def _candidates(
     ranked: Sequence[Scored], scored: Sequence[Scored], chunks: Mapping[str, Chunk]
 ) -> tuple[Candidate, ...]:
-    """The heads of both lists: first those that were looked at twice, in their order, then the others."""
+    """The heads of both lists: first those that got a second look, in their order, then the others."""
     seen = {one.key for one in ranked}
     heads = [one for one in (*ranked, *(one for one in scored if one.key not in seen)) if _is_head(one)]
     return tuple(

@@ -1,8 +1,8 @@
-"""What the form of a sentence says for it or against it, by what is asked.
+"""What the form of a sentence says for or against it, depending on what is asked.
 
 In: what is sought, a layout and a place in it. Out: a number to add to the sentence's weight. A defining sentence or
 the entry of a glossary suits *what is*, a numbered list or code suits *how do I*, a reason suits *why*. A sentence
-about the lesson itself ("In this lesson you learn …"), an exercise and a question answer nobody. Knows neither scores
+about the lesson itself ("In this lesson you learn …"), an exercise and a question answer nothing. Knows neither scores
 nor the reader; `weigh` has those.
 """
 
@@ -23,13 +23,13 @@ class Sought:
     asked: Asked
     terms: tuple[tuple[ContentTerm, float], ...]  # of the question, with their idf
     total: float
-    names: tuple[str, ...]  # identifiers of the question, in small letters
+    names: tuple[str, ...]  # identifiers in the question, in lower case
     subject: frozenset[int]  # the words of what is to be defined
-    holds: Holds | None  # whether a sentence has a thing of the kind that is asked for
+    holds: Holds | None  # whether a sentence holds the kind of thing that is asked for
 
     def cover(self, own: frozenset[int], around: frozenset[int], text: str, near: float) -> float:
-        """The share of the question's weight that is in the sentence. A relative of a word counts for as much as the
-        two share, the sentence's surroundings for `near`."""
+        """The share of the question's weight that is in the sentence. A related word counts by how much the two share,
+        a word in the surroundings by `near`."""
         shares = (
             (weight, 1.0 if term.found_in(own) else max(kinship(term.text, text), term.found_in(around) * near))
             for term, weight in self.terms
@@ -75,16 +75,16 @@ _SUBORDINATE = frozenset(
 )
 _DIGITS = re.compile(r"\d")
 _NAMED_SECTION = 0.2
-_LONG_CODE = 120  # words: an example that nobody reads at once
-_LONGEST_OPENING = 3  # words before a term that a sentence begins with
-_PART_OF_TERM = 0.4  # of the weight of what is asked about, for the entry of a glossary that is only a part of it
+_LONG_CODE = 120  # words: a longer example is too much to read at once
+_LONGEST_OPENING = 3  # words that may come before the term at the start of a sentence
+_PART_OF_TERM = 0.4  # share of the subject's weight that a glossary entry needs if it names only a part of it
 
 
 def fit(sought: Sought, here: Layout, position: int) -> float:
     text, unit = here.text(position), here.units[position]
     words, wanted = len(text.split()), sought.asked.wanted
     result = -0.3 if words < 3 and unit.kind not in ("row", "code") and ":" not in text else 0.0
-    if unit.kind == "code":  # so many words hold some of the question's by chance
+    if unit.kind == "code":  # with so many words it holds some of the question's by chance
         result -= 0.1 if wanted in ("how_to", "example") else 0.2
         result -= 0.3 if words > _LONG_CODE or here.block(position).cut else 0.0
     else:
@@ -102,8 +102,8 @@ def fit(sought: Sought, here: Layout, position: int) -> float:
 
 
 def _named_section(sought: Sought, here: Layout) -> float:
-    """How much of the question a heading is that has no word but the question's: `server.port` of "change the server
-    port". What is below it is about that."""
+    """The share of the question that a heading covers if it has no other words: `server.port` for "change the server
+    port". The text below it is about that."""
     asked = frozenset[int]().union(*((term.id, *term.parts) for term, _ in sought.terms))
     best = 0.0
     for heading in here.chunk.heading_path:
@@ -151,7 +151,7 @@ def _fit_of_kind(sought: Sought, here: Layout, position: int, text: str) -> floa
 
 
 def _example(here: Layout, position: int, text: str) -> float:
-    """Code, the sentence that announces it, or one that begins an example. The numbers of a table are none."""
+    """Code, the sentence that announces it, or one that begins an example. Numbers in a table are not an example."""
     if here.units[position].kind == "code":
         return 0.5
     return 0.2 if _SHOWS.search(text) else -0.2 if here.block(position).kind == "table" else 0.0
@@ -165,7 +165,7 @@ def _summary(sought: Sought, here: Layout, block: Block) -> float:
 
 
 def defining(sought: Sought, here: Layout, position: int) -> float:
-    """The entry of a glossary, then the first paragraph below a heading that is the term, then a defining sentence."""
+    """A glossary entry, then the first paragraph below a heading that is the term, then a defining sentence."""
     block, text = here.block(position), here.text(position)
     result = max(_defines(sought, text), _explains_aside(sought, text)) + _introduces_term(sought, text)
     if block == _first_paragraph(here) and _names_term(sought, here):
@@ -211,7 +211,7 @@ def _introduces_term(sought: Sought, text: str) -> float:
 
 
 def _explains_aside(sought: Sought, text: str) -> float:
-    """The meaning stands beside the term: "has a *lifetime*, which is the scope …", "this is called a *lifetime*"."""
+    """The meaning is beside the term: "has a *lifetime*, which is the scope …", "this is called a *lifetime*"."""
     said = _ASIDE.sub("", text)
     before = [said[: found.start()].split() for found in _WHICH_IS.finditer(said)]
     after = [said[found.end() :].split() for found in _CALLED.finditer(said)]
@@ -222,7 +222,7 @@ def _explains_aside(sought: Sought, text: str) -> float:
 
 
 def _defines(sought: Sought, text: str) -> float:
-    """The words asked about come before the verb, and the less else does, the more this is what they mean."""
+    """The words asked about come before the verb; the fewer other words do, the more this is their meaning."""
     said = _ASIDE.sub("", text)
     verb = _DEFINES.search(said)
     head = said[: verb.start()] if verb else said.strip("| ").split("|")[0] if said.startswith("|") else ""
@@ -237,7 +237,7 @@ def _defines(sought: Sought, text: str) -> float:
     ):
         return 0.0
     ids = term_ids(head)
-    parts = [term_ids(word) for word in words]  # a name that only has the term in it ("Term-Extras") is another thing
+    parts = [term_ids(word) for word in words]  # a name that merely contains the term ("Term-Extras") is another thing
     own = frozenset[int]().union(*(part for part in parts if part <= sought.subject)) if sought.subject else ids
     if not (sought.subject and sought.subject <= own) and sought.share(own) < 0.6:
         return 0.0

@@ -1,4 +1,4 @@
-"""Two rank lists → one: calibrated scores first, then second looks at the best that need no model.
+"""Two rank lists → one: calibrated scores first, then second looks, without a model, at the best.
 
 In: the raw cosine and BM25 of the candidates, the text and the vector of the few best. Out: candidates best first, each
 with a score from 0 to 1 and what it is made of. Cosine and BM25 are put on one absolute scale and added; ranks are not
@@ -20,8 +20,8 @@ from quoth.text.terms import K1, ContentTerm, Pair, names_something, side_by_sid
 # Second looks are for the best only (docs/decisions/0015): they read texts and fetch vectors.
 READ_FOR_PAIRS = 40  # candidates whose text is read for pairs
 COMPARED = 20  # candidates whose vector is compared: as many passages as a request may want
-ORDINARY = 0.5  # how much an ordinary word that is nowhere in the book weighs against a name
-LINKED = 0.5  # how much a pair of one content word and one stop word weighs against a pair of two content words
+ORDINARY = 0.5  # weight of an ordinary word that is nowhere in the book, relative to a name
+LINKED = 0.5  # weight of a pair of a content word and a stop word, relative to two content words
 
 # A passage that holds every word of the query once, at average length, reaches about this share of BM25's bound.
 _REACHABLE = 0.6
@@ -30,7 +30,7 @@ _STEEPNESS = 12.0  # how fast trust in a passage falls with its distance from th
 
 @dataclass(frozen=True, slots=True)
 class FusionOptions:
-    """What each part of the score weighs; together 1. The values are on a plateau: see docs/decisions/0015."""
+    """The weights of the parts of the score, 1 in total. The values are on a plateau: see docs/decisions/0015."""
 
     cosine: float = 0.30
     words: float = 0.37
@@ -40,14 +40,14 @@ class FusionOptions:
 
 
 class Scored(NamedTuple):
-    """One candidate on the common scale. Raw scores and ranks are None where a list did not hold it."""
+    """One candidate on the common scale. Raw scores and ranks are None if a list did not hold it."""
 
     key: str
     dense: float | None
     sparse: float | None
     dense_rank: int | None
     sparse_rank: int | None
-    cosine: float  # estimated from here on, each from 0 to 1
+    cosine: float  # from here on estimates, each from 0 to 1
     words: float
     pairs: float = 0.0
     agreement: float = 0.0
@@ -63,7 +63,7 @@ def _absent_idf(size: int) -> float:
 
 
 def idf_of_all(words: Sequence[ContentTerm], rarity: Mapping[int, float], size: int) -> dict[int, float]:
-    """The IDF of every term of the query, also of those that are nowhere in the book. A missing name tells that the
+    """The IDF of every term of the query, including those that are nowhere in the book. A missing name means that the
     book is about something else; a missing ordinary word, that it says the same thing in other words."""
     full = dict(rarity)
     for word in words:
@@ -98,7 +98,7 @@ Scale = Callable[[float], float]  # puts a cosine between 0 and 1
 
 
 def scale_of(dense: Sequence[tuple[str, float]], *, absolute: bool) -> Scale:
-    """The cosine itself, or, where its meaning is not known (`absolute` false), its place between the last and the
+    """The cosine itself; or, if its meaning is not known (`absolute` is false), its place between the last and the
     first of the list."""
     if absolute:
         return lambda cosine: max(0.0, min(1.0, cosine))
@@ -163,9 +163,9 @@ def with_pairs(
     text_of: Callable[[str], str],
     options: FusionOptions = FusionOptions(),
 ) -> list[Scored]:
-    """The best few again, best first, with the share of the query's pairs that are side by side in their text too. A
+    """The best few again, best first, now with the share of the query's pairs that are side by side in their text. A
     query of one word has no pairs; its word then counts in their place."""
-    # As if there were one more pair, which no passage has: in a query of two words a chance hit would decide all.
+    # Count one more pair, which no passage has: otherwise a chance hit would decide a query of two words.
     total = sum(pairs.values()) * (1 + 1 / max(1, len(pairs)))
     near = scored[:READ_FOR_PAIRS]
     if not total:
@@ -185,9 +185,9 @@ def with_agreement(
     scale: Scale,
     options: FusionOptions = FusionOptions(),
 ) -> list[Scored]:
-    """The best few again, best first: with their exact cosine where only words had found them, and with how near they
-    are to the best. A passage without a vector has gone from the index meanwhile, and gets nothing added."""
-    import numpy as np  # with packed vectors it takes a fortieth of the time of plain Python
+    """The best few again, best first: with their exact cosine if only words had found them, and with their nearness to
+    the best. A passage without a vector has left the index meanwhile, and gets nothing added."""
+    import numpy as np  # with packed vectors it is forty times as fast as plain Python
 
     rows = {key: row for row, key in enumerate(vectors)}
     table, asked = np.array(list(vectors.values()), dtype=np.float64), np.array(query)

@@ -1,8 +1,8 @@
-"""What an author may learn of a question that the book does not answer, and of any text of a reader. Pure.
+"""What an author may learn from a question that the book does not answer, and from any text of a reader. Pure.
 
-In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None where there is
-nothing to learn: the book answered, or the question was about a selection and not the book. Also groups similar
-questions for reading. When to record, and where, is not decided here.
+In: an answer and what was found for it. Out: a `RecordedQuestion` with everything redacted, or None if there is nothing
+to learn: the book answered, or the question was about a selection and not the book. Also groups similar questions for
+reading. When to record, and where, is not decided here.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from quoth.domain import Answer, Evidence, RecordedQuestion
 from quoth.text.terms import content_terms, term_ids
 
 LONGEST = 1_000  # characters of a question that are kept: the rest of a pasted log is private
-_LONGEST_READ = 4_000  # characters that are redacted to get them
-_SIMILAR = 0.6  # share of the words of two questions that both have
+_LONGEST_READ = 4_000  # characters that are redacted before the cut
+_SIMILAR = 0.6  # share of the words of two questions that both use
 
 
 def gap_of(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
@@ -41,22 +41,22 @@ def gap_of(answer: Answer, evidence: Evidence) -> RecordedQuestion | None:
 
 
 def shown(text: str) -> str:
-    """What a reader wrote, as an author may see it. Redacted before it is cut, and read up to the end of a word: half a
-    key does not look like one."""
+    """What a reader wrote, as an author may see it. It is redacted before it is cut, and read to the end of a word:
+    half a key does not look like one."""
     head = text if len(text) <= _LONGEST_READ else text[:_LONGEST_READ].rsplit(maxsplit=1)[0]
     return redacted(head)[:LONGEST]
 
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Questions that ask for much the same."""
+    """Questions that ask much the same thing."""
 
     newest: RecordedQuestion
     times: int
 
 
 def together(questions: Iterable[RecordedQuestion]) -> list[Similar]:
-    """In the order of the newest of each; questions of two books are never the same."""
+    """Groups in the order of their newest questions; questions about two books are never the same."""
     groups: list[tuple[frozenset[int], list[RecordedQuestion]]] = []
     for question in questions:
         words = term_ids(question.question)

@@ -1,10 +1,10 @@
 """A request that wants something done → what is wanted, and what it is about. Pure.
 
-In: the words of a reader. Out: an `Instruction`, or nothing where a question is simply asked. "Explain tf2 to a
-beginner" wants tf2 explained: searching the book for *beginner* finds another chapter. So the book is searched for the
-object of an instruction, and a judge does not count the words of the instruction as missing. An instruction without an
-object ("Summarise this", "Quiz me") is about what is selected, or about what the conversation was about. English only,
-like `references`: in another language the request is searched as it is.
+In: the words of a reader. Out: an `Instruction`, or None for a plain question. "Explain tf2 to a beginner" wants tf2
+explained: searching the book for *beginner* finds another chapter. So the book is searched for the object of an
+instruction, and the judge does not count the words of the instruction as missing. An instruction without an object
+("Summarise this", "Quiz me") is about what is selected, or about what the conversation was about. English only, like
+`references`: in another language the request is searched as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 300  # characters: a longer request brings along what it is about
 @dataclass(frozen=True, slots=True)
 class Instruction:
     kind: InstructionKind
-    object: str  # what it is about, as a phrase to search for; empty where it only points
+    object: str  # what it is about, as a phrase to search for; empty if it only points
     searched: str  # what to look for: the object, and for an example or a quiz a word for that
 
 
@@ -145,7 +145,7 @@ _MAKE = _any(r"\Amake\b(?!.*\b(?:simpler|easier|clearer|shorter)\b)")
 
 
 def instruction_in(request: str) -> Instruction | None:
-    """What is wanted of the book beyond finding something in it."""
+    """What the reader wants beyond finding something in the book."""
     text = " ".join(request.split())
     if not text or len(text) > LONGEST:
         return None
@@ -170,7 +170,7 @@ def instruction_in(request: str) -> Instruction | None:
 
 
 def _object(words: str) -> str:
-    """Without articles, and empty where it only points: "this", "the selected paragraph"."""
+    """Without articles, and empty if it only points: "this", "the selected paragraph"."""
     words = words.strip(_EDGES)
     if _POINTING.match(words):
         return ""

@@ -1,9 +1,9 @@
 """A question → what kind of thing it asks for, and whether a sentence holds one: a price, a duration, a date, a name.
 
-In: the question as asked. Out: a test for sentences, or nothing where any sentence may answer (why, what is, how do I).
-A passage can hold every word of "how many threads does it start" and no number; the judge should see that. English
-only, like the questions it was measured on: a question in another language asks for no kind. Pure: knows neither
-passages nor scores.
+In: the question as asked. Out: a test for sentences, or None if any sentence may answer (why, what is, how do I). A
+passage can hold every word of "how many threads does it start" and no number; the judge should see that. English only,
+like the questions it was measured on: a question in another language asks for no kind. Pure: knows neither passages nor
+scores.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _NUMBER_WORDS = frozenset(
 
 
 def kind_asked(question: str) -> Holds | None:
-    """A test whether a sentence holds a thing of the kind that is asked for, other than those the question names."""
+    """A test for whether a sentence holds the kind of thing that is asked for, other than those the question names."""
     asked = question.lower()
     words = frozenset(_WORDS.findall(asked))
     how_much = _is_asked(_ASKS_HOW_MUCH, question)

@@ -41,7 +41,8 @@ class SessionOrder:
 
     @asynccontextmanager
     async def turn(self, owner: str, session_id: str) -> AsyncIterator[None]:
-        """One question at a time. Another key's session of the same id is another session, and is not waited for."""
+        """One question at a time. The same session id under another key is another session; neither waits for the
+        other."""
         key = (owner, session_id)
         queue = self._queues.setdefault(key, _Queue())
         queue.inside += 1
@@ -54,19 +55,19 @@ class SessionOrder:
                 del self._queues[key]
 
     def waiting(self, *, owner: str, session_id: str) -> int:
-        """How many callers wait behind the one that asks."""
+        """How many callers wait behind the one that is being answered."""
         queue = self._queues.get((owner, session_id))
         return queue.inside - 1 if queue else 0
 
     def __len__(self) -> int:
-        """Sessions in which a question is asked or waits."""
+        """The number of sessions in which a question is being answered or waits."""
         return len(self._queues)
 
 
 # --- storing turns ---------------------------------------------------------------------------------------------------
 
 
-CLOSING_SECONDS = 10.0  # for turns to be stored at the end; the store itself gives up earlier
+CLOSING_SECONDS = 10.0  # time to store turns at the end; the store itself gives up sooner
 
 logger = logging.getLogger(__name__)
 
@@ -77,12 +78,12 @@ class TurnInProgress:
     def __init__(self, memory: Memory, question: Question) -> None:
         self._memory = memory
         self.question = question
-        self.so_far: Callable[[], Answer] | None = None  # what the reader has; None: nothing was said yet
+        self.so_far: Callable[[], Answer] | None = None  # what the reader has; None: nothing yet
         self.forgotten = False  # its session was erased meanwhile
         self._storing: asyncio.Task[None] | None = None
 
     async def store(self) -> None:
-        """As it is now, and once: a second call waits for the first."""
+        """Store it as it is now, once: a second call waits for the first."""
         self.begin_to_store()
         if self._storing is not None:
             await asyncio.shield(self._storing)
@@ -128,13 +129,13 @@ class Memory:
 
     @asynccontextmanager
     async def turn(self, question: Question) -> AsyncIterator[TurnInProgress]:
-        """Waits until its session has no other question under way."""
+        """Wait until no other question of the session is under way."""
         async with self.order.turn(question.owner, question.session_id), TurnInProgress(self, question) as turn:
             yield turn
 
     async def recall(self, question: Question) -> list[PastTurn]:
-        """The last exchanges of this session about this book; none beside a selection, which is alone. Another key's
-        session is not found, also beside a selection."""
+        """The last exchanges of this session about this book; none with a selection, which is answered alone. Another
+        key's session is never found, not even with a selection."""
         turns = await self._library.recent_turns(question.session_id, owner=question.owner, limit=EXCHANGES)
         if question.selected_text is not None:
             return []
@@ -146,8 +147,8 @@ class Memory:
         await self._library.add_turn(turn_of(answer))
 
     async def record(self, answer: Answer, evidence: Evidence) -> None:
-        """For the author, if recording is on. By now the reader has the answer and it is stored, so a note that cannot
-        be taken is only told to the operator."""
+        """For the author, if recording is on. By now the reader has the answer and it is stored, so only the operator
+        hears of a failure."""
         keep = self._keep_unanswered
         if keep is None or (question := gap_of(answer, evidence)) is None:
             return
@@ -158,7 +159,7 @@ class Memory:
             logger.warning("an unanswered question could not be recorded: %s", error)
 
     def consider_topic(self, question: Question) -> None:
-        """After an answer, when nothing waits for it. One at a time in each session."""
+        """Called after an answer, when nobody waits for it. One at a time in each session."""
         key = (question.owner, question.session_id)
         if self._model is None or key in self._topics:
             return
@@ -166,7 +167,7 @@ class Memory:
         self._topics[key].add_done_callback(lambda _: self._topics.pop(key))
 
     async def forget(self, session_id: str, *, owner: str) -> None:
-        """Erase it for good, with what is being answered in it right now."""
+        """Erase the session for good, with any answer that is being written in it."""
         asked = {turn: turn.question for turn in self.under_way}
         concerned = [turn for turn, one in asked.items() if (one.session_id, one.owner) == (session_id, owner)]
         for turn in concerned:
@@ -202,7 +203,7 @@ class Memory:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # a caller that waits for the task sees it too, but there may be none
+            task.exception()  # marks it as seen, because there may be no caller that waits for the task
 
     async def _find_topic(self, model: ChatModel, question: Question) -> None:
         session, owner = question.session_id, question.owner
@@ -216,7 +217,7 @@ class Memory:
         except SessionNotFound:
             return  # erased meanwhile
         except Outage as error:
-            logger.warning("a conversation goes without a new topic: %s", error)
+            logger.warning("a conversation could not be given a new topic: %s", error)
 
     @staticmethod
     async def _topic(model: ChatModel, turns: Sequence[Turn]) -> str:

@@ -42,10 +42,10 @@ from quoth.domain import (
 from quoth.errors import ModelUnavailable, WrongUsage
 from quoth.ports import ChatModel, ChunkIndex, Library
 
-# A turn has to end: a model that only searches would never answer, and each round is another call that is paid for.
-_ROUNDS = 3  # in which the model may call tools
-_CALLS = 4  # of one round that are done
-_NEIGHBOURS = 2  # before and after a passage that it wants to see more of
+# A turn has to end: a model that only searches would never answer, and each round costs another call.
+_ROUNDS = 3  # rounds in which the model may call tools
+_CALLS = 4  # calls that are carried out in one round
+_NEIGHBOURS = 2  # passages shown on each side of the one that the model asks about
 
 _SEARCH_BOOK = Tool(SearchBook.name, SearchBook.description, SearchBook.parameters())
 TOOLS = (_SEARCH_BOOK, prompts.READ_SECTION)
@@ -77,7 +77,7 @@ class ModelWriter:
     def begin(
         self, question: Question, evidence: Evidence, policy: GroundingPolicy, *, refusal: str, whole: bool
     ) -> AnswerInProgress:
-        """With `whole` the answer is read only at its end: its words come then, or not at all."""
+        """With `whole` the answer is read only when it is complete: its words come at the end, or not at all."""
         writing = Writing(evidence.passages, question.query, policy, refusal=refusal, whole=whole)
         work = ModelWork(model=self._model.name)
         return AnswerInProgress(question, evidence.asked, refusal, list(evidence.passages), writing, work)
@@ -107,14 +107,14 @@ class ModelWriter:
             raise answer.cut_off or limit
         if not answer.complete:
             logger.warning(
-                "an answer is kept without its end: %s", answer.cut_off or "a limit of the model was reached"
+                "an answer is kept although it is incomplete: %s", answer.cut_off or "a limit of the model was reached"
             )
         if rest:
             yield rest
         yield answer.reply()
 
     async def _call_tools(self, answer: AnswerInProgress) -> list[Message]:
-        """What the model said in this round, and what came of its calls."""
+        """What the model said in this round, and the results of its calls."""
         calls = answer.turn.tool_calls
         said = Message("assistant", "".join(answer.said), tool_calls=calls)
         return [said, *[await self._tool_result(at, call, answer) for at, call in enumerate(calls)]]
@@ -150,7 +150,7 @@ class ModelWriter:
         return (await search(arguments)).passages
 
     async def _around(self, near: Passage, question: Question) -> list[Passage]:
-        """What comes before and after it, as far as the reader's filters let it."""
+        """The passages before and after it that pass the reader's filters."""
         found: list[Chunk] = []
         view = self._index.view(question.book_id)
         for direction in ("prev_chunk_id", "next_chunk_id"):
@@ -171,9 +171,9 @@ class AnswerInProgress:
     """What one answer of a model has so far."""
 
     question: Question
-    searched: str  # what the first passages were found with
+    searched: str  # the query that found the first passages
     refusal: str  # the words with which it may refuse
-    passages: list[Passage]  # that the model was shown, in the order of their numbers
+    passages: list[Passage]  # shown to the model, in the order of their numbers
     writing: Writing
     work: ModelWork
     turn: ModelTurn = ModelTurn()  # the end of the last call
@@ -208,7 +208,8 @@ class AnswerInProgress:
         self.work = replace(self.work, searches=(*self.work.searches, use))
 
     def passage(self, chunk_id: object) -> Passage:
-        """Only around a passage that it was shown may a model look. Models take the number for the id, and may."""
+        """A model may look only around a passage that it was shown. Models give the number instead of the id, and
+        may."""
         wanted = str(chunk_id).strip("[] ")
         for number, passage in enumerate(self.passages, start=1):
             if wanted in (str(number), passage.chunk.id):
@@ -216,8 +217,8 @@ class AnswerInProgress:
         raise WrongUsage(f"`chunk_id` must be the rank of a passage you were given, 1 to {len(self.passages)}.")
 
     def show(self, found: Sequence[Passage], query: str) -> str:
-        """New passages get the next numbers; of those shown before only the number is told. A rank is thus a number to
-        cite, whichever search it came from."""
+        """New passages get the next numbers; for those shown before only the number is repeated. So a rank is a number
+        to cite, whichever search it came from."""
         ranks = {passage.chunk.id: number for number, passage in enumerate(self.passages, start=1)}
         known = frozenset(ranks)
         new = [passage for passage in found if passage.chunk.id not in known]

@@ -1,7 +1,7 @@
 """Where words or a code block of an answer are in a passage. Pure.
 
 In: a sentence or a block as the answer writes it, the text of a passage. Out: the offsets at which it is there word for
-word, however lines are broken, quoted or indented; nothing where it is not. Whether it is supported is decided in
+word, however lines are broken, quoted or indented; None if it is not there. Whether it is supported is decided in
 `check`.
 """
 
@@ -44,7 +44,7 @@ def locate_code(block: str, text: str) -> tuple[int, int] | None:
 
 
 def code_lines(block: str) -> list[tuple[int, str]]:
-    """Its lines with their indents, without fences and empty ones."""
+    """Its lines with their indents, without fences and empty lines."""
     lines = block.split("\n")
     if _FENCE.match(lines[0]):
         fence = lines[0].strip()[:3]

@@ -2,9 +2,9 @@
 
 In: a question, numbered passages, earlier turns. Out: messages and tools. The rules here only ask; what must hold is
 enforced by the stages around the model. What was found comes as the result of a search that the model could have made
-itself, in JSON, whose strings no text can leave; a selection is put between delimiters that it cannot contain. Both are
-called material, never instruction. `PROMPT_VERSION` changes with any word of this, because a trace has to say what a
-model was told.
+itself, in JSON, so that no text can leave its string; a selection is put between delimiters that it cannot contain.
+Both are called material, never instructions. `PROMPT_VERSION` changes with any word of this, because a trace has to say
+what a model was told.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ READ_SECTION = Tool(
 def opening(
     question: Question, passages: Sequence[Passage], history: Sequence[PastTurn], *, searched: str, refusal: str
 ) -> list[Message]:
-    """The messages of the first call. `searched`: what the passages were found with. A selection is alone with its
-    question: nothing of the book may leak into it. The result of the first search comes with the question: a call that
-    the model did not make itself is refused by Gemini, and servers without tools know no results of tools."""
+    """The messages of the first call. `searched` is the query that found the passages. A selection is alone with its
+    question: nothing from the book may leak into it. The result of the first search comes with the question: Gemini
+    refuses a call that the model did not make itself, and servers without tools do not accept tool results."""
     if question.selected_text is not None:
         asked = f"Selected text:\n\n{_fenced(passages)}\n\nQuestion: {question.query}"
         return [Message("system", _SELECTION_RULES.format(refusal=refusal)), Message("user", asked)]
@@ -80,7 +80,7 @@ def opening(
 
 
 def first_search(evidence: Evidence, when: datetime) -> ToolUse:
-    """The search that was made before anybody answered, as a use of the tool."""
+    """The search that was made before anyone answered, as a use of the tool."""
     found = [passage.similarity for passage in evidence.passages]
     average = sum(found) / len(found) if found else 0.0
     call = ToolCall("search001", SearchBook.name, json.dumps({"query": evidence.searched}, ensure_ascii=False))
@@ -88,7 +88,7 @@ def first_search(evidence: Evidence, when: datetime) -> ToolUse:
 
 
 def _remembered(history: Sequence[PastTurn]) -> list[Message]:
-    """The last exchanges, without markers: those would be mistaken for numbers of today's passages."""
+    """The last exchanges, without markers, which would be mistaken for numbers of the current passages."""
     messages = []
     for turn in history:
         messages.append(Message("user", turn.question))

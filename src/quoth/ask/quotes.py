@@ -1,9 +1,9 @@
 """Chosen sentences → a draft: each piece in order, each verbatim with its marker.
 
-In: pieces, which are sentences of passages that belong together, in the order in which they are to be read. Out: a
-`Draft` whose citations are exact slices of chunks, with the offsets in the source file and the decisive sentence marked
-in them. Neighbours are one quote; a list stays a list, a row brings its table or at least its header, a code block its
-fence. Markup that only a renderer understands (roles, shortcodes, tags) is not shown. Knows nothing of the question.
+In: pieces, which are sentences of passages that belong together, in reading order. Out: a `Draft` whose citations are
+exact slices of chunks, with the offsets in the source file and the decisive sentence marked in them. Neighbours are one
+quote; a list stays a list, a row brings its table or at least its header, a code block its fence. Markup that only a
+renderer understands (roles, shortcodes, tags) is not shown. Knows nothing of the question.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HIDDEN = re.compile(
     r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
     re.DOTALL,
 )
-# [the chapter on types][types]: where it leads is written elsewhere on the page
+# [the chapter on types][types]: its target is defined elsewhere on the page
 _REFERENCE = re.compile(r"(?P<code>`+[^`]*`+)|\[(?P<said>[^\[\]]+)\]\[[^\[\]\s]*\]")
 _SPACES = re.compile(r"[ \t]{2,}")
 _SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
@@ -53,7 +53,7 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
     blocks: list[str] = []
     citations: list[Citation] = []
     last: tuple[Layout, int] | None = None  # the sentence that was quoted last
-    quoted: set[tuple[int, int]] = set()  # rank, offset: another row of a table that is quoted already
+    quoted: set[tuple[int, int]] = set()  # rank, offset: a table is not quoted again for another of its rows
     decisive = [piece.decisive for piece in sorted(pieces, key=lambda piece: -piece.score)]
     for piece in pieces:
         for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
@@ -80,7 +80,7 @@ def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
 
 
 def _joined(first: str, second: str) -> str:
-    """Without the closing fence of the one and the opening fence of the other."""
+    """Without the closing fence of the first and the opening fence of the second."""
     (head, marker), (tail, next_marker) = first.rsplit("\n\n", 1), second.rsplit("\n\n", 1)
     return f"{head[: head.rindex(chr(10))]}\n{tail[tail.index(chr(10)) + 1 :]}\n\n{marker}{next_marker}"
 
@@ -113,7 +113,7 @@ def spoken(text: str, chunk: Chunk) -> str:
 
 
 def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
-    """Neighbours with nothing but space and markup between them are one quote; a table is one of its own."""
+    """Neighbours with nothing but space and markup between them are one quote; a table is always one of its own."""
     run: list[int] = []
     for position in positions:
         table = here.block(position).kind == "table"
@@ -131,7 +131,7 @@ def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _heading_between(here: Layout, one: int, other: int) -> bool:
-    """Words that belong to no sentence, such as the label of the next tab, may lie between two neighbours."""
+    """Words that belong to no sentence, such as the label of the next tab, may come between two neighbours."""
     gap = here.chunk.text[here.units[one].end : here.units[other].start]
     return (
         here.block(one).group != here.block(other).group
@@ -141,7 +141,7 @@ def _heading_between(here: Layout, one: int, other: int) -> bool:
 
 
 def _with_table(run: list[int], here: Layout, longest: int) -> list[int]:
-    """A row of a short table is quoted with the whole table: its header is what gives the cells a meaning."""
+    """A row of a short table is quoted with the whole table: only its header gives the cells a meaning."""
     table = here.block(run[0])
     if table.kind != "table":
         return run
@@ -223,7 +223,7 @@ def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
 
 
 def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
-    """Rows that are written as AsciiDoc, below their header if the table has one."""
+    """Rows written in AsciiDoc, below their header if the table has one."""
     first = here.block(run[0]).first
     if here.units[run[0]].kind == "row":
         if here.units[first].kind == "header":
@@ -239,7 +239,7 @@ def _bare(row: str) -> str:
 
 
 def _flush(chunk: Chunk, unit: Sentence) -> str:
-    """A code block without the indent of the list it was in, or its closing fence would not close it."""
+    """A code block without the indent of its list; otherwise its closing fence would not close it."""
     text = chunk.text[unit.start : unit.end]
     column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
     lines = text.split("\n")

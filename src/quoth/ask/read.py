@@ -1,4 +1,4 @@
-"""The best passages, read with the question in mind: what each makes of it, and their order again.
+"""The best passages, read with the question in mind: a reading of each, and their new order.
 
 In: the query, the best candidates and their chunks, a `Reader`. Out: a `Reading` for each of the first few, and the
 candidates with scores to which the reading was added. A passage that was not read stays behind those that were. What
@@ -38,12 +38,12 @@ def task(query: str, chunk: Chunk) -> ReadingTask:
 
 
 def asks(query: str) -> bool:
-    """Statements and mere words are searched for as well; the reader has learned from questions."""
+    """Statements and bare keywords are searched for as well, but the reader was trained on questions."""
     return _ASKS.search(query) is not None
 
 
 def in_order(scored: Sequence[Scored], readings: Mapping[str, Reading], order: Order) -> list[Scored]:
-    """Best first: those that were read, with what was read added to their scores, then the others."""
+    """Best first: passages that were read, with the reading added to their scores, then the others."""
     signs = [sign(readings[one.key]) if one.key in readings else None for one in scored]
     scores = with_signs([one.score for one in scored], signs, order)
     added = [one._replace(score=score) for one, score in zip(scored, scores, strict=True)]
@@ -64,8 +64,8 @@ def with_signs(scores: Sequence[float], signs: Sequence[float | None], order: Or
 
 
 def sign(reading: Reading) -> float:
-    """One number for "this passage answers": what the head for it says and how much better the best place is than
-    "not here", at equal weight."""
+    """One number for "this passage answers": the output of its head and the lead of the best place over "not here", at
+    equal weight."""
     return (bounded(reading.answerable) + bounded(reading.margin / 2)) / 2
 
 

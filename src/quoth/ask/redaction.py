@@ -1,9 +1,9 @@
-"""Text of a reader → the same text without what could identify its writer or grant access. Pure.
+"""A reader's text → the same text without what could identify its writer or grant access. Pure.
 
 In: a question as it was asked. Out: the same, with e-mail addresses, telephone and other long numbers, keys, tokens,
-passwords, IP and hardware addresses and the query strings of URLs replaced by what they were, in brackets. In doubt it
-removes: a date with a time may go as a number, and that is the cheaper mistake. Names of people cannot be told from
-other words and stay. Every pattern is bounded, so that any question is read in linear time.
+passwords, IP and hardware addresses and the query strings of URLs replaced by their kind, in brackets. In doubt it
+removes: a date with a time may go as a number, which is the cheaper mistake. Names of people cannot be told from other
+words and stay. Every pattern is bounded, so that any question is read in linear time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _hidden(text: str) -> str:
 
 
 def _ip(found: re.Match[str]) -> str:
-    """`std::max` and 12:30:45 look a little like addresses; only real addresses go."""
+    """`std::max` and 12:30:45 look a little like addresses; only real addresses are removed."""
     text = found[0]
     if not any(sign.isdigit() for sign in text):
         return text
@@ -72,7 +72,7 @@ def _ip(found: re.Match[str]) -> str:
 
 
 def _random(found: re.Match[str]) -> str:
-    """A long run without a separator is a word only if it has hardly a digit; a path has its slashes."""
+    """A long run without a separator is a word only if it has hardly any digits; a path has its slashes."""
     text = found[0]
     digits = sum(sign.isdigit() for sign in text)
     longest = max(text.rstrip("=").split("/"), key=len)

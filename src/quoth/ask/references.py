@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from quoth.domain import CitedSource, PastTurn
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
-# Words that ask without saying what about.
+# Words that ask without naming a subject.
 LIGHT = term_ids(
     """
     add answer anybody anyone anything article ask aspect become begin bit call case change come detail different
@@ -25,7 +25,7 @@ LIGHT = term_ids(
     try two type use want way well word work year
     """
 )
-# Nouns that are of something, or name a sort of thing: with the article and nothing else, they mean one that was said.
+# Nouns that want an "of …", or name a sort of thing: with the article alone, they mean one that was mentioned.
 _RELATIONAL = term_ids(
     """
     actor advantage album alternative amount argument author background band benefit cause choice class command
@@ -63,9 +63,9 @@ _CLAUSE = _any(
     r"[,;.:]|\b(?:after|although|and|as|because|before|but|if|once|or|since|so|than|that|though|unless|until|when|where"
     r"|which|while|who)\b"
 )
-# "This book" is the one that is asked, not something that was said.
+# "This book" is the one being asked, not something that was mentioned.
 _BOOK = r"(?:book|article|documentation|docs|site|website|manual|guide|tutorial|course)"
-# That is a conjunction more often than a pronoun: it must follow a word that cannot take a clause, or end one.
+# "That" is a conjunction more often than a pronoun: it must follow a word that cannot take a clause, or end one.
 _DEMONSTRATIVE = _any(
     rf"\b(?:this|these|those)\b(?!\s+{_BOOK}\b)",
     r"\b(?:about|after|all|allow|and|are|avoid|before|besides|but|by|can|change|could|despite|did|disable|do|does|doing|done"
@@ -152,7 +152,7 @@ def _has_pronoun(question: str) -> bool:
 
 def _is_open(question: str, thing: re.Match[str]) -> bool:
     """The pronoun refers to something, and not to anything before it in the question. "Does it make sense to use them
-    together?" has one that refers to nothing and one that does."""
+    together?" has one pronoun that refers to nothing and one that refers to something."""
     expletive = _EXPLETIVE.search(question)
     if thing[0].lower() == "it" and expletive and expletive.start() <= thing.start() < expletive.end():
         return False
@@ -188,12 +188,12 @@ def _is_fragment(question: str, *, named: bool) -> bool:
 
 
 def _is_of_something(question: str, content: Sequence[ContentTerm]) -> bool:
-    """Which format is used? — its only noun wants an "of …" that was said before."""
+    """Which format is used? — its only noun wants an "of …" that was mentioned before."""
     return 0 < len(content) <= 2 and all(word.id in _RELATIONAL for word in content) and bool(_ASKING.match(question))
 
 
 def _asks_for_any(question: str, content: Sequence[ContentTerm]) -> bool:
-    """Are there any exceptions? — to what was talked about."""
+    """Are there any exceptions? — to the subject of the conversation."""
     return bool(_EXISTS.match(question)) and sum(word.id not in _RELATIONAL for word in content) <= 1
 
 
@@ -204,8 +204,8 @@ def _continues(question: str, content: Sequence[ContentTerm], said: frozenset[in
 
 
 def _is_definite(question: str, content: Sequence[ContentTerm], said: frozenset[int]) -> bool:
-    """The question names nothing of its own: its nouns want an "of …", or were said before and have the article that
-    points back to them."""
+    """The question names nothing of its own: its nouns want an "of …", or were mentioned before and have the article
+    that points back to them."""
     heads = term_ids("\n".join(_DEFINITE.findall(question)))
     known = [word for word in content if word.id in heads and (word.id in _RELATIONAL or word.found_in(said))]
     others = [word for word in content if word not in known]
@@ -214,7 +214,7 @@ def _is_definite(question: str, content: Sequence[ContentTerm], said: frozenset[
 
 
 def _argued(question: str, words: Sequence[ContentTerm], said: frozenset[int]) -> bool:
-    """The purpose of colcon, the limit for topics: what the noun is of is new and in the question itself."""
+    """ "The purpose of colcon", "the limit for topics": what follows the noun is new and in the question itself."""
     arguments = term_ids("\n".join(_ARGUMENT.findall(question)))
     return any(word.id in arguments and not word.found_in(said) for word in words)
 
@@ -255,7 +255,7 @@ def pointed_at(question: str, history: Sequence[PastTurn]) -> CitedSource | None
 
 
 def without_pointing(question: str) -> str:
-    """The question without the words that only point at a source: those are not to be searched for."""
+    """The question without the words that only point at a source: those must not be searched for."""
     pointing = _pointer(question)
     rest = f"{question[: pointing.start()]} {question[pointing.end() :]}" if pointing else question
     return "" if _GO_ON.fullmatch(rest) else question
@@ -276,4 +276,4 @@ def _number(pointing: re.Match[str], count: int) -> int | None:
         return {"former": 1, "latter": 2}[said] if count == 2 else None
     if said in ("last", "final", "only"):
         return count
-    return _NUMBERS.get(said, 1)  # that page: of several, the first
+    return _NUMBERS.get(said, 1)  # "that page": the first of several

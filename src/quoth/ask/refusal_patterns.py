@@ -1,8 +1,8 @@
 """The words with which a text refuses to answer, in six languages; `refusals` puts them together. Pure.
 
-Each pattern is searched in one clause without markers, markup, code and quotations. English tells apart nouns that mean
-what is read (passages, the book) from plain ones that are things of a program too (the context, a document): those
-need a verb of saying. A new wording belongs here and into tests/refusal_corpus.py, with an answer that resembles it.
+Each pattern is searched in one clause without markers, markup, code and quotations. English distinguishes nouns for
+what is read (passages, the book) from plain ones that also name things in a program (the context, a document): those
+need a verb of saying. A new wording belongs here and in tests/refusal_corpus.py, with an answer that resembles it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 # --- English ---------------------------------------------------------------------------------------------------------
 
-# Nouns that mean what is read. The plain ones are things of a program too: "the context does not contain a node".
+# Nouns for what is read. The plain ones also name things in a program: "the context does not contain a node".
 _BOOK = (
     r"(?:books?|passages?|excerpts?|documentation|docs|search\s+results?|authors?|selected\s+(?:text|passage|paragraph|section)|selection"
     r"|(?:provided|given|retrieved|supplied|available)\s+(?:\w+\s+)?"
@@ -35,7 +35,7 @@ _ITS = (
 )
 _THE_BOOK = rf"(?:{_ITS}\s+)*{_BOOK}"
 _THE_TEXT = rf"(?:{_ITS}\s+)+(?:\w+\s+)?{_PLAIN}"
-# Between the noun and its verb only words that do not say anything: "the passages of the book that I was given simply".
+# Only empty words may come between the noun and its verb: "the passages of the book that I was given simply".
 _STILL = (
     r"(?:\s+(?:(?:of|in|from)\s+(?:the|this|your)\s+\w+|that\s+(?:i|you|we|were|was|are"
     r"|is)\s+\w+(?:\s+\w+)?|i\s+(?:have|was\s+given|found)"

@@ -1,10 +1,10 @@
 """Does a text refuse to answer? Wholly, in part, or not at all; however it is worded. Pure.
 
 In: what a language model wrote, or its first words while they arrive. Out: a `Refusal`, and whether words that have
-begun may still become one. A clause refuses when its speaker cannot answer ("I'm unable to find …") or when the book is
-said not to say it ("The passages do not mention …"). That something in the book does not do something is an answer:
-"The book says that the node does not provide …". English, German, French, Spanish, Urdu and Chinese. Knows neither
-passages nor verdicts.
+begun may still become one. A clause refuses when its speaker cannot answer ("I'm unable to find …") or when it says
+that the book is silent ("The passages do not mention …"). That something in the book does not do something is an
+answer: "The book says that the node does not provide …". English, German, French, Spanish, Urdu and Chinese. Knows
+neither passages nor verdicts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LEADING = re.compile(  # While the passages do not mention the price, they say 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|「[^」\n]*」")
 _MARKUP = re.compile(r"[*_~#>]+")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'"})
-_SHORT = 3  # words of a clause that are too few to answer anything
-_LONGEST = 600  # characters of a sentence that are looked at: refusals are short
+_SHORT = 3  # words; a clause this short answers nothing
+_LONGEST = 600  # characters of a sentence that are checked: refusals are short
 
 
 def refusal_in(text: str, *known: str) -> Refusal:
@@ -46,14 +46,14 @@ def refusal_in(text: str, *known: str) -> Refusal:
 
 
 def refuses(sentence: str) -> bool:
-    """The sentence refuses, and says nothing else."""
+    """Whether the sentence refuses, and says nothing else."""
     return refusal_in(sentence) == "whole"
 
 
 def _units(text: str) -> list[str]:
     found = [unit for unit in sentences(text) if unit.kind not in ("heading", "header")]
     ends = [text[unit.start : unit.end] for unit in found if unit.kind != "code"]
-    code = ["code: `x`"] if any(unit.kind == "code" for unit in found) else []  # a program answers
+    code = ["code: `x`"] if any(unit.kind == "code" for unit in found) else []  # code is an answer
     return [plain for plain in map(_plain, ends) if any(char.isalnum() for char in plain)] + code
 
 
@@ -83,7 +83,7 @@ def _kinds(units: tuple[str, ...], known: tuple[str, ...]) -> frozenset[_Clause]
             found.append((_kind(clause, of_the_book=of_the_book), clause))
             of_the_book = of_the_book or bool(patterns.OF_THE_BOOK.search(clause))
         refused = any(kind == "refuses" for kind, _ in found)
-        # "So, I cannot answer": a few words beside a refusal do not answer.
+        # "So, I cannot answer": a few words next to a refusal do not answer.
         kinds |= {
             kind for kind, clause in found if not (refused and kind == "answers" and len(clause.split()) <= _SHORT)
         }
@@ -134,7 +134,8 @@ _LONGEST_HELD = 1_500  # characters
 
 
 def may_refuse(beginning: str) -> bool:
-    """Whether this beginning of an answer may still turn out to be nothing but a refusal. Nobody waits for long."""
+    """Whether an answer that begins like this may still turn out to be nothing but a refusal. Readers never wait
+    long."""
     if len(beginning) > _LONGEST_HELD:
         return False
     beginning = beginning.lstrip(" \n*_#>\"'“-")

@@ -59,11 +59,11 @@ class ReplyOptions:
 
 @dataclass(slots=True)
 class SoFar:
-    """What a reader has of a reply while it is being made."""
+    """What a reader has of a reply that is still being made."""
 
     said: list[str] = field(default_factory=list)
-    draft: Callable[[], Draft] = lambda: Draft("", ())  # what its markers point at
-    work: Callable[[], ModelWork] = ModelWork  # of a model, as far as it has come
+    draft: Callable[[], Draft] = lambda: Draft("", ())  # with the citations of its markers
+    work: Callable[[], ModelWork] = ModelWork  # of the model, so far
 
 
 class Replies:
@@ -76,8 +76,8 @@ class Replies:
         self._may_use_model = may_use_model
 
     async def answerer(self, verdict: Verdict) -> Answerer:
-        """A model reads the passages itself, so before it only what is plainly outside the book is refused. The book's
-        own sentences need evidence that is worth quoting."""
+        """A model reads the passages itself, so only what is plainly outside the book is refused before it is asked.
+        The book's own sentences need evidence that is worth quoting."""
         by_the_book: Answerer = "book" if verdict.should_answer else "nobody"
         if self._writer is None or verdict.outside:
             return by_the_book
@@ -95,7 +95,7 @@ class Replies:
         *,
         whole: bool,
     ) -> AsyncGenerator[str | Reply]:
-        """Pieces, which joined are the answer; then the reply. With `whole` it is read only at its end."""
+        """Pieces that together are the answer; then the reply. With `whole` it is read only when it is complete."""
         if by == "model" and self._writer is not None:
             pieces = self._by_the_model(self._writer, question, evidence, history, so_far, whole=whole)
         else:
@@ -113,7 +113,7 @@ class Replies:
         return Reply(Draft(self.refusal(question), ()), Grounding(), _mode(question, "no_results"), note)
 
     def broken_off(self, question: Question, by: Answerer, so_far: SoFar) -> Reply:
-        """What was said, by a reply that will not be finished."""
+        """What was said so far, as a reply that will not be finished."""
         text, work = "".join(so_far.said), so_far.work()
         marked = {int(number) for number in _MARKED.findall(text)}
         draft = so_far.draft()
@@ -125,7 +125,7 @@ class Replies:
             Draft(text, citations),
             check.check(text, citations, question.query) if text else Grounding(),
             _mode(question, mode),
-            # A model might have added something; the book's own sentences are complete when all of them were said.
+            # A model might have added something; the book's own sentences are complete when all of them have been said.
             complete=not work.model and text == draft.text != "",
             work=work,
         )
@@ -166,11 +166,11 @@ class Replies:
             return
         except ModelUnavailable as error:
             logger.warning("the language model failed: %s", error)
-        spent = replace(answer.work, model="")  # the answer is not the model's, but what it spent was spent
+        spent = replace(answer.work, model="")  # the answer is not the model's, but its tokens were spent
         yield Reply(Draft("", _cite_whole(evidence)), Grounding(), "retrieval_only", MODEL_FAILED, work=spent)
 
     def _finish(self, question: Question, reply: Reply) -> Reply:
-        """A model that says nothing but that it cannot answer has refused, in whatever words."""
+        """A model that only says that it cannot answer has refused, whatever its words."""
         stopped = "" if reply.complete else MODEL_STOPPED
         refusal = refusal_in(reply.draft.text, self.refusal(question), REFUSAL_SENTENCE, NOT_IN_SELECTION)
         if refusal != "whole":

@@ -55,7 +55,7 @@ def _uuid4(value: str) -> str:
 
 
 def _whole(value: object) -> object:
-    """To JSON Schema 5.0 is an integer; "5" and true are not."""
+    """In JSON Schema 5.0 is an integer; "5" and true are not."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -70,8 +70,8 @@ _QueryText = Annotated[
 ]
 SessionId = Annotated[str, AfterValidator(_uuid4), Field(json_schema_extra={"format": "uuid", "pattern": _UUID4})]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
-# A path of the book's site, or the beginning of an address; nothing that no address holds.
-# White space as every engine counts it: U+0085 is none to some.
+# A path on the book's site, or the beginning of a URL; only characters that a URL may hold. U+0085 is named because
+# some regex engines do not count it as white space.
 _IN_URL = r"[^\s\x85<>{}|\\^`\"]"
 _URL_PREFIX = rf"^(/|/[^/\s\x85<>{{}}|\\^`\"]{_IN_URL}*|https?://{_IN_URL}*)$"
 UrlPrefix = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=_URL_PREFIX)]
@@ -115,7 +115,7 @@ class FilterFields(BaseModel):
 
 
 def _on_site(prefix: str | None, base_url: str) -> str | None:
-    """A prefix may be a path; the sources of a published book have whole addresses."""
+    """A prefix may be a path; the sources of a published book have full addresses."""
     return urljoin(base_url, prefix) if prefix and prefix.startswith("/") else prefix
 
 
@@ -132,7 +132,7 @@ class ChatRequest(BaseModel):
     selected_text: Annotated[str, StringConstraints(max_length=MAX_SELECTION)] | None = Field(
         None, description="When present, only this text may ground the answer"
     )
-    session_id: SessionId | None = Field(None, description="UUID v4; made when absent")
+    session_id: SessionId | None = Field(None, description="UUID v4; created if absent")
     book_id: Name | None = Field(None, description="May be left out when there is one book")
     filters: FilterFields | None = None
     top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] | None = Field(
@@ -143,7 +143,7 @@ class ChatRequest(BaseModel):
     def to_question(
         self, *, book: Book, request_id: str, top_k: int, similarity_threshold: float = 0.0, owner: str = ""
     ) -> Question:
-        """`top_k` and `similarity_threshold` are the operator's, for a request without its own."""
+        """`top_k` and `similarity_threshold` are the operator's defaults, for a request without its own."""
         own_threshold = self.similarity_threshold
         selection = self.selected_text if self.selected_text and self.selected_text.strip() else None
         return Question(
@@ -219,7 +219,7 @@ class SearchRequest(BaseModel):
     explain: bool = Field(False, description="Give the raw scores and ranks of both lists")
 
     def to_search(self, *, book: Book, similarity_threshold: float = 0.0) -> Search:
-        """`similarity_threshold` is the operator's, for a request without its own."""
+        """`similarity_threshold` is the operator's default, for a request without its own."""
         own_threshold = self.similarity_threshold
         filters = Filters(
             source_url_prefix=_on_site(self.source_url_prefix, book.base_url),
@@ -254,7 +254,7 @@ class ToolRequest(BaseModel):
     filters: FilterFields | None = None
 
     def to_search(self, *, book: Book, within: Filters, similarity_threshold: float = 0.0) -> Search | None:
-        """Within the reader's filters and threshold. None when nothing can pass both the reader's filters and these."""
+        """Within the reader's filters and threshold. None if nothing can pass both the reader's filters and these."""
         own = (self.filters or FilterFields()).to_filters(book.base_url)  # type: ignore[call-arg]
         filters = within.narrowed_by(own)
         if filters is None:
@@ -275,7 +275,7 @@ def parse(model: type[Request], fields: Any) -> Request:
         raise _usage_error(first, model) from None
 
 
-# How pydantic names the alternatives of a field that may be one thing or another; our callers know no such names.
+# How pydantic names the alternatives of a field with several types; our callers do not know these names.
 _CHOICE = re.compile(r"(constrained-)?(str|int|float|bool)$|(list|dict)\[")
 
 

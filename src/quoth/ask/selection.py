@@ -1,8 +1,8 @@
-"""A selected paragraph as the only evidence: nothing of the book may ground such an answer. Pure.
+"""A selected paragraph as the only evidence: nothing from the book may ground such an answer. Pure.
 
-In: the question and the reader's selection. Out: Evidence with one passage made of the selection, and a Verdict on it:
-what of the question's words is there. A language model is asked whatever it says, because it reads the selection
-itself; only a selection without a word is outside. Offsets of citations are offsets into the selection.
+In: the question and the reader's selection. Out: Evidence with one passage made of the selection, and a Verdict on it
+by the share of the question's words that it holds. A language model is asked whatever the verdict, because it reads the
+selection itself; only a selection without a word is outside. Offsets of citations are offsets into the selection.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _POINTING = term_ids(
     "explain summarise summarize summary paragraph passage selection text section meaning mean say tell"
 )
 _ENOUGH = 0.5  # share of the question's words that must be in the selection
-_UNMET = 0.45  # what is left of that share where the kind of thing that is asked for is not there
+_UNMET = 0.45  # what is left of that share if the kind of thing that is asked for is missing
 
 
 def evidence_of_selection(query: str, selection: str, *, book_id: str) -> Evidence:
@@ -50,7 +50,7 @@ def judge_selection(evidence: Evidence) -> Verdict:
 
 
 def _coverage(terms: tuple[QueryTerm, ...]) -> float:
-    """The share of the words that are there. “Explain this” asks for nothing in particular, so all of it is."""
+    """The share of the words that are there. “Explain this” asks for nothing in particular, so it is covered."""
     return sum(term.in_book for term in terms) / len(terms) if terms else 1.0
 
 

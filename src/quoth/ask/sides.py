@@ -1,8 +1,8 @@
 """The sides of a comparison → the block of the book that has both, or one excerpt for each.
 
-In: the weighed sentences, the layouts of their passages, what is asked. Out: pieces to quote; none where a side is
-nowhere in the passages. A table compares two things where each has a column or a row of its own, a paragraph where it
-names both. A name is held by a text only as it is written: what is *deployed* is not a *Deployment*.
+In: the weighed sentences, the layouts of their passages, what is asked. Out: pieces to quote; none if a side is nowhere
+in the passages. A table compares two things if each has a column or a row of its own, a paragraph if it names both. A
+text holds a name only as it is written: what is *deployed* is not a *Deployment*.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quoth.ask.quotes import Piece, Place
 from quoth.ask.weigh import Candidate, Weighing, readable
 from quoth.text.terms import ContentTerm, names_something, query_terms, term_ids
 
-_BOTH = 0.75  # of the words of each side, for a block to be a comparison
+_BOTH = 0.75  # share of each side's words that a block needs to be a comparison
 
 Side = Sequence[ContentTerm]
 
@@ -46,7 +46,7 @@ def sides_of(found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighi
 def _excerpt(
     name: str, side: Side, found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing
 ) -> Candidate | None:
-    """The sentence that says most of one side, above all what it is."""
+    """The sentence that says most about one side, above all what it is."""
     sought = replace(held.sought, asked=Asked("definition", name), subject=term_ids(name))
 
     def worth(one: Candidate) -> float:
@@ -81,7 +81,7 @@ def _with_both(
 
 
 def _faces_off(here: Layout, block: Block, sides: Sequence[Side]) -> float:
-    """A sentence compares two things where it has both, a table where each has a column or a row of its own."""
+    """A sentence compares two things if it names both, a table if each has a column or a row of its own."""
     if block.kind != "table":
         both = (all(_share(side, here.text(at)) >= _BOTH for side in sides) for at in block.positions)
         return 0.1 if any(both) else 0.0

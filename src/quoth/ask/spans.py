@@ -1,7 +1,7 @@
 """Where the pipelines say which work begins and ends, so that an operator can follow an answer through the system.
 
 In our own words, because nothing here may know a tracing library: `insight/telemetry.py` turns them into OpenTelemetry
-spans where the operator wants that, and `SILENT`, the default, does nothing and costs nothing. A span says what it is
+spans if the operator wants that, and `SILENT`, the default, does nothing and costs nothing. A span says what it is
 about (a book, a model, a tool), never what was asked or answered.
 """
 
@@ -17,11 +17,11 @@ from quoth.ports import ChatModel
 
 class RequestSpan(Protocol):
     def end(self, door: str, status: int) -> None:
-        """The template of its route and the status, which are known at the end."""
+        """Note the route's template and the status, which are known only at the end."""
 
 
 class Spans(Protocol):
-    """A part of the work lasts as long as its context is open; parts within parts belong to them."""
+    """A span lasts as long as its context is open; spans that begin inside it are its children."""
 
     def request(self, method: str, parent: str) -> AbstractContextManager[RequestSpan]:
         """A request to one of the doors. `parent` is its `traceparent` header, or empty."""
@@ -39,7 +39,7 @@ class Spans(Protocol):
     def tool(self, name: str, call_id: str) -> AbstractContextManager[None]: ...
 
     async def close(self) -> None:
-        """Send the spans so far, if that is possible in a moment."""
+        """Send the spans so far, if that takes no more than a moment."""
 
 
 class _SilentRequest:

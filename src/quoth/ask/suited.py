@@ -1,9 +1,9 @@
 """Passages that suit what is asked come before those that only share its words.
 
-In: the question, candidates and their chunks. Out: for each candidate a number to add to its score. Who asks what a
-term means is shown where a sentence defines it, or where a heading is the term (`forms.defining`). What the book itself
-is about is said where it opens, and is looked for there. Release notes, announcements and thanks to sponsors mention
-everything and explain little: they come later, unless they are asked for.
+In: the question, candidates and their chunks. Out: for each candidate a number to add to its score. A question about
+the meaning of a term is answered where a sentence defines it, or where a heading is the term (`forms.defining`). The
+opening of the book says what the book itself is about, and is searched for that. Release notes, announcements and
+thanks to sponsors mention everything and explain little: they come later, unless they are asked for.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from quoth.ask.forms import Sought, defining
 from quoth.domain import Chunk, QueryTerm
 from quoth.text.terms import ContentTerm, term_ids
 
-_DEFINES = 0.5  # of what the form of the best sentence says, which is seldom more than 0.6 …
+_DEFINES = 0.5  # share of the best sentence's form score, which is seldom more than 0.6 …
 _DEFINES_MOST = 0.25  # … and no more than this
 _OPENS = 0.1  # for a definition where the book opens
-_LOOKED_AT = 20  # passages for a definition: to find their sentences takes half a millisecond each
+_LOOKED_AT = 20  # passages searched for a definition: finding their sentences takes half a millisecond each
 _BESIDE_THE_SUBJECT = -0.25
 _SMALL = 20  # passages
 _IN_A_QUARTER_OF_THE_BOOK = 1.39  # idf: ln 4
@@ -70,9 +70,9 @@ def suits(
 
 
 def opening_for(question: str, terms: Sequence[QueryTerm], size: int) -> str:
-    """What to look for where it is asked what the book as a whole is about: its subject is on every page, and the page
-    that introduces it is no nearer to the question than any other. Empty for all other questions, and for a book of so
-    few passages (`size`) that all of them are looked at anyway."""
+    """What to look for if the question asks what the book as a whole is about: its subject is on every page, and the
+    page that introduces it is no nearer to the question than any other. Empty for all other questions, and for a book
+    with so few passages (`size`) that all of them are looked at anyway."""
     what = asked(question)
     subject = term_ids(what.subject) if what.wanted == "definition" else frozenset[int]()
     everywhere = {term.id for term in terms if term.in_book and term.idf < _IN_A_QUARTER_OF_THE_BOOK}
@@ -81,7 +81,7 @@ def opening_for(question: str, terms: Sequence[QueryTerm], size: int) -> str:
 
 
 def is_record(chunk: Chunk) -> bool:
-    """Of changes, or of those who work on the project."""
+    """A record of changes, or of the people who work on the project."""
     headings = (chunk.title, *chunk.heading_path)
     return bool(
         _RECORD_FILE.search(chunk.source_file)

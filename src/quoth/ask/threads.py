@@ -21,8 +21,8 @@ LONGEST_TOPIC = 200
 
 _IDLE = timedelta(hours=1)
 _TURNS_WITH_A_TOPIC = 5
-_TOPIC_HEADINGS = 3  # of the most cited that name a topic
-_EXCERPT = 400  # characters of a question or an answer that tell what it was about
+_TOPIC_HEADINGS = 3  # most cited headings that make up a topic
+_EXCERPT = 400  # characters of a question or an answer that the model is shown
 
 _RULES = """\
 You write the title of a conversation between a reader and a book: one line of at most twenty words, in the language \
@@ -39,7 +39,7 @@ def archived_messages(conversation: Conversation) -> int:
 
 
 def topic_of(conversation: Conversation, turns: Sequence[Turn]) -> str | None:
-    """What a model made of it, or else the headings that were cited most; none for a short conversation."""
+    """What a model made of it, or else the headings cited most; none for a short conversation."""
     if conversation.turns < _TURNS_WITH_A_TOPIC:
         return None
     return conversation.topic_summary or _topic_from_headings(turns)
@@ -52,7 +52,7 @@ def _topic_from_headings(turns: Sequence[Turn]) -> str | None:
 
 
 def topic_is_due(turns: int, known: str) -> bool:
-    """With the fifth exchange, and again with every fifth after it; one that failed is tried with the next."""
+    """At the fifth exchange, and at every fifth after it; a failed attempt is repeated at the next exchange."""
     return turns >= _TURNS_WITH_A_TOPIC and (not known or turns % _TURNS_WITH_A_TOPIC == 0)
 
 

@@ -1,9 +1,9 @@
 """The search that a language model may call in the middle of an answer, as a tool: JSON in, JSON out.
 
 In: what the model wrote as arguments. Out: Evidence, from the reader's book and within the reader's filters whatever
-the arguments say: they can narrow, never widen. The reader's threshold holds too. Wrong arguments leave as the error
-that names them, for the model to read. How passages and errors are written down for a model is decided here too, once
-for the model's turn and for the Python API. Knows no model and no transport.
+the arguments say: they can narrow, never widen. The reader's threshold holds too. Wrong arguments raise the error that
+names them, for the model to read. How passages and errors are written down for a model is decided here too, once for
+the model's turn and for the Python API. Knows no model and no transport.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SearchBook:
     threshold: float = 0.0  # the reader's: passages below it are dropped here too
 
     name: ClassVar[str] = "search_book_content"
-    # Models that were taught another name for it call it by that.
+    # Some models were taught another name for this tool.
     names: ClassVar[frozenset[str]] = frozenset((name, "retrieve_documentation", "search_textbook", "search_book"))
     description: ClassVar[str] = (
         "Find passages of the book, best first. Search again with other words when what you have does not answer."
@@ -47,7 +47,7 @@ class SearchBook:
 
     @classmethod
     def parameters(cls) -> Mapping[str, Any]:
-        """JSON Schema of the arguments, in the part of it that every server takes."""
+        """JSON Schema of the arguments, reduced to what every server accepts."""
         schema = ToolRequest.model_json_schema()
         return _plain({**schema, "description": ""}, schema["$defs"])
 
@@ -68,7 +68,7 @@ class SearchBook:
 def format_tool_response(
     results: Sequence[Passage], query: str, *, ranks: Sequence[int] = (), known: Collection[str] = ()
 ) -> str:
-    """The passages as JSON for a model. `ranks`: the numbers by which it cites them, where they do not count from 1.
+    """The passages as JSON for a model. `ranks`: the numbers by which it cites them, if they do not start at 1.
     `known`: ids of chunks whose text it has read already, so that it is not paid for twice."""
     numbers = ranks or range(1, len(results) + 1)
     listed = [

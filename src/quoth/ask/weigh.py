@@ -22,16 +22,16 @@ from quoth.ask.references import LIGHT
 from quoth.domain import Evidence, Passage
 from quoth.text.terms import ContentTerm, query_terms, term_ids
 
-READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, against the cover of its words
-DEFINING_WEIGHT = 0.5  # the same where a definition is wanted: its form says more, and the reader has seen few
+READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, relative to the cover of its words
+DEFINING_WEIGHT = 0.5  # the same for a definition: its form says more, and the reader has learned from few
 
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
-_CARRIED = 1 / 2  # what the words taken over from the conversation may weigh together: they say where, not what
-_ASKING = 1 / 2  # what a word weighs that says how something is asked for, not what: "the steps of", "the reason why"
-_HEARD = 0.3  # off a sentence that was quoted just before: readers who go on asking seldom ask for it again
-_NEAR = 1 / 3  # what the words around a sentence count …
-_NEAR_BLOCK = 0.6  # … and those around code, a list or a table that is asked for: they have few words of their own
-# The reader sees an answer that is in one place; steps, lists and sides of a comparison it sees in part.
+_CARRIED = 1 / 2  # total weight of the words carried over from the conversation: they say where, not what
+_ASKING = 1 / 2  # weight of a word that says how something is asked for, not what: "the steps of", "the reason why"
+_HEARD = 0.3  # taken off a sentence that was just quoted: a follow-up seldom asks for it again
+_NEAR = 1 / 3  # weight of the words around a sentence …
+_NEAR_BLOCK = 0.6  # … and of those around code, a list or a table that is asked for: they have few words of their own
+# The reader finds an answer that is in one place; of steps, lists and comparisons it finds only a part.
 _ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
 _FORM_WORDS = LIGHT | term_ids(
     "step command difference reason list way example code snippet sample syntax definition meaning overview summary"
@@ -42,10 +42,10 @@ _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """What every sentence is held against."""
+    """What every sentence is compared with."""
 
     sought: Sought
-    known: float  # the share of the question's words that the book has: what the others say, no sentence covers
+    known: float  # the share of the question's words that the book has; no sentence can cover the others
     own: frozenset[int]  # the words of the question
     expansion: Expansion
 
@@ -85,7 +85,7 @@ def weighing(question: str, evidence: Evidence, layouts: Sequence[Layout]) -> We
 
 
 def _weighted(question: str, what: Asked, evidence: Evidence) -> tuple[tuple[ContentTerm, float], ...]:
-    """The words of the query, each with its rarity; those that were taken over or only ask weigh less."""
+    """The words of the query, each with its rarity; those that were carried over or only ask weigh less."""
     idf = {term.id: term.idf if term.in_book else 0.0 for term in evidence.terms}
     object_ = what.subject if what.instruction else ""  # what an instruction is about; the rest asks for nothing
     searched = object_ or (question if evidence.query.startswith(question.strip()) else "")
@@ -155,8 +155,8 @@ def _about_it(what: Asked, text: str) -> str:
 
 
 def _introducing(here: Layout, block: Block) -> frozenset[int]:
-    """The words of the sentence that announces a block; where none does, the first block of its kind below a heading is
-    announced by the heading."""
+    """The words of the sentence that announces a block; without one, the heading announces the first block of its kind
+    below it."""
     introduction = here.introduction(block) if block.kind != "paragraph" else None
     if introduction is not None:
         return term_ids(here.text(introduction.last))
@@ -165,7 +165,7 @@ def _introducing(here: Layout, block: Block) -> frozenset[int]:
 
 
 def _block_ids(here: Layout, position: int, what: Asked) -> frozenset[int]:
-    """Of code, a list or steps: the words of the block and of what introduces it."""
+    """For code, a list or steps: the words of the block and of what introduces it."""
     block = here.block(position)
     if block.kind == "code":  # it is about what the last paragraph before it is about
         before = [one for one in here.blocks if one.kind == "paragraph" and one.last < block.first]
@@ -188,7 +188,7 @@ def _shows_block(what: Asked, here: Layout, position: int) -> bool:
 
 
 def readable(places: Iterable[Place], layouts: Sequence[Layout]) -> set[Place]:
-    """Without headings, and without sentences that a reader could take for something else."""
+    """Without headings, and without sentences that a reader could mistake for something else."""
     return {
         (rank, position)
         for rank, position in places
@@ -198,5 +198,5 @@ def readable(places: Iterable[Place], layouts: Sequence[Layout]) -> set[Place]:
 
 
 def quotable(text: str) -> bool:
-    """A bracketed number would be taken for a citation."""
+    """A bracketed number would be mistaken for a citation."""
     return not _LOOKS_LIKE_MARKER.search(_CODE_SPAN.sub("", text))

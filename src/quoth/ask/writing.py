@@ -1,10 +1,10 @@
 """A model's words → what a reader may see of them, and at the end what each of them rests on.
 
 In: the passages that a model was shown and its text, in pieces as they arrive. Out: the text that goes to the reader,
-and whenever it is asked for, that text as a `Draft` with its citations and the `Grounding` of every sentence. The words
-pass one pipe of named stages: `_SupportGate` (only in `strict`) lets supported sentences through, `Renumbering` counts
-the markers in order of appearance, `_RefusalGate` holds back what may yet turn out to be a refusal. What was shown is
-what is stored. Knows no model, no history and no transport.
+and at any time that text as a `Draft` with its citations and the `Grounding` of every sentence. The words pass one pipe
+of named stages: `_SupportGate` (only in `strict`) lets supported sentences through, `Renumbering` counts the markers in
+order of appearance, `_RefusalGate` holds back what may yet turn out to be a refusal. What was shown is what is stored.
+Knows no model, no history and no transport.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Writing:
 
 
 def drop_unsupported(draft: Draft, question: str = "") -> tuple[Draft, int]:
-    """The draft without its unsupported sentences and the citations that only those had; how many sentences went."""
+    """The draft without its unsupported sentences and the citations that only those had; how many were dropped."""
     gate = _SupportGate(sources_of(draft.citations), question)
     kept = gate.feed(draft.text) + gate.finish()
     if not gate.removed:
@@ -123,7 +123,7 @@ class _SupportGate:
         self._sources = sources
         self._asked = term_ids(question)
         self._text = ""
-        self._at = 0  # up to here all is decided
+        self._at = 0  # everything up to here is decided
         self._waiting: list[tuple[int, str]] = []  # headings, with their levels
         self._headless = False  # the table that is being read has lost its header
         self._passed = ""  # the end of what was let through
@@ -160,7 +160,7 @@ class _SupportGate:
     def _is_supported(self, claim: Claim) -> bool:
         if claim.kind != "row":
             self._headless = False
-        if refuses(claim.words):  # it states nothing of the book's
+        if refuses(claim.words):  # it states nothing about the book's subject
             return True
         return not self._headless and check_claim(replace(claim, leans=()), self._sources, self._asked).supported
 
@@ -172,14 +172,14 @@ class _SupportGate:
         self.removed += 1
         self._headless = self._headless or claim.kind == "header"
         space = segment[len(segment.rstrip()) :]
-        # The break after a sentence that goes is still the end of the paragraph before it.
+        # The break after a removed sentence still ends the paragraph before it.
         stays = "\n" in space and self._passed and not self._waiting and not self._passed.endswith("\n")
         return space if stays else ""
 
 
 class _RefusalGate:
-    """Holds the first words back while they may still become a refusal: only at its end is it known whether a model
-    that begins with these words refuses. A refusal goes out without markers, because it has no sources."""
+    """Holds the first words back while they may still become a refusal: whether a model that begins with these words
+    refuses is known only at its end. A refusal goes out without markers, because it has no sources."""
 
     def __init__(self, refusal: str, *, whole: bool) -> None:
         self._refusal = refusal

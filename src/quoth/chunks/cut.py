@@ -55,8 +55,8 @@ class Words:
     """Token counts as sums over words, each word tokenized once.
 
     Exact for tokenizers that split at white space and at ASCII punctuation first and make each mark a token, as those
-    of BERT do; that is tried out once (`additive`). For the others a word is what is between white space, the sum is
-    close, and the caller checks with `exact` any text near the limit.
+    of BERT do; this is tested once (`additive`). For the others a word is whatever is between white space, the sum is
+    close, and the caller checks any text near the limit with `exact`.
     """
 
     def __init__(self, tokens: TokenCounter) -> None:
@@ -67,7 +67,7 @@ class Words:
         self._memo.clear()
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Takes all texts apart at once, as bytes, which is several times as fast as one by one."""
+        """Takes all texts apart at once, as bytes, which is several times as fast as one at a time."""
         if not texts:
             return []
         written = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in texts])
@@ -189,7 +189,7 @@ class Cutter:
 
     def _lines(self, block: Block, hard: int) -> Iterator[Piece]:
         at, head_end = block.start, block.head_end
-        drawn = self._markup == "rst" and block.kind == "table"  # the lines of its borders say nothing
+        drawn = self._markup == "rst" and block.kind == "table"  # its border lines hold no words
         lead, lead_tokens = self._lead(at, head_end, hard)
         if head_end:
             size = self._words.count(plain(self._text[at:head_end], self._markup)) if drawn else hard + 1
@@ -209,7 +209,7 @@ class Cutter:
 
     def _lead(self, start: int, head_end: int, hard: int) -> tuple[str, int]:
         """The opening line or header, whole or with its rules shortened; none if it would leave no room for the lines
-        below it. Counted as it is embedded, before a line: without one, docutils reads a table where there is none."""
+        below it. It is counted as it is embedded, with a line below: on its own, docutils would take it for a table."""
         whole = self._text[start:head_end].strip("\r\n") if head_end else ""
         fence = whole.lstrip(" \t>").startswith(("`", "~"))
         for lead in (whole, _RULE.sub(r"\1\1\1", whole)):

@@ -1,4 +1,4 @@
-"""What the index holds of the pages that are being written, for planning the next of them.
+"""What the index holds of the pages that are being written, for planning the next one.
 
 In: the writer of a book, and what a run puts and drops. Out: the stored chunks by id and by file. A dry run writes
 nothing, so what it would have written is remembered here. Knows nothing of vectors or texts.
@@ -15,7 +15,7 @@ from quoth.ports import IndexWriter
 
 @dataclass(slots=True)
 class HeldChunks:
-    """What the index holds of the pages being written and of the chunks that they want. A dry run writes nothing, so it
+    """What the index holds of the pages being written and of the chunks that they need. A dry run writes nothing, so it
     remembers what it would have written, for the pages after it."""
 
     stored: dict[str, StoredChunk] = field(default_factory=dict)

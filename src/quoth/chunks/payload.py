@@ -1,4 +1,4 @@
-"""What an index keeps beside the vectors: a Chunk as a dict of JSON values, and back.
+"""What an index keeps besides the vectors: a Chunk as a dict of JSON values, and back.
 
 Shared by the embedded index and the cluster, so both hold the same points. In: an IndexedChunk. Out: its payload (the
 id is that of the point and is not repeated); from a payload, the same Chunk. The fields are those of `Chunk` and
@@ -66,14 +66,14 @@ PAYLOAD_INDEXES: tuple[PayloadIndex, ...] = (
     PayloadIndex("embed_hash", "keyword"),
 )
 
-# All that an ingest reads of every chunk, and all that ordering a book takes.
+# Everything that an ingest reads of every chunk, and that putting a book in order takes.
 STORED_FIELDS: tuple[str, ...] = (
     *("source_file", "payload_hash", "embed_hash", "created_at", "embedded_at", "version"),
 )
 ORDER_FIELDS: tuple[str, ...] = ("source_file", "chunk_index")
 
 
-# A book id names a folder and a tenant, so it is the same thing on every file system and needs no quoting.
+# A book id names a folder and a tenant, so it must be the same on every file system and need no quoting.
 BOOK_ID = "[a-z0-9][a-z0-9._-]{0,63}"
 
 
@@ -85,12 +85,12 @@ def check_book_id(book_id: str) -> None:
     if not is_book_id(book_id):
         raise WrongUsage(
             f"{book_id!r} cannot be the id of a book.",
-            hint="Use 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or a digit.",
+            hint="Use 1 to 64 characters: a-z, 0-9, dot, hyphen, underscore; the first one a letter or a digit.",
         )
 
 
 def is_chunk_id(text: str) -> bool:
-    """An engine refuses a whole call for one id that is no UUID; to us that is simply an unknown id."""
+    """An engine refuses a whole call for one id that is not a UUID; to us such an id is simply unknown."""
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:
@@ -102,12 +102,12 @@ def check_fingerprint(book_id: str, found: Fingerprint, wanted: Fingerprint) -> 
         return
     if (found.embedder, found.dimensions) != (wanted.embedder, wanted.dimensions):
         raise IndexMismatch(
-            f"The book {book_id!r} was embedded with {found.embedder} ({found.dimensions} numbers), "
+            f"The book {book_id!r} was embedded with {found.embedder} ({found.dimensions} dimensions), "
             f"but the settings name {wanted.embedder} ({wanted.dimensions}).",
-            hint="Set QUOTH_EMBEDDER and its model back, or embed it again: `quoth ingest PATH --mode recreate`.",
+            hint="Set QUOTH_EMBEDDER and its model back, or embed the book again: `quoth ingest PATH --mode recreate`.",
         )
     raise IndexMismatch(
-        f"The index of {book_id!r} was built with {found.as_dict()}, but this process works with {wanted.as_dict()}."
+        f"The index of {book_id!r} was built with {found.as_dict()}, but this process uses {wanted.as_dict()}."
     )
 
 
@@ -143,7 +143,7 @@ def to_record(chunk: Chunk) -> Payload:
 
 
 def payload_hash(chunk: Chunk) -> str:
-    """Over all that follows from the book and the chunker alone. Equal means that there is nothing to write."""
+    """Over everything that follows from the book and the chunker alone. If it is equal, there is nothing to write."""
     return _hash(chunk.id, _chunk_fields(chunk))
 
 
@@ -159,7 +159,7 @@ def to_chunk(chunk_id: str, payload: Mapping[str, Any]) -> Chunk:
 
 
 def _stamps(payload: Mapping[str, Any]) -> Stamps | None:
-    """None for what comes from no index. Indexes that are older than a stamp have the one that comes nearest."""
+    """None if the payload does not come from an index. Indexes older than a stamp have the one that comes nearest."""
     if "created_at" not in payload:
         return None
     read, created = datetime.fromisoformat, payload["created_at"]
@@ -210,7 +210,7 @@ def to_book_record(book: Book | None) -> dict[str, str] | None:
 
 
 def of_book_record(record: Mapping[str, str] | None) -> Book | None:
-    """Fields of another version of Quoth are left out."""
+    """Fields of another version of Quoth are ignored."""
     known = {field.name for field in fields(Book)}
     return None if record is None else Book(**{name: value for name, value in record.items() if name in known})
 
@@ -218,8 +218,8 @@ def of_book_record(record: Mapping[str, str] | None) -> Book | None:
 # --- the one map of a chunk's fields ----------------------------------------------------------------------------------
 
 
-# `start` and `end` of a payload are places in the file, and its `version` counts the writings of the chunk. (In what is
-# hashed and exported, which does not depend on any writing, it is that of the layout.)
+# `start` and `end` of a payload are offsets in the file, and its `version` counts how often the chunk was written. (In
+# hashes and exports, which do not depend on any writing, it is the version of the layout.)
 _APART = ("id", "labels", "stamps")
 _KEYS = {"start": "shown_start", "end": "shown_end", "version": "doc_version"}
 _CHUNK_FIELDS = tuple((f.name, _KEYS.get(f.name, f.name)) for f in fields(Chunk) if f.name not in _APART)

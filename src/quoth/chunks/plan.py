@@ -1,7 +1,7 @@
 """What is stored + what is wanted → what has to change. Pure.
 
 In: the chunks one page should have and what the index holds of it. Out: an `IndexPlan`. New chunks go in before stale
-ones go out, so a page is never missing; vectors are reused by the hash of the embedded text, wherever it stood before.
+ones go out, so a page is never missing; vectors are reused by the hash of the embedded text, wherever it was before.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def plan_files(
 
 
 def changed_files(files: Sequence[SourceFile], records: Mapping[str, PageRecord]) -> FilePlan:
-    """What an author did since the last ingest, told from the records alone. What else an ingest
-    would mend (an index that lost chunks) is only known to the writer."""
+    """What an author did since the last ingest, from the records alone. Only the writer knows what else an ingest would
+    repair (an index that lost chunks)."""
     new: list[SourceFile] = []
     changed: list[SourceFile] = []
     unchanged: list[SourceFile] = []
@@ -74,7 +74,7 @@ def changed_files(files: Sequence[SourceFile], records: Mapping[str, PageRecord]
 
 
 def plan_page(wanted: Sequence[WantedChunk], stored: Mapping[str, StoredChunk], filed: Collection[str]) -> IndexPlan:
-    """`stored` is what the index holds of these chunks, under whatever page; `filed` are the ids under this one."""
+    """`stored` is what the index holds of these chunks, under any page; `filed` are the ids under this one."""
     put: list[str] = []
     keep: list[str] = []
     for item in wanted:

@@ -1,6 +1,6 @@
 """A page → its sections: which heading each block belongs to, and the anchor that a citation of it opens.
 
-Every section with text of its own is one; a heading without text joins the text that follows it. Pure: no tokens, no
+Every heading with text of its own opens one; a heading without text joins the text that follows it. Pure: no tokens, no
 chunks.
 """
 
@@ -28,7 +28,7 @@ class Section(NamedTuple):
 
 
 def addresses(page: Page) -> dict[str, int]:
-    """Every address at which the page would be cited, and the line of its file that is meant."""
+    """Every address under which the page may be cited, with its line in the file."""
     found: dict[str, int] = {}
     line, at = 1, 0
     for section in sections(page, parse(page.text, markup=page.markup, start=page.body_start)):
@@ -66,8 +66,8 @@ def sections(page: Page, blocks: Sequence[Block]) -> list[Section]:
 
 
 def heading_anchors(page: Page, headings: Sequence[Block]) -> Iterator[str]:
-    """The anchors of all headings of a page, in order. A file of MDX that is imported is compiled by itself, so its
-    headings are numbered apart from those of the page."""
+    """The anchors of all headings of a page, in order. An imported MDX file is compiled by itself, so its headings are
+    numbered apart from those of the page."""
     own = Anchors(page.anchors, (heading.anchor for heading in headings))
     imported: dict[int, Anchors] = {}
     for heading in headings:
@@ -78,7 +78,7 @@ def heading_anchors(page: Page, headings: Sequence[Block]) -> Iterator[str]:
 
 
 class _Outline:
-    """The headings above the present place in a page."""
+    """The headings above the current place in a page."""
 
     def __init__(self, page: Page) -> None:
         self._page = page

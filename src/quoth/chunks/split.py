@@ -6,10 +6,10 @@ are cut only when they alone exceed what the embedder reads. Pure: no file, no c
 as a `TokenCounter`. A leaf block with nothing to read is markup (`quoth.text.markdown` decides that) and need not be in
 any chunk.
 
-The id of a chunk is a uuid5 over book, module, chapter, lesson and content hash where all three are known, else over
-book, source file and content hash; the second and later chunk of the same text in one page gets an ordinal. Where
-several files claim the same module, chapter and lesson, `quoth.sources` withholds the lesson from all of them, so that
-the path keeps their ids unique whatever the order of reading.
+The id of a chunk is a uuid5 over book, module, chapter, lesson and content hash if module, chapter and lesson are
+known, otherwise over book, source file and content hash; a second or later chunk with the same text on one page gets an
+ordinal. If several files claim the same module, chapter and lesson, `quoth.sources` withholds the lesson from all of
+them, so that the path keeps their ids unique in any reading order.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from quoth.text.offsets import insert_at
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 _NAMESPACE = ID_NAMESPACE.bytes
 
-# Two chunks are joined only where fewer characters of markup than this are between them.
+# Two chunks are joined only if fewer characters of markup than this are between them.
 _FAR = 200
 _FEW = 8  # pieces that announce each other and are cut off one by one
 # If the tokenizer does not split at white space first, sums over words are exact enough up to this share of the limit.
 _SURE = 0.8
-_TARGET = 400  # tokens of a chunk; the embedder's limit holds where it is lower
+_TARGET = 400  # tokens of a chunk; the embedder's limit applies if it is lower
 _LEAST_TAIL = 60  # tokens; a shorter last chunk of a section is evened out with the one before
-_LEAST_CHARACTERS = 10  # a shorter chunk joins a neighbour where that fits
+_LEAST_CHARACTERS = 10  # a shorter chunk joins a neighbour if that fits
 
 
 class _Draft(NamedTuple):
@@ -135,8 +135,8 @@ def _pack(section: Section, cutter: Cutter, limit: int, target: int) -> list[tup
 
 
 def _pieces(section: Section, cutter: Cutter, soft: int, hard: int) -> Iterator[Piece]:
-    """All pieces of a section. A block that fills a chunk leaves room for the headings above it, which would be a chunk
-    by themselves otherwise."""
+    """All pieces of a section. A block that fills a chunk leaves room for the headings above it, which would otherwise
+    be a chunk by themselves."""
     headings = 0  # tokens of those that nothing has followed yet
     for block in section.blocks:
         pieces = list(cutter.pieces(block, soft, hard))
@@ -148,7 +148,7 @@ def _pieces(section: Section, cutter: Cutter, soft: int, hard: int) -> Iterator[
 
 
 def _carried_from(current: Sequence[Piece], sticky: int, following: Piece, soft: int, hard: int) -> int:
-    """Where the pieces begin that announce `following` and move into the next chunk with it, as many as fit."""
+    """The first of the pieces that announce `following` and move into the next chunk with it, as many as fit."""
     cut = len(current) - sticky
     size = sum(piece.tokens for piece in current[cut:]) + following.tokens
     while cut < len(current) and (
@@ -164,7 +164,7 @@ def _only_headings(pieces: Sequence[Piece]) -> bool:
 
 
 def _even_out(drafts: list[tuple[Piece, ...]], soft: int) -> list[tuple[Piece, ...]]:
-    """Moves pieces from the last chunk but one of a section into a last one that is hardly worth finding."""
+    """Moves pieces from the second to last chunk of a section into a last one that is hardly worth finding."""
     if len(drafts) < 2 or _size(drafts[-1]) >= _LEAST_TAIL:
         return drafts
     before, tail = drafts[-2], drafts[-1]
@@ -182,9 +182,8 @@ def _even_out(drafts: list[tuple[Piece, ...]], soft: int) -> list[tuple[Piece, .
 
 
 def _join_short(page: Page, drafts: list[_Draft], limit: int, target: int) -> list[_Draft]:
-    """Chunks below the minimum join the chunk before them, or after them, where both fit together. So do headings at
-    the end of a page that nothing follows, unless they fill half a chunk: `_fit` cuts the two where it does less
-    harm."""
+    """Chunks below the minimum join the chunk before them, or after them, if both fit together. So do headings that
+    nothing follows at the end of a page, unless they fill half a chunk: `_fit` then cuts where it does less harm."""
     joined: list[_Draft] = []
     for draft in drafts:
         few = joined and _only_headings(draft.pieces) and draft.tokens <= limit // 2
@@ -224,7 +223,7 @@ def _fit(page: Page, drafts: list[_Draft], cutter: Cutter, words: Words, limit: 
 
 
 def _counted(drafts: Sequence[_Draft], embedded: Sequence[str], words: Words) -> list[int]:
-    """The tokens of each embedding text. Where it is nothing but the words of whole blocks, their sum is known."""
+    """The tokens of each embedding text. If it is nothing but the words of whole blocks, their sum is known."""
     sizes = [
         draft.tokens if words.additive and _whole(draft) == text else -1
         for draft, text in zip(drafts, embedded, strict=True)
@@ -253,15 +252,15 @@ def _halves(page: Page, draft: _Draft, cutter: Cutter) -> list[_Draft]:
     if parts and parts[0].end - parts[0].start < last.end - last.start:
         return [_draft(page, draft.section, (*pieces[: readable[-1]], *parts, *pieces[readable[-1] + 1 :]))]
     if len(pieces) > 1:
-        cut = len(pieces) // 2 if len(pieces) > _FEW else len(pieces) - 1  # one by one would take as long as it is deep
+        cut = len(pieces) // 2 if len(pieces) > _FEW else len(pieces) - 1  # one by one would take a step for each piece
         return [_draft(page, draft.section, part) for part in (pieces[:cut], pieces[cut:])]
-    if last.lead:  # it took the room; the text goes before it
+    if last.lead:  # the lead took the room: it is dropped before any text is cut
         return [_draft(page, draft.section, (last._replace(lead="", lead_tokens=0),))]
     return [_draft(page, draft.section, (half,)) for half in _cut_anywhere(page, last)]
 
 
 def _joints(pieces: Sequence[Piece], inner: Iterable[int]) -> list[int]:
-    """Where to cut between pieces. At a place of `inner` no side has nothing but headings."""
+    """Where to cut between pieces. At the places in `inner`, neither side has nothing but headings."""
     free = [at for at in inner if not pieces[at - 1].sticky]
     if joints := free or [at for at in inner if pieces[at - 1].is_label]:
         return joints

@@ -52,15 +52,15 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """May this evidence be answered from? "I don't know" is a verdict; an outage is an error and never gets here."""
+    """Is this evidence enough to answer from? "I don't know" is a verdict; an outage is an error, never a verdict."""
 
     confidence: float
     level: ConfidenceLevel
     should_answer: bool
     metrics: ConfidenceMetrics
-    basis: Basis | None = None  # None where nothing was weighed: a table decided, or there was nothing to judge
+    basis: Basis | None = None  # None if nothing was weighed: a table decided, or there was nothing to judge
     outside: bool = False  # plainly not in the book: not even a language model is asked
-    partial: bool = False  # the answer says itself that a part of what was asked is not in the book
+    partial: bool = False  # the answer itself says that a part of what was asked is not in the book
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Citation:
     start: int
     end: int
     similarity: float
-    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: all of it
+    highlight: tuple[int, int] | None = None  # start and end of the decisive sentence in the quote; None: all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class CheckedSentence:
     sources: tuple[int, ...]
     score: float = 1.0  # 0–1: the chance that the sources say this
     reason: str = ""  # why it is not supported, for the reader
-    start: int | None = None  # where it is word for word in the file of its source
+    start: int | None = None  # where its exact words are in the file of its source
     end: int | None = None
 
 
@@ -130,8 +130,8 @@ class Question:
     filters: Filters = Filters()
     top_k: int = 5
     similarity_threshold: float = 0.0  # passages below it are dropped before judging and answering
-    owner: str = ""  # the key that asked, to which its session belongs; empty where no key is needed
-    history: tuple[PastTurn, ...] | None = None  # of a client that keeps it; None: the store has it
+    owner: str = ""  # the key that asked, to which its session belongs; empty if no key is needed
+    history: tuple[PastTurn, ...] | None = None  # kept by the client; None: the store has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +140,20 @@ class Draft:
 
     text: str
     citations: tuple[Citation, ...]
-    note: str = ""  # what its reader should know about it, where it is not quite what was asked for
+    note: str = ""  # what its reader should know, if it is not quite what was asked for
 
 
 @dataclass(frozen=True, slots=True)
 class ModelWork:
-    """What a model did for an answer. All of it is empty where no model wrote."""
+    """What a model did for an answer. All of it is empty if no model wrote."""
 
     model: str = ""  # as its server names it
     rounds: int = 0  # calls of the model
     tools: tuple[ToolCall, ...] = ()  # what it wanted done, as it wrote it
     tokens: int = 0  # of all calls
-    prompt_tokens: int = 0  # of them, those that it read
-    searches: tuple[ToolUse, ...] = ()  # what its calls came to
-    retrieved: int = 0  # passages that its calls brought beside those of the first search
+    prompt_tokens: int = 0  # the part of them that it read
+    searches: tuple[ToolUse, ...] = ()  # the outcome of its calls
+    retrieved: int = 0  # passages that its calls brought besides those of the first search
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +188,8 @@ class Answer:
     suggestions: tuple[Suggestion, ...] = ()
     missing_terms: tuple[str, ...] = ()
     stage_ms: Mapping[str, float] = field(default_factory=dict)
-    interrupted: bool = False  # the reader left, or the model broke off, before it was whole
-    searches: tuple[ToolUse, ...] = ()  # the first, and those of a model; none beside a selection
+    interrupted: bool = False  # the reader left, or the model broke off, before it was complete
+    searches: tuple[ToolUse, ...] = ()  # the first, and those of a model; none for a selection
     work: ModelWork = ModelWork()
 
     @property

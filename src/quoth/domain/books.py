@@ -90,7 +90,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something an author should know about one file: a default that was taken, a page that could not be read."""
+    """Something an author should know about one file: a default that was used, a page that could not be read."""
 
     code: str  # stable and greppable, for example FRONT_MATTER_DEFAULT
     message: str
@@ -129,7 +129,7 @@ class Page:
     """One file as its author wrote it, and where its toolchain publishes it.
 
     `text` is the whole decoded file, byte order mark and line endings included, so offsets into it are offsets into the
-    file. Where the file includes others, their text is in it too; `inserts` says where, in order. `body_start` is where
+    file. If the file includes others, their text is in it too; `inserts` says where, in order. `body_start` is where
     the front matter ends.
     """
 
@@ -150,7 +150,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
-    """When an index got a chunk, wrote it last and got its vector, and how often it was written."""
+    """When an index first got a chunk, last wrote it and got its vector, and how often it was written."""
 
     created_at: datetime
     updated_at: datetime
@@ -162,7 +162,7 @@ class Stamps:
 class Chunk:
     """A piece of a page that is indexed and found as one: `page.text[start:end] == text`, always.
 
-    Where a fence or a table had to be cut, `lead` repeats its opening line or header row. It belongs before `text` when
+    If a fence or a table had to be cut, `lead` repeats its opening line or header row. It belongs before `text` when
     the chunk is read, shown or embedded, but is not part of the slice.
     """
 
@@ -198,7 +198,7 @@ class Chunk:
 
     @property
     def chapter_title(self) -> str:
-        """The name of its chapter: where the page is a numbered lesson, that of the folder around it."""
+        """The name of its chapter: if the page is a numbered lesson, that of the folder around it."""
         above = self.breadcrumb[: len(self.breadcrumb) - len(self.heading_path) - 1]
         return above[-1] if above and self.labels.lesson is not None else self.title
 

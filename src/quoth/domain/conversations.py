@@ -20,7 +20,7 @@ class Conversation:
     created_at: datetime
     last_active: datetime
     owner: str = ""
-    topic_summary: str = ""  # what a model made of it; empty where none has
+    topic_summary: str = ""  # as a model wrote it; empty if none has
     turns: int = 0
     tags: tuple[str, ...] = ()  # whatever a client sorts its threads by
 
@@ -38,7 +38,7 @@ class Feedback:
     """What a reader thinks of an answer."""
 
     rating: Literal["up", "down"]
-    reason: str = ""  # of a `down`: in a word or in their own
+    reason: str = ""  # for a `down`: a given word, or the reader's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Turn:
     searched_query: str = ""
     mode: AnswerMode = "full"
     sources: tuple[CitedSource, ...] = ()
-    confidence: float | None = None  # None where no verdict is known
+    confidence: float | None = None  # None if no verdict is known
     level: ConfidenceLevel | None = None
     disclaimer: str | None = None
     fallback_message: str | None = None
     interrupted: bool = False
-    partial: bool = False  # the answer says itself that a part of the question is not in the book
+    partial: bool = False  # the answer itself says that a part of the question is not in the book
     checked: int = 0  # sentences that were compared with their sources
     removed: int = 0  # sentences that no source supports and that were taken out
     doubts: tuple[Doubt, ...] = ()
@@ -76,7 +76,7 @@ class Turn:
     tokens_used: int = 0
     searches: tuple[ToolUse, ...] = ()  # as calls of the search tool, whether a model made them or not
     feedback: Feedback | None = None
-    share: str = ""  # what one must know to read it without being its owner; empty: nobody else may
+    share: str = ""  # the secret that lets others read it; empty: nobody else may
     turn_id: int = 0
     owner: str = ""  # of its conversation
 

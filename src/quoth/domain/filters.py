@@ -77,7 +77,7 @@ class Condition:
     most: int | None = None
 
     def holds(self, value: Any) -> bool:
-        """A list holds when one of its values does."""
+        """A list meets it if one of its values does."""
         return any(map(self._holds, value)) if isinstance(value, list | tuple) else self._holds(value)
 
     def _holds(self, value: Any) -> bool:
@@ -91,7 +91,7 @@ class Condition:
 
 
 def conditions(filters: Filters) -> Iterator[Condition]:
-    """None at all for filters that let everything pass."""
+    """No conditions for filters that let everything pass."""
     if filters.source_url_prefix:
         yield Condition("url", prefix=filters.source_url_prefix)
     if filters.section is not None:

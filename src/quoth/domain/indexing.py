@@ -37,7 +37,7 @@ class IndexedChunk:
     created_at: datetime
     updated_at: datetime
     embedded_at: datetime | None = None  # None: when it was created
-    version: int = 1  # one more with every change of its place or its labels
+    version: int = 1  # goes up with every change of its place or its labels
 
     @property
     def stamps(self) -> Stamps:
@@ -60,7 +60,7 @@ class StoredChunk:
 @dataclass(frozen=True, slots=True)
 class IdSet:
     """Which chunks a file has, in a few bytes: how many, and the sum of their hashes without carry. Equal means that
-    they are the same. Some can be added and taken away without knowing the others, in any order."""
+    they are the same. Chunks can be added and taken away without knowing the others, in any order."""
 
     count: int = 0
     mark: int = 0
@@ -105,9 +105,9 @@ class IndexStatus:
     chunks: int
     generation: int
     fingerprint: Fingerprint
-    bytes_on_disk: int  # 0 where the index does not know
+    bytes_on_disk: int  # 0 if the index does not know
     published_at: datetime
-    book: Book | None = None  # its record as of the publication, without the place it came from
+    book: Book | None = None  # its record in the publication, without the place it came from
     outdated: bool = False  # written by another version of Quoth, in a format that this one does not read
 
 
@@ -145,7 +145,7 @@ class Share:
     files: int
     words: int
     reason: str = ""  # why they were left out
-    lost: bool = False  # the book may be there, and Quoth cannot read it
+    lost: bool = False  # the book may be in them, but Quoth cannot read it
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class IngestTimes:
-    """When the last jobs of a book ended that read all of it, and that read what had changed (IngestionState at the
-    doors). Its first job reads all of it, whatever its mode."""
+    """When the last job that read all of a book ended, and the last that read only what had changed (IngestionState at
+    the doors). The first job reads all of the book, whatever its mode."""
 
     full: datetime | None = None
     incremental: datetime | None = None

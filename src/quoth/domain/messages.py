@@ -34,14 +34,14 @@ class ToolUse:
     call: ToolCall
     query: str  # what was searched
     results: int  # passages that were found
-    average: float  # similarity of them; 0 where there are none
+    average: float  # their average similarity; 0 if there are none
     timestamp: datetime
     error: str = ""  # why nothing was searched
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of what a model is shown. `ValueError` for one that no model would be shown."""
+    """One entry of what a model is shown. Raises `ValueError` for one that no model may be shown."""
 
     role: Role
     content: str
@@ -60,7 +60,7 @@ class Message:
             raise ValueError(f"Only a tool answers a call; this message is the {self.role}'s.")
 
     def to_openai(self) -> dict[str, Any]:
-        """As OpenAI's chat completions write it."""
+        """In the format of OpenAI's chat completions."""
         body: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls:
             body["tool_calls"] = [
@@ -85,7 +85,7 @@ class ModelTurn:
 
     tool_calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
-    prompt_tokens: int = 0  # of them, those that were read rather than written
+    prompt_tokens: int = 0  # the part of them that was read rather than written
     truncated: bool = False  # it was cut off: by the model's own limit of words, or by ours of words and time
     model: str = ""  # as the server names it
 

@@ -1,4 +1,4 @@
-"""What the reader is given and what it makes of it: a passage, read with a question or a claim in mind."""
+"""What the reader is given and what it gives back: a passage, read with a question or a claim in mind."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class Reading:
     weights: tuple[float, ...] = ()  # how likely the answer begins or ends at each of them
 
     def share(self, start: int, end: int) -> float:
-        """How much of the answer lies between two places of the passage."""
+        """How much of the answer is between two places of the passage."""
         return sum(w for (a, b), w in zip(self.places, self.weights, strict=True) if start <= a and b <= end)

@@ -50,7 +50,7 @@ class Passage:
     sparse_rank: int | None = None
     pair_share: float = 0.0  # share of the query's word pairs that are side by side here too, by rarity
     agreement: float = 0.0  # cosine with the best passages
-    reading: Reading | None = None  # of `chunk.text`, with the question in mind; None where no reader looked at it
+    reading: Reading | None = None  # of `chunk.text`, with the question in mind; None if no reader looked at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Candidate:
     """A chunk near the top of either rank list, whether it became a passage or not: what a trace shows of a search."""
 
     chunk_id: str
-    place: str  # its breadcrumb; empty where the chunk was not read
+    place: str  # its breadcrumb; empty if the chunk was not read
     score: float  # fused, as far as it was looked at
     dense_score: float | None
     dense_rank: int | None
@@ -78,19 +78,19 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that a search brought back, and what the judge needs to know about it."""
+    """Everything that a search brought back, and what the judge needs to know about it."""
 
     query: str  # the query really searched
     passages: tuple[Passage, ...]
     total_found: int | None  # chunks that pass the filters; None if it was not counted
     terms: tuple[QueryTerm, ...] = ()
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
-    exclude_quotes: tuple[str, ...] = ()  # what the reader was quoted already, where they ask for more
+    exclude_quotes: tuple[str, ...] = ()  # quotes that the reader already has, if they ask for more
     previous_quotes: tuple[str, ...] = ()  # what the last answer quoted
     rules: tuple[str, ...] = ()  # why the query differs from the question's words
-    carried: tuple[str, ...] = ()  # the words taken over from the conversation
-    phrase: str = ""  # what is meant by the query, in words that can be read; empty: `query` itself
-    shown: str = ""  # what readers are shown of it, as a person could have typed it; empty: `asked`
+    carried: tuple[str, ...] = ()  # the words carried over from the conversation
+    phrase: str = ""  # what the query means, in readable words; empty: `query` itself
+    shown: str = ""  # what readers see of it, as a person could have typed it; empty: `asked`
     candidates: tuple[Candidate, ...] = ()  # the heads of both rank lists, best fused first
     query_vector: Vector = field(default=(), repr=False)  # what `query` was embedded as
 
@@ -114,7 +114,7 @@ class CitedSource:
     """A source as the reader of an answer saw it: stored with its turn, and what a later question may point at."""
 
     index: int  # the n of [n]
-    chunk_id: str = ""  # empty where the source is a selected text
+    chunk_id: str = ""  # empty if the source is a selected text
     title: str = ""
     section: str = ""
     quote: str = ""  # the exact words relied on
@@ -128,17 +128,17 @@ class CitedSource:
     source_file: str = ""
     line: int = 0
     selection_length: int | None = None  # of the selected text that it quotes; None: a passage of the book
-    highlight: tuple[int, int] | None = None  # the decisive sentence, from and to where in the quote; None: not known
+    highlight: tuple[int, int] | None = None  # start and end of the decisive sentence in the quote; None: not known
 
     @property
     def decisive(self) -> str:
-        """The words that answered; the rest of the quote is what they need around them."""
+        """The words that answered; the rest of the quote is their context."""
         return self.quote if self.highlight is None else self.quote[self.highlight[0] : self.highlight[1]]
 
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """An earlier question of the conversation and what came of it. `searched` is empty where it is not known."""
+    """An earlier question of the conversation and what came of it. `searched` is empty if it is not known."""
 
     question: str
     answer: str = ""
@@ -154,14 +154,14 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is really searched for a question, and why it differs from its words."""
+    """What is actually searched for a question, and why it differs from its words."""
 
     text: str
     rules: tuple[str, ...] = ()  # what in the question points back; none: it needs no history
-    phrase: str = ""  # what is meant by it, in words that can be read; empty: `text` itself
-    shown: str = ""  # what readers are shown of it, as a person could have typed it; empty: the phrase
-    carried: tuple[str, ...] = ()  # the words taken over from the conversation
+    phrase: str = ""  # what it means, in readable words; empty: `text` itself
+    shown: str = ""  # what readers see of it, as a person could have typed it; empty: the phrase
+    carried: tuple[str, ...] = ()  # the words carried over from the conversation
     pages: tuple[str, ...] = ()  # the source files of the answer that it follows
     pinned: CitedSource | None = None  # the source that the question points at
-    exclude_quotes: tuple[str, ...] = ()  # quotes to go beyond, where it asks for nothing but more
+    exclude_quotes: tuple[str, ...] = ()  # quotes to leave out, if it asks for nothing but more
     previous_quotes: tuple[str, ...] = ()  # quotes of the answer that it follows

@@ -1,9 +1,9 @@
 """A base of a book on disk: the files of its columns and its payloads. Written once, mapped by readers, never changed.
 
-`write_base` puts the wanted rows of several parts (the base before, and what a draft has gathered) into one folder, in
-the order of ids; `Base.open` maps the folder. All files but the payloads are `.npy` or JSON, so any tool can look into
-them. Writing is plain writing, not mapping, so a full disk is an error and not a signal that kills the process. Which
-base is live, and whether its files are undamaged, is the business of `generations`.
+`write_base` puts the wanted rows of several parts (the previous base, and what a draft has gathered) into one folder,
+in the order of ids; `Base.open` maps the folder. All files but the payloads are `.npy` or JSON, so any tool can look
+into them. Files are written, not mapped for writing, so a full disk is an error and not a signal that kills the
+process. Which base is live, and whether its files are undamaged, is the business of `generations`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Lines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows that go into a base: `wanted` of them."""
+    """Rows for a base; only those in `wanted` go into it."""
 
     rows: Rows
     lines: Lines
@@ -105,7 +105,7 @@ def _write_payloads(folder: Path, sources: Sequence[tuple[Part, int]]) -> None:
 
 
 def _write_vectors(folder: Path, parts: Sequence[Part], of_part: Places, of_row: Places) -> None:
-    """Block by block: they are half of a base, and need not be in memory at once."""
+    """Block by block: vectors are half of a base, and need not be in memory at once."""
     shape = (len(of_row), parts[0].rows.vectors.shape[1])
     signs = []
     with (folder / f"{_VECTORS}.npy").open("wb") as file:
@@ -153,6 +153,6 @@ def _save(folder: Path, name: str, values: NDArray[Any]) -> None:
 
 
 def _mapped(folder: Path, name: str) -> NDArray[Any]:
-    # Seen as a plain array: a memmap would spend its time on making a memmap of every slice.
+    # A plain view: a memmap would spend its time making a memmap of every slice.
     column: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
     return column

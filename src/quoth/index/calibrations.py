@@ -63,7 +63,7 @@ class CalibrationFiles:
         return known[1]
 
     def write(self, book_id: str, calibration: Calibration, provenance: Mapping[str, Any]) -> Path:
-        """At once: a reader finds the old numbers or the new ones."""
+        """In one step: a reader finds the old numbers or the new ones."""
         path = self.path(book_id)
         document: dict[str, Any] = {
             "book_id": book_id,
@@ -94,7 +94,7 @@ class CalibrationFiles:
             judge, levels = found["judge"], found["levels"]
             weights = {str(name): float(weight) for name, weight in judge["weights"].items()}
             calibration = Calibration(
-                similarity=Logistic(0.0),  # of the judge alone; a passage's similarity stays the embedder's
+                similarity=Logistic(0.0),  # only the judge is fitted; a passage's similarity stays the embedder's
                 judge=Logistic(float(judge["bias"]), weights),
                 threshold=float(levels["low"]),
                 medium=float(levels["medium"]),
@@ -104,8 +104,8 @@ class CalibrationFiles:
             fits = found["fingerprint"] == self._fingerprint.as_dict() and weights.keys() <= self._known
             fitted = calibration, dict(found["provenance"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("%s is damaged and not used (%s); the shipped numbers are used", path, error)
+            log.warning("%s is damaged (%s); the shipped numbers are used instead", path, error)
             return None
         if not fits:
-            log.warning("%s was fitted for another index or judge and is not used; run --calibrate again", path)
+            log.warning("%s is not used: it was fitted for another index or judge; run `quoth eval --calibrate`", path)
         return fitted if fits else None

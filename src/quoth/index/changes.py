@@ -1,6 +1,6 @@
 """What has changed in a book since its base was built: a few chunks, whole, in one small JSON file beside the base.
 
-An edit of a page concerns a dozen chunks of thousands. They are written here, and the chunks of the base that they
+An edit of a page concerns a dozen chunks out of thousands. They are written here, and the chunks of the base that they
 replace, or that are gone, are named. A reader makes columns of them and searches them like those of the base
 (`open_books`). When there are many, the writer builds a new base (`draft`).
 """
@@ -33,7 +33,7 @@ class Point:
 
 
 class Changes:
-    """Not to be changed: a draft gathers, and makes new ones."""
+    """Immutable: a draft gathers changes and makes new ones."""
 
     def __init__(self, gone: Collection[str] = (), points: Mapping[str, Point] | None = None) -> None:
         self.gone = frozenset(gone)  # ids of the base

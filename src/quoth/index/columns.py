@@ -4,7 +4,7 @@ A row is a chunk. Rows are in the order of their ids, so a tie between rows is a
 value for each row (`fields`), so a filter that lets everything pass costs as little as a narrow one. By vector, a small
 book has every row scored; in a larger one the rows whose signs differ least from the query's come first, and those are
 scored exactly. By words, the lists of the query's terms are added up. All of it is numpy on whole columns, without the
-interpreter's lock and in memory that each thread keeps. Searches that are asked at the same time go together.
+interpreter's lock and in memory that each thread keeps. Searches that arrive at the same time run together.
 
 The columns are mapped files of a base or arrays made of a few changes; this module must not know which, nor payloads
 and generations. The reasons are in docs/decisions/0012.
@@ -33,14 +33,14 @@ from quoth.index.fields import Fields, Passing, Places
 ID = np.dtype("S36")
 _WORD = 64  # signs that are compared at once
 _WORDS_IN_A_BYTE = 3  # words whose differences can be counted together in one byte
-# Rows that are scored exactly, at least and for each one wanted: of 100,000 rows the best 50 were among these 2,000 in
-# 99.7 % of the cases.
+# Rows that are scored exactly: at least this many, and so many for each hit wanted. Of 100,000 rows the best 50 were
+# among these 2,000 in 99.7 % of the cases.
 _SCORED = 2_000
 _SCORED_EACH = 40
 _SAMPLE = 8  # every eighth row is looked at to estimate the cut-off
 _WORTH_SPREADING = 50_000  # rows; with fewer, one core is done before another has begun
 _MOST_FILTERS = 32  # remembered, with a byte for each row
-_ROUNDING = 1e-6  # by which the length of a unit vector may differ from 1
+_ROUNDING = 1e-6  # how far the length of a unit vector may be from 1
 
 Ranked = list[tuple[str, float]]  # ids and scores, best first, ties by id
 Floats = NDArray[np.float32]
@@ -51,7 +51,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What is kept of each chunk beside its payload."""
+    """What is kept of each chunk besides its payload."""
 
     ids: NDArray[np.bytes_]
     vectors: Floats  # of length 1
@@ -169,8 +169,8 @@ class Columns:
     # --- searching ------------------------------------------------------------------------------------------------
 
     def best(self, asked: Sequence[Asked]) -> list[tuple[Ranked, Ranked]]:
-        """For each that is asked, the best by vector and the best by words. Long steps are spread over the cores. Short
-        steps follow one another: threads that did them at once would wait longer for the interpreter's lock than they
+        """For each query, the best by vector and the best by words. Long steps are spread over the cores. Short steps
+        run one after another: threads that ran them at once would wait for the interpreter's lock longer than they
         would work."""
         passing = [self._passing(one.filters) for one in asked]
         queries = [unit(one.dense) for one in asked]
@@ -187,7 +187,8 @@ class Columns:
     def _likely(
         self, queries: Sequence[Floats], passing: Sequence[Passing | None], most: Sequence[int]
     ) -> list[Places]:
-        """The rows that pass if they are few. Of many, those whose signs differ least: about `most`, with all ties."""
+        """All rows that pass, if they are few; otherwise those whose signs differ least: about `most`, with all
+        ties."""
         rows = [self._few(*one) for one in zip(passing, most, strict=True)]
         many = [n for n, found in enumerate(rows) if found is None]
         size = len(self.rows.ids)
@@ -206,7 +207,7 @@ class Columns:
         return np.flatnonzero(passing) if np.count_nonzero(passing) <= most else None
 
     def _compare(self, asked: tuple[Floats, NDArray[np.uint16]]) -> None:
-        """Write down in how many signs each row differs from the query."""
+        """Count in how many signs each row differs from the query."""
         query, away = asked
         words = signs_of(query[np.newaxis])
         away.fill(0)
@@ -225,7 +226,7 @@ class Columns:
         if len(rows) < len(vectors):
             vectors = _desk.space("vectors", len(rows) * len(query), np.float32).reshape(len(rows), len(query))
             np.take(self.rows.vectors, rows, axis=0, out=vectors, mode="clip")
-        # Row by row and not as a matrix, so that equal vectors score the same in any company.
+        # Row by row and not as a matrix, so that equal vectors score the same in any batch.
         scores: Floats = np.vecdot(vectors, query)
         return scores
 
@@ -243,7 +244,8 @@ class Columns:
         if len(rows) > limit:
             kept = scores >= np.partition(scores, -limit)[-limit]
             rows, scores = rows[kept], scores[kept]
-        # So few are sorted in Python: numpy would let go of the interpreter's lock, and get it back later than that.
+        # So few are sorted in Python: numpy would release the interpreter's lock, and getting it back takes longer than
+        # that.
         best = sorted(zip((-scores).tolist(), rows.tolist(), strict=True))[:limit]
         return [(id, -score) for id, (score, _) in zip(self._names([row for _, row in best]), best, strict=True)]
 
@@ -256,14 +258,14 @@ def _passing(fields: Fields, gone: Places, filters: Filters) -> Passing | None:
 
 
 class _Desk(threading.local):
-    """Memory that a thread keeps for its work. To ask the system for it took longer than the search, and ten times as
-    long while another thread did so too."""
+    """Memory that a thread keeps for its work. Asking the system for it took longer than the search, and ten times as
+    long while another thread did the same."""
 
     def __init__(self) -> None:
         self._spaces: dict[str, NDArray[Any]] = {}
 
     def space(self, name: str, size: int, kind: type[Number]) -> NDArray[Number]:
-        """With whatever was left in it."""
+        """It holds whatever was left in it."""
         if name not in self._spaces or len(self._spaces[name]) < size:
             self._spaces[name] = np.empty(size, dtype=kind)
         return self._spaces[name][:size]
@@ -294,7 +296,7 @@ def _spread(work: Callable[[T], A], items: Sequence[T]) -> list[A]:
 
 
 def unit(vectors: ArrayLike) -> Floats:
-    """One vector or many, each of length 1. Vectors that have it already stay as they are, to the bit."""
+    """One vector or many, each of length 1. Vectors that already have it stay the same, bit for bit."""
     found = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(found, axis=-1, keepdims=True)
     scale = np.where((lengths > 0) & (np.abs(lengths - 1) > _ROUNDING), lengths, 1)

@@ -66,7 +66,7 @@ class Draft:
         self._gone: set[str] = set()  # ids of the base
         self._points: dict[str, Point] = {}  # new, while there are few
         self._spool: Spool | None = None  # for the new ones, once there are many
-        self._book: Book | None = None  # its record as of the live generation
+        self._book: Book | None = None  # its record in the live generation
         self._changed = False
 
     @in_thread
@@ -77,7 +77,7 @@ class Draft:
         try:
             pointer = self._generations.pointer()
         except IndexDamaged:
-            if recreate:  # that is the way out; the book's record is made anew with the publication
+            if recreate:  # that is the way out; the publication makes the book's record anew
                 return
             raise
         self._book = pointer.book
@@ -85,7 +85,7 @@ class Draft:
             return
         check_fingerprint(self._generations.book_id, pointer.fingerprint, self._fingerprint)
         if pointer.format < FORMAT:
-            log.warning("The index of %r was built by an earlier Quoth; it is built again", self._generations.book_id)
+            log.warning("The index of %r was built by an earlier Quoth; building it again", self._generations.book_id)
             return
         self._generations.check_format(pointer)
         self._generations.check(pointer, whole=lambda name: False)
@@ -196,7 +196,7 @@ class Draft:
         return found
 
     def _make_room(self, more: int) -> None:
-        """A book that has no base yet, or too many changes beside it, gets a new one."""
+        """A book without a base, or with too many changes beside it, gets a new base."""
         few = max(len(self._gone), len(self._points)) + more <= self._most_changes
         if self._spool is None and (self._live is None or not few):
             self._begin()
@@ -204,7 +204,7 @@ class Draft:
     def _begin(self) -> None:
         from quoth.index.spool import Spool
 
-        self._inventory()  # is made of the points, which leave now
+        self._inventory()  # built now, from the points that are about to leave
         with disk_errors(self._generations.root):
             folder = self._generations.begin(self._number + 1)
             self._spool = Spool(folder / "spool", self._fingerprint.dimensions)
@@ -212,7 +212,7 @@ class Draft:
         self._points = {}
 
     def _hide(self, ids: Iterable[str]) -> None:
-        """Those that the base shows: they are in the inventory, and not among the new ones."""
+        """Hide the ids that the base shows: those in the inventory that are not among the new points."""
         known, spooled = self._inventory().chunks, self._spool if self._spool is not None else ()
         self._gone.update(id for id in ids if id in known and id not in self._points and id not in spooled)
 

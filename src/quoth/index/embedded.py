@@ -1,7 +1,7 @@
 """The embedded index: the ChunkIndex port on files of our own, one folder for each book.
 
 Between the port and its sync parts: `open_books` answers reads, `draft` takes what is written, `generations` knows what
-is live. Searches that wait go together in one thread, other reads run in a few threads more. The next call sees a
+is live. Waiting searches run together in one thread, other reads in a few more threads. The next call sees a
 publication by any process; calls under way finish on what they began with.
 """
 
@@ -27,7 +27,7 @@ from quoth.index.open_books import Book, OpenBooks
 from quoth.index.writer_lock import WriterLock
 
 MOST_CHANGES = 512  # chunks beside the base of a book before a new base is built
-_OPEN_BOOKS = 16  # kept for the next question; others are opened again when asked
+_OPEN_BOOKS = 16  # kept for the next question; others are opened again when needed
 _THREADS = 4  # for everything but searches
 _SEARCHES_TOGETHER = 16  # the first waits for the last
 _SCAN = 256  # chunks that are read at a time
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The files of a book that are what was published."""
+    """The number and size of a book's files, all of which match what was published."""
 
     files: int
     bytes: int
@@ -51,7 +51,7 @@ class EmbeddedIndex:
         self._most_changes = most_changes
         self._books = OpenBooks(self._index_dir, fingerprint, _OPEN_BOOKS)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="quoth-index")
-        # One thread: several would take the interpreter's lock from each other. The cores are filled below it.
+        # One thread: several would take the interpreter's lock from each other. The cores are kept busy below it.
         self._searches = Batcher(self._search, threads=1, name="quoth-searches", most=_SEARCHES_TOGETHER)
 
     @property
@@ -74,10 +74,10 @@ class EmbeddedIndex:
         return await self.read(lambda: _status(Generations(self._index_dir, book_id)))
 
     async def fault(self) -> QuothError | None:
-        return None  # files are there or not, and reading them says so
+        return None  # files are there or not; reading them will tell
 
     async def verify(self, book_id: str) -> Verified:
-        """Read every file of the book. `IndexDamaged` names those that are not what was published."""
+        """Read every file of the book. Raises `IndexDamaged` with those that are not what was published."""
         return await self.read(lambda: _verified(Generations(self._index_dir, book_id)))
 
     @asynccontextmanager

@@ -1,8 +1,8 @@
 """The fields of chunks that filters and the order of a book look at, as numbers in columns: part of `columns`.
 
-In come payloads; out comes, for filters, one truth value for each row. A column holds for each row the number of its
-value in a sorted list of the values that occur, so a filter looks at each different value once and never at a payload.
-What a filter means is decided by `Condition`.
+In: payloads. Out: for filters, one truth value for each row. A column holds for each row the number of its value in a
+sorted list of the values that occur, so a filter looks at each different value once and never at a payload. What a
+filter means is decided by `Condition`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Fields:
 
 
 class FieldCodes:
-    """Fields as they come, chunk after chunk. Values are not sorted yet."""
+    """Collects the fields of one chunk after another. Values are not sorted yet."""
 
     def __init__(self) -> None:
         self._codes = [array("I") for _ in FIELDS]

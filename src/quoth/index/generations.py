@@ -29,7 +29,7 @@ from quoth.errors import DiskFull, IndexDamaged, IndexMismatch, IndexUnavailable
 FORMAT = 3
 _POINTER = "CURRENT"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_THREADS = 16  # that sync at once, so that the file system writes its journal a few times and not once for each file
+_THREADS = 16  # that sync at once: the file system then writes its journal a few times, not once for each file
 _ATTEMPTS = 10
 
 Stamp = tuple[int, int, int]
@@ -45,7 +45,7 @@ class FileSum:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The content of CURRENT. Files are named within the folder of the book."""
+    """The content of CURRENT. File names are relative to the folder of the book."""
 
     generation: int
     base: int  # the generation that wrote the base: this one, unless there are changes since
@@ -61,12 +61,12 @@ class Pointer:
 
     @property
     def base_files(self) -> dict[str, FileSum]:
-        """Tell one base from any other, even from one of the same name before the book was deleted."""
+        """They tell one base from any other, even from one of the same name before the book was deleted."""
         return {name: sum for name, sum in self.files.items() if name.startswith(f"{_name(self.base)}/")}
 
 
 class Generations:
-    """Those of one book. Reading needs no lock; every change is made under the WriterLock."""
+    """The generations of one book. Reading needs no lock; every change is made under the WriterLock."""
 
     def __init__(self, index_dir: Path, book_id: str) -> None:
         self.book_id = book_id
@@ -78,7 +78,7 @@ class Generations:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def stamp(self) -> Stamp:
-        """Changes with every publication. `UnknownBook` when nothing has been published."""
+        """Changes with every publication. Raises `UnknownBook` if nothing has been published."""
         if not is_book_id(self.book_id):
             raise self._unknown()
         try:
@@ -93,7 +93,7 @@ class Generations:
         return datetime.fromtimestamp(self.stamp()[0] / 1e9, UTC)
 
     def pointer(self) -> Pointer:
-        """Also that of an earlier format, which `check_format` refuses."""
+        """It may have an earlier format, which `check_format` refuses."""
         self.stamp()
         file = self.root / _POINTER
         try:
@@ -128,7 +128,7 @@ class Generations:
         return content
 
     def check(self, pointer: Pointer, *, whole: Callable[[str], bool] = lambda name: True) -> None:
-        """`IndexDamaged` unless every file is there, is as long as it was and, if it is to be compared `whole`, holds
+        """Raises `IndexDamaged` unless every file is there, has its length and, if it is to be compared `whole`, holds
         what was published."""
         faults = _all(
             lambda one: _fault(self.root / one[0], one[1], whole=whole(Path(one[0]).name)), list(pointer.files.items())
@@ -137,7 +137,7 @@ class Generations:
             raise damaged(*found)
 
     def steadily(self, read: Callable[[Pointer, Stamp], T]) -> T:
-        """Read what is live. Where it fails because a newer publication has replaced it meanwhile, read that one."""
+        """Read what is live. If that fails because a newer publication has replaced it meanwhile, read the new one."""
         for _ in range(_ATTEMPTS):
             stamp = self.stamp()
             try:
@@ -189,7 +189,7 @@ class Generations:
         return self._publish(Pointer(generation, live.base, live.fingerprint, chunks, sums, book=book))
 
     def _publish(self, pointer: Pointer) -> Pointer:
-        """All of it is on disk; make it live, at once. What was live before is kept for readers that are opening it."""
+        """Everything is on disk; make it live in one step. What was live is kept for readers that are opening it."""
         try:
             kept = self._paths(self.pointer())
         except (UnknownBook, IndexUnavailable):
@@ -269,12 +269,12 @@ def unavailable(error: OSError, place: Path) -> DiskFull | IndexUnavailable:
         return DiskFull(f"The disk of {place} is full: {error.strerror}.")
     return IndexUnavailable(
         f"The index in {place} cannot be used: {error.strerror or error}.",
-        hint="Look at the folder and its permissions, then try again.",
+        hint="Check the folder and its permissions, then try again.",
     )
 
 
 def damaged(*faults: tuple[Path, str]) -> IndexDamaged:
-    """Files are named from the data directory on: a reader of the message need not know where that is."""
+    """Files are named relative to the data directory: a reader of the message need not know where that is."""
     named = [{"file": str(_within_data_dir(file)), "problem": problem} for file, problem in faults]
     more = f" (and {len(named) - 1} more files)" if len(named) > 1 else ""
     book_id = Path(named[0]["file"]).parts[1]
@@ -303,7 +303,7 @@ def _pointer_of(found: dict[str, Any]) -> Pointer:
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """Of a small file of JSON, to be written into it."""
+    """The checksum of a small JSON file, to be written into it."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -321,7 +321,7 @@ def _fault(file: Path, sum: FileSum, *, whole: bool) -> tuple[Path, str] | None:
 
 
 def _sealed(file: Path) -> FileSum:
-    """What is on disk for good, and its checksum."""
+    """Sync a file to disk; returns its size and checksum."""
     _sync(file)
     return FileSum(file.stat().st_size, _sha256(file))
 

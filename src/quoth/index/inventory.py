@@ -1,4 +1,4 @@
-"""What an ingest asks about every chunk of a book, in one file of a base: it plans an edit without reading payloads.
+"""What an ingest asks about every chunk of a book, in one file of a base, to plan an edit without payloads.
 
 `draft` keeps it in step with the chunks that it takes and drops, and writes it into the folder of a base before that is
 published. Nothing here knows which folder is live.

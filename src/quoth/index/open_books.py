@@ -2,8 +2,8 @@
 
 A `Book` is a base and what has changed since, read as one; it never changes and is safe in any number of threads.
 `OpenBooks` keeps the last used ones. It follows the pointer file at every call, so the next call sees a publication by
-any process; a book that is replaced lives on until the last call that holds it is done. Where only changes were
-published, the base stays open.
+any process; a book that is replaced lives on until the last call that holds it is done. If only changes were published,
+the base stays open.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from quoth.index.changes import Changes
     from quoth.index.columns import Columns, Ranked
 
-_MOST_KEPT = 2_000  # chunks of a book, as they were read: questions meet at the same passages
+_MOST_KEPT = 2_000  # chunks of a book that stay in memory: questions often need the same passages
 
 
 class Payloads(Protocol):
@@ -94,7 +94,7 @@ class Book:
         read: dict[str, Chunk] = {}
         for layer in self._layers:
             read.update(layer.chunks(layer.columns.find(wanted - known.keys())))
-        # A new one when it is full: by then other passages may be asked for.
+        # Start anew when it is full: by then other passages may be needed.
         kept = self._chunks if len(self._chunks) + len(read) <= _MOST_KEPT else {}
         kept.update(read)
         self._chunks = kept
@@ -147,7 +147,7 @@ class OpenBooks:
         self._open: OrderedDict[str, Opened] = OrderedDict()
 
     def book(self, book_id: str) -> Book:
-        """As it is live now."""
+        """The book as it is live now."""
         generations = Generations(self._index_dir, book_id)
         if (known := self._known(book_id, generations.stamp())) is not None:
             return known
@@ -200,8 +200,8 @@ class OpenBooks:
         if known is not None and known.pointer.base_files == pointer.base_files:
             base = known.book.base
         else:
-            # Payloads are compared line by line when they are read, the inventory when a draft reads it. All else is
-            # compared here: whatever is damaged would change scores without a sign.
+            # Payloads are compared line by line when they are read, the inventory when a draft reads it. Everything
+            # else is compared here: damage would change scores without a sign.
             generations.check(pointer, whole=lambda name: name not in (PAYLOADS, INVENTORY))
             base = Base.open(generations.folder(pointer.base))
         book = Book(base, Changes.read(generations, pointer))

@@ -32,7 +32,7 @@ class PayloadFile:
 
     def line(self, row: int) -> bytes:
         start, end = self._starts[row : row + 2].tolist()
-        # Not mapped: a read that has to wait for the disk lets the other threads go on.
+        # Not mapped: a read that waits for the disk lets the other threads go on.
         with disk_errors(self._path):
             found = os.pread(self._file, end - start, start)
         if zlib.crc32(found) != self._sums[row]:

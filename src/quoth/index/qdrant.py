@@ -2,8 +2,8 @@
 
 Between the port and its parts: `qdrant_ledger` (which generation is live, and what is known about it as a whole),
 `qdrant_points` (the chunks, seen in a View) and `qdrant_writer`. A question sees one publication from its first call to
-its last. It is searched in the one that this process saw last while the ledger is asked whether that is still live, and
-once more where it is not. What the generation before held stays until the next publication, so that questions under way
+its last. The search runs on the one that this process saw last, while the ledger is asked whether that is still live,
+and runs again if it is not. The previous generation stays until the next publication, so that questions under way
 finish on what they began with. docs/decisions/0013 gives the reasons.
 """
 
@@ -40,7 +40,7 @@ from quoth.index.qdrant_records import TermCounts
 from quoth.index.qdrant_server import REBUILD, CollectionMissing, QdrantOptions, Server
 from quoth.index.qdrant_writer import Draft, QdrantWriter, view_of
 
-_BOOKS = 64  # whose words are kept counted in memory
+_BOOKS = 64  # whose word counts are kept in memory
 
 
 class QdrantIndex:
@@ -151,8 +151,8 @@ class Found:
 
 
 class QdrantView:
-    """One publication of a book; which one, the first call finds out. What follows is asked of the node that showed it
-    first: another may be behind."""
+    """One publication of a book; the first call finds out which. Later calls ask the node that showed it first, because
+    another may be behind."""
 
     def __init__(self, index: QdrantIndex, book_id: str) -> None:
         self._index = index
@@ -184,7 +184,7 @@ class QdrantView:
         return (await self._index.counts.of(entry)).idf(list(dict.fromkeys(term_ids)), entry.chunks)
 
     async def count(self, filters: Filters = Filters()) -> int:
-        """Really counted: chunks that are lost are noticed here."""
+        """Really counted, so that lost chunks are noticed here."""
         entry = await self.entry()
         found = await self._index.stored_points.count(view_of(entry, self._at), filters)
         if filters == Filters() and found != entry.chunks:
@@ -212,7 +212,7 @@ class QdrantView:
         return await self._index.stored_points.page(await self._view(), parent_doc_id)
 
     async def entry(self, at: Node | None = None) -> Entry:
-        """`at`: the node to ask first, where none was asked before."""
+        """`at`: the node to ask first, if none was asked before."""
         async with self._binding:
             if self._entry is None:
                 self._entry, self._at = await self._index.current(self._book_id, at)
@@ -238,7 +238,7 @@ class QdrantView:
         return Found(dense, sparse, entry.chunks, total)
 
     def _kept(self, found: Found) -> IndexHits:
-        """Where the chunks are is remembered for `chunks`."""
+        """Remember where the chunks are, for `chunks`."""
         lists = found.dense, found.sparse
         self._points.update((hit.chunk_id, hit.point_id) for hits in lists for hit in hits)
         dense, sparse = (tuple(IndexHit(hit.chunk_id, hit.score) for hit in hits) for hits in lists)
@@ -254,7 +254,7 @@ class QdrantView:
 
 
 class WordCounts:
-    """How many chunks of a book hold each word, as of a publication: read once, and then only what is new."""
+    """How many chunks of a book hold each word in a publication: read once, and then only what is new."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

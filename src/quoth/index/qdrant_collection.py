@@ -1,4 +1,4 @@
-"""The collection that holds the chunks of all books on a Qdrant server: made by the first writer, mended by any.
+"""The collection that holds the chunks of all books on a Qdrant server: made by the first writer, repaired by any.
 
 Under `qdrant`. In: how to keep it. Out: a collection with a vector for every size of embedding, one for terms,
 and the payload indexes that queries need. It must not know a chunk.
@@ -16,9 +16,9 @@ from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_points import TERMS, dense_name
 from quoth.index.qdrant_server import AlreadyThere, CollectionMissing, Json, Server
 
-# An index over a whole collection takes its time.
+# Times the usual timeout: an index over a whole collection takes long to build.
 _PATIENCE = 12.0
-# Milliseconds after which a node that has to ask another copy asks one more.
+# Milliseconds that a node waits for another copy before it asks one more.
 _FAN_OUT_DELAY = 200
 _APPEARS = 5.0  # seconds for every node to hear of a new collection
 _EARLIER_TERMS = "sparse"  # of an earlier Quoth, whose books are built again
@@ -33,7 +33,7 @@ class Collection:
         self._ready = False
 
     async def prepare(self) -> None:
-        """Make the collection and its indexes, or what is missing of them."""
+        """Make the collection and its indexes, or whatever is missing."""
         if self._ready:
             return
         try:
@@ -46,8 +46,8 @@ class Collection:
         if not {TERMS, _EARLIER_TERMS} & terms.keys():
             raise BadConfiguration(
                 f"The collection {self._server.options.collection!r} was not made by Quoth.",
-                hint="Choose another name: QDRANT_COLLECTION_NAME. `quoth migrate-index --from-collection "
-                f"{self._server.options.collection}` then takes its texts over.",
+                hint="Set QDRANT_COLLECTION_NAME to another name. `quoth migrate-index --from-collection "
+                f"{self._server.options.collection}` then imports its texts.",
             )
         if TERMS not in terms:
             await self._add_vector(TERMS, {"sparse": {}})
@@ -65,7 +65,7 @@ class Collection:
         wanted: Json = {
             "vectors": {self._dense: {**dense, "on_disk": True} if options.on_disk else dense},
             "sparse_vectors": {TERMS: {}},
-            # No graph over all books, one for each of them.
+            # One graph for each book, none over all of them.
             "hnsw_config": {"m": 0, "payload_m": 16},
             "shard_number": options.shards,
             **options.copies,
@@ -86,8 +86,8 @@ async def make_collection(server: Server, path: str, wanted: Json) -> None:
 
 
 async def add_indexes(server: Server, path: str, wanted: Mapping[str, Json], found: Json) -> None:
-    """Those that the collection, as it was `found`, does not have. Every field that a filter names needs one: Qdrant's
-    cloud refuses other filters."""
+    """Add the indexes that the collection, as it was `found`, does not have. Every field that a filter names needs one:
+    Qdrant's cloud refuses other filters."""
     for field, schema in wanted.items():
         if field not in found["payload_schema"]:
             body = {"field_name": field, "field_schema": schema}
@@ -103,6 +103,6 @@ async def _appears(server: Server, node: Node, path: str) -> None:
                 except CollectionMissing:
                     await asyncio.sleep(0.05)
                 except IndexUnavailable:
-                    return  # it is down, and hears of it when it is back
+                    return  # it is down, and learns of it when it is back
                 else:
                     return

@@ -32,7 +32,7 @@ class View:
     book_id: str
     first: int
     last: int
-    at: Node | None = field(default=None, compare=False)  # whose copy is known to hold it, to be asked first
+    at: Node | None = field(default=None, compare=False)  # a node whose copy is known to hold it; it is asked first
 
     def filter(self, *more: Json) -> Json:
         return {

@@ -1,4 +1,4 @@
-"""Reads a collection that Quoth did not make, so that its texts can be taken over.
+"""Reads a collection that Quoth did not make, so that its texts can be imported.
 
 Beside `qdrant`. In: the server and the name of a collection. Out: the payloads of its points; vectors are not read, and
 nothing is written. It must not know what a payload means.
@@ -17,7 +17,7 @@ _AT_ONCE = 256
 
 
 async def foreign_payloads(options: QdrantOptions, name: str) -> AsyncIterator[Mapping[str, Any]]:
-    """`NotFound` when the server has no such collection."""
+    """Raises `NotFound` if the server has no such collection."""
     server = Server(options)
     body: Json = {"limit": _AT_ONCE, "with_payload": True, "with_vector": False}
     try:

@@ -1,7 +1,7 @@
 """Whether a Qdrant cluster has lost something although it answers: a node, or a copy of what it holds.
 
-Under `qdrant`. In: the server. Out: the fault to show in /health, or None. Every address is asked how it is, and the
-cluster which peers it cannot reach and which copies are not in use.
+Under `qdrant`. In: the server. Out: the fault to show in /health, or None. Every node is asked for its own state, and
+the cluster for the peers that it cannot reach and the copies that are not in use.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IN_USE = ("Active", "ActiveRead")
 
 
 async def cluster_fault(server: Server) -> IndexUnavailable | None:
-    """Raises what makes the index unusable, and returns what only makes it poorer."""
+    """Raises a fault that makes the index unusable; returns one that only weakens it."""
     name = server.options.collection
     told = await asyncio.gather(
         *(_told_by(server, node) for node in server.nodes.all),
@@ -28,14 +28,14 @@ async def cluster_fault(server: Server) -> IndexUnavailable | None:
     if not lost:
         return None
     return IndexUnavailable(
-        "A part of the Qdrant cluster is missing. Questions are still answered.",
-        hint="Bring its nodes back; copies catch up by themselves.",
+        "Part of the Qdrant cluster is missing. Questions are still answered.",
+        hint="Start its missing nodes again; their copies catch up by themselves.",
         inside="; ".join(dict.fromkeys(lost)),
     )
 
 
 async def _told_by(server: Server, node: Node) -> list[str]:
-    """Each node is asked, because only the one that leads knows which others it cannot reach."""
+    """Each node is asked, because only the leader knows which others it cannot reach."""
     if len(server.nodes.all) == 1:
         return list(_told(await server.state("/cluster")))
     try:
@@ -65,7 +65,7 @@ async def _has_books(server: Server) -> bool:
 
 
 def _told(status: Json) -> Iterable[str]:
-    """Of the peers: those that cannot be reached. Of a collection: copies that are not in use."""
+    """For the peers: those that cannot be reached. For a collection: copies that are not in use."""
     for address, failures in (status.get("message_send_failures") or {}).items():
         yield f"peer {address} cannot be reached ({failures.get('latest_error') or 'no reason given'})"
     for shard in (*status.get("local_shards", ()), *status.get("remote_shards", ())):

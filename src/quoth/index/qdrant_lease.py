@@ -1,4 +1,4 @@
-"""The right to write one book on a Qdrant server: a lease that its holder keeps alive, and that ends when it is silent.
+"""The right to write one book on a Qdrant server: a lease that ends when its holder stops renewing it.
 
 Under `qdrant`, above `qdrant_ledger`. A lease is taken by a write that only succeeds while nobody holds it. It is
 renewed by one that only succeeds while it is still ours. A renewal counts when a copy shows it, whether the write was
@@ -22,7 +22,7 @@ from quoth.index.qdrant_filters import is_
 from quoth.index.qdrant_ledger import Ledger, lease_point
 from quoth.index.qdrant_server import Json
 
-# Leases that a writer waits for its renewal: by then a server has given up a copy that hangs.
+# Lease periods that a writer waits for its renewal: by then the server has given up a copy that hangs.
 _WAITS_FOR = 5
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Lease:
         self.holder = str(uuid.uuid4())
         self._seconds = options.lease
         self._renew_after = options.lease / 4
-        # Another writer may come when the lease is over; by then the last write of ours has to be over too.
+        # Another writer may come when the lease is over; by then our last write must be over too.
         self._margin = min(2 * options.timeout, options.lease / 2)
         self._expires = 0.0
         self._lost: Conflict | None = None
@@ -68,14 +68,15 @@ class Lease:
             try:
                 await self._ledger.remove({"filter": {"must": mine}})
             except Outage as outage:  # it ends by itself
-                log.warning("the lease of a book is not given back", extra={"book_id": self._book_id, "fault": outage})
+                log.warning("a lease could not be given back", extra={"book_id": self._book_id, "fault": outage})
 
     async def secure(self) -> None:
-        """Before every write: it is ours, and will be until the write is over. `Conflict` when it is not."""
+        """Called before every write: the lease is ours, and will be until the write is over. Raises `Conflict` if
+        not."""
         waited = 0.0
         while self._lost is None and self._wall() > self._expires - self._margin:
             if waited > _WAITS_FOR * self._seconds:
-                raise Conflict(f"The right to write the book {self._book_id!r} has run out: Qdrant does not answer.")
+                raise Conflict(f"The lease of the book {self._book_id!r} has expired: Qdrant does not answer.")
             begun = time.monotonic()
             await self._renew()
             await asyncio.sleep(min(0.1, self._renew_after) if self._wall() > self._expires - self._margin else 0)
@@ -100,7 +101,7 @@ class Lease:
                 if found is None or found["holder"] != self.holder:
                     found = await self._ledger.sure(self._point)
             except Outage as outage:
-                log.warning("a lease cannot be renewed", extra={"book_id": self._book_id, "fault": outage})
+                log.warning("a lease could not be renewed", extra={"book_id": self._book_id, "fault": outage})
                 return
             if found is None or found["holder"] != self.holder:
                 self._lost = Conflict(f"Another process has taken over the book {self._book_id!r}.")

@@ -27,7 +27,7 @@ FORMAT = 2
 _NAMESPACE = uuid.UUID("5f6f7d0e-6a0c-5c53-9f0e-2f1d3f9a7b11")
 _MANY = 1000
 _PIECE = 4_000_000  # characters of a record in one point: a server takes 32 MB in one request
-# Of what filters name.
+# The fields that filters name.
 _INDEXES: dict[str, Json] = {
     **{field: {"type": "keyword"} for field in ("kind", "book_id", "holder")},
     "generation": {"type": "integer"},
@@ -87,9 +87,9 @@ class Ledger:
         return self._seen.get(book_id)
 
     async def entry(self, book_id: str, at: Node | None = None) -> tuple[Entry | None, Node | None]:
-        """What is live, and a node whose copy shows it, so that what was published is there too. `at`: the node to ask
-        first. One that is behind what was seen before is left alone, and the next one asked; where all are, what was
-        seen holds. A book that was seen has gone when no node shows it, and is another one when a majority says so."""
+        """The live entry, and a node whose copy shows it, so that what was published is there too. `at`: the node to
+        ask first. A node that is behind what was seen before is skipped; if all are behind, what was seen holds. A book
+        that was seen is gone when no node shows it, and is another one when a majority says so."""
         point, seen = _point("book", book_id), self._seen.get(book_id)
         for _ in self.server.nodes.all:
             payload, node = await self._shown(point, at)
@@ -117,8 +117,8 @@ class Ledger:
         return any(one and one.lineage == seen.lineage for one in shown)
 
     async def sure_entry(self, book_id: str, least: Entry | None = None) -> Entry | None:
-        """What a majority of the copies says. A node that is cut off may take itself for one: where it shows less than
-        was seen, or than `least`, the next one is asked. What all of them say holds."""
+        """What a majority of the copies says. A node that is cut off may take itself for the majority: if it shows less
+        than was seen, or than `least`, the next one is asked. What all of them say holds."""
         least, found = least or self._seen.get(book_id), None
         for _ in self.server.nodes.all:
             payload, node = await self._sure(_point("book", book_id))
@@ -129,7 +129,8 @@ class Ledger:
         return self._remember(book_id, found)
 
     async def books(self) -> list[str]:
-        """By id. One that was seen is there until no node shows it: a copy that is behind may leave it out."""
+        """Sorted by id. A book that was seen is there until no node shows it: a copy that is behind may leave it
+        out."""
         listed = await self._listed()
         missing = [book_id for book_id in self._seen if book_id not in listed]
         return sorted({*listed, *[book_id for book_id in missing if (await self.entry(book_id))[0] is not None]})
@@ -148,12 +149,12 @@ class Ledger:
             body = {**body, "offset": offset}
 
     async def publish(self, entry: Entry, *, instead_of: int) -> None:
-        """`Conflict` when the live generation is not the one that this one was made from."""
+        """Raises `Conflict` if the live generation is not the one that this one was made from."""
         point = _point("book", entry.book_id)
         try:
             await self.put(point, _payload(entry), only_if=[is_("generation", instead_of)])
         except Outage:
-            # It may be in, although nobody said so in time.
+            # It may be stored, although no answer came in time.
             if await self.sure_entry(entry.book_id, entry) != entry:
                 raise
         else:
@@ -184,7 +185,7 @@ class Ledger:
         return tuple(ids)
 
     async def records(self, records: Sequence[Points], part: RecordPart) -> list[str]:
-        """The named part of each record. One that is missing is asked for again, of a majority."""
+        """The named part of each record. A missing one is asked for again, from a majority."""
         ids = [point for record in records for point in record]
         if not ids:
             return []
@@ -194,10 +195,11 @@ class Ledger:
             texts = {record["id"]: record["payload"][part] for record in found}
             if len(texts) == len(ids):
                 return ["".join(texts[point] for point in record) for record in records]
-        raise IndexUnavailable("What was published of a book as a whole is not there.", hint=REBUILD)
+        raise IndexUnavailable("The records of a published book are missing.", hint=REBUILD)
 
     async def forget_records(self, book_id: str, *, before: int | None = None, since: int | None = None) -> None:
-        """Those that no publication in use needs: all before a generation, or what a killed writer left since."""
+        """Forget those that no publication in use needs: all before a generation, or what a killed writer left
+        since."""
         limits = between("generation", since, None if before is None else before - 1)
         await self.remove({"filter": {"must": [is_("kind", "record"), is_("book_id", book_id), limits]}})
 
@@ -224,7 +226,8 @@ class Ledger:
         return (await self._sure(point))[0]
 
     async def _sure(self, point: str) -> tuple[Json | None, Node]:
-        """And the node that says so. Copies that disagree seem to hold nothing, so nothing is asked twice."""
+        """The same, and the node that says so. Copies that disagree seem to hold nothing, so an empty answer is asked
+        twice."""
         for pause in (*_PAUSES, None):
             found, node = await self._shown(point, None, {"consistency": "quorum"})
             if found is not None or pause is None or not any(await self._at_each_node(point)):
@@ -233,13 +236,13 @@ class Ledger:
         return found, node
 
     async def _at_each_node(self, point: str) -> list[Json]:
-        """What the copy at each node that answers holds, where it holds something."""
+        """What the copy at each node that answers holds, if it holds something."""
         body = {"ids": [point], "with_payload": True}
         return [found[0]["payload"] for found in await self.server.of_each(f"{self._path}/points", body) if found]
 
     async def put(self, point: str, payload: Json, *, only_if: Sequence[Json] = (), update_only: bool = False) -> None:
-        """Insert; or replace, but only what fulfils one of the conditions. All writers go through one node: by the
-        order in which it hears of two, one of them is first on every copy."""
+        """Insert, or replace only what fulfils one of the conditions. All writers go through one node: the order in
+        which it gets two writes is the order on every copy."""
         body: Json = {"points": [{"id": point, "vector": {}, "payload": payload}]}
         if only_if:
             body["update_filter"] = {"should": list(only_if)}
@@ -310,5 +313,5 @@ def _entry_of(book_id: str, payload: dict[str, Any] | None) -> Entry | None:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise IndexUnavailable(
-            f"What is published of {book_id!r} is damaged.", hint=REBUILD, inside=f"the entry: {error!r}"
+            f"The record of what is published of {book_id!r} is damaged.", hint=REBUILD, inside=f"the entry: {error!r}"
         ) from error

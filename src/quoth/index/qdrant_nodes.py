@@ -25,15 +25,15 @@ _FIRST_PAUSE = 2.0  # seconds for which an address that failed is left alone; do
 _LONGEST_PAUSE = 30.0
 _SHORTEST_WAIT = 0.25  # seconds of silence before a second address is asked a question
 _LONGEST_WAIT = 0.6
-_TIMES_USUAL = 3  # a node is silent when it takes so many times as long as usual
-_SHARE = 0.05  # of the last answer in what is usual
-# Where every node is slow, asking twice makes it worse: each question allows a tenth of a second one, and at most so
-# many are saved up. Without any left it takes longer until a second address is asked.
+_TIMES_USUAL = 3  # a node is silent when it takes this many times as long as usual
+_SHARE = 0.05  # weight of the last answer in what is usual
+# If every node is slow, asking twice makes it worse: each question allows a tenth of a second request, and at most so
+# many are saved up. When none is left, it takes longer until a second address is asked.
 _SECONDS_ALLOWED = 0.1
 _MOST_ALLOWED = 20.0
 _WAIT_UNDER_LOAD = 1.5
-_TIMES_FASTER = 3  # a node is outrun by one that takes so many times less
-# Shorter than the server's own limit, so that it is rarely the server who closes a connection that we are about to use.
+_TIMES_FASTER = 3  # a node is outrun by one that is this many times as fast
+# Shorter than the server's own limit, so that the server rarely closes a connection that we are about to use.
 _KEEP_ALIVE = 4.0
 _NOT_FOUND = 404
 
@@ -49,13 +49,13 @@ class Request:
 
 @dataclass(slots=True)
 class Node:
-    """One address, and how it is."""
+    """One address and its state."""
 
     url: str
-    pause: float = 0.0  # 0: it is well
+    pause: float = 0.0  # 0: it is healthy
     quiet_until: float = 0.0
     fault: str = ""
-    trying: bool = False  # one request is trying it again just now
+    trying: bool = False  # a request is trying it again right now
     behind_until: float = 0.0
     heard: float = 0.0  # when it last answered anything
 
@@ -101,8 +101,8 @@ class Nodes:
         self, request: Request, *, limit: float, wait: float | None = None, first: Node | None = None
     ) -> Reply:
         """The first answer of any node. `wait`: seconds of silence before the next one is asked; None: a few times as
-        long as a question usually takes. `first`: whom to ask first, unless it has failed. An answer that says "not
-        found" counts when a second node says so too: the first may not have heard yet of what another has just made."""
+        long as a question usually takes. `first`: the node to ask first, unless it has failed. A "not found" counts
+        when a second node says so too: the first may not yet have heard of what another has just made."""
         well = first is not None and (first.trying or not first.pause) and not first.is_behind
         order = [first, *self._others(first)] if first is not None and well else self.in_order()
         asking = _Asking(self, request, order, self._patience() if wait is None else wait)
@@ -140,11 +140,11 @@ class Nodes:
             await session.close()
 
     def next(self) -> Node:
-        """Whose turn it is."""
+        """The node whose turn it is."""
         return self.in_order()[0]
 
     def in_order(self) -> list[Node]:
-        """Those that are well take turns to be first. One that was not is tried again by one request at a time."""
+        """Healthy nodes take turns at being first. One that failed is tried again by one request at a time."""
         self._turn += 1
         found = self._sorted()
         if found[0].pause:
@@ -171,11 +171,11 @@ class Nodes:
     def _failed(self, node: Node, fault: str) -> None:
         now = _now()
         if node.quiet_until > now and not node.trying:
-            return  # another request of the same moment has told so
+            return  # another request has just reported it
         if not node.pause:
-            # Of a server alone the caller hears it anyway.
+            # With a single server the caller hears of it anyway.
             level = logging.WARNING if len(self.all) > 1 else logging.INFO
-            log.log(level, "a Qdrant node is left alone for a while", extra={"node": node.name, "fault": fault})
+            log.log(level, "a Qdrant node is not asked for a while", extra={"node": node.name, "fault": fault})
         node.pause = min(_LONGEST_PAUSE, 2 * node.pause or _FIRST_PAUSE)
         node.quiet_until, node.fault, node.trying = now + node.pause, fault, False
 
@@ -212,13 +212,13 @@ class _Asked:
     begun: float = field(default_factory=lambda: _now())
 
     def is_outrun_by(self, winner: _Asked, now: float) -> bool:
-        """It has said nothing to anybody meanwhile, or the other was much faster. Where all are slow, none is."""
+        """It has answered nobody meanwhile, or the other was much faster. If all are slow, none is outrun."""
         return self.node.heard < self.begun or _TIMES_FASTER * (now - winner.begun) <= now - self.begun
 
 
 @dataclass(slots=True)
 class _Asking:
-    """One request, and the nodes that were asked it, in this order."""
+    """One request, and the nodes that were asked, in order."""
 
     nodes: Nodes
     request: Request
@@ -259,11 +259,11 @@ class _Asking:
             return none
 
     def _taken(self, asked: _Asked, outcome: Reply | NoAnswer, silent: Sequence[_Asked]) -> Reply | None:
-        """The outcome, if that is the end of it. `silent`: those that were asked before this one."""
+        """The outcome, if it settles the request. `silent`: the nodes that were asked before this one."""
         if isinstance(outcome, NoAnswer) or outcome.status in PASSING_STATUSES:
             self.nodes.failed(asked.node, outcome)
             if isinstance(outcome, Reply) or isinstance(self.fault, NoAnswer):
-                self.fault = outcome  # what a server says tells more than silence
+                self.fault = outcome  # an answer tells more than silence
             return None
         self.nodes.answered(asked.node)
         if outcome.status == _NOT_FOUND:

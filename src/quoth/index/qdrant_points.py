@@ -6,7 +6,7 @@ versions of a chunk can be there side by side, and what is not yet published is 
 generation is live, nor how rare a term is.
 
 Every request is limited to one book: the collection keeps a graph for each book and none over all of them. What a point
-holds never changes but for `gone`, and its id is never used again, so points that were read are kept for the next
+holds never changes except for `gone`, and its id is never used again, so points that were read are kept for the next
 question.
 """
 
@@ -27,13 +27,13 @@ from quoth.index.qdrant_server import Json, Server
 
 TERMS = "terms"
 _READ = 256  # points with all their payload and vectors in one answer
-# A book of so many chunks is compared whole in milliseconds; the graph of a larger one is looked through widely.
+# A book of up to this many chunks is compared whole in milliseconds; the graph of a larger one is searched widely.
 _EXACT_UP_TO = 20_000
 _WIDTH = 256
-_OVERSAMPLING = 2.0  # of vectors in bytes, where the collection has them; the best are compared again as they are
+_OVERSAMPLING = 2.0  # for vectors in bytes, if the collection has them; the best are compared again in full
 _MOST_TIES = 8192
-_MOST_KEPT = 2_000  # points that were read for a question: questions meet at the same passages
-# What changes a whole book may take longer than a question.
+_MOST_KEPT = 2_000  # points that stay in memory: questions often need the same passages
+# Times the usual timeout: a change of a whole book may take longer than a question.
 _PATIENCE = 12.0
 
 Record = dict[str, Any]  # a point as the server sends it
@@ -56,7 +56,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What the sums of a book count of a chunk."""
+    """What a chunk adds to the sums of its book."""
 
     chunk_id: str
     source_file: str
@@ -64,7 +64,7 @@ class Version:
 
 
 def dense_name(dimensions: int) -> str:
-    """By its size, so that books of several embedding models fit into one collection."""
+    """Named by its size, so that books of several embedding models fit into one collection."""
     return f"dense-{dimensions}"
 
 
@@ -80,7 +80,7 @@ class Points:
     async def search(
         self, view: View, dense: Vector, terms: TermWeights, filters: Filters, limit: int, *, size: int
     ) -> list[list[Hit]]:
-        """The best by vector and the best by words, in one request. `terms` are weighed already; `size`: how many
+        """The best by vector and the best by words, in one request. `terms` are already weighed; `size`: how many
         chunks the book has."""
         among = view.filter(*map(condition, conditions(filters)))
         searches = [{"query": {"nearest": list(dense)}, "using": self._dense, "params": _width(size, limit)}]
@@ -107,7 +107,7 @@ class Points:
                 for record in await self._server.question(self._path, asked, at=at)
             }
             known = {point_id: self._kept[point_id] for point_id in point_ids if point_id in self._kept}
-            # A new one when it is full: by then other passages may be asked for.
+            # Start anew when it is full: by then other passages may be needed.
             if len(self._kept) + len(read) > _MOST_KEPT:
                 self._kept = {}
             self._kept.update(read)
@@ -128,7 +128,7 @@ class Points:
         return sorted(chunks, key=lambda chunk: (chunk.source_file, chunk.chunk_index, chunk.id))
 
     async def in_order(self, view: View, *, vectors: bool) -> AsyncIterator[Record]:
-        """Every point by source file and position. One that has gone while we read is an error, never left out."""
+        """Every point by source file and position. One that disappears while we read is an error, never left out."""
         keys = []
         async for record in self._scroll(view.filter(), view.at, with_payload=[*ORDER_FIELDS, CHUNK_ID]):
             payload = record["payload"]
@@ -143,7 +143,7 @@ class Points:
             for point_id in bite:
                 if point_id not in found:
                     raise IndexUnavailable(
-                        f"The book {view.book_id!r} was published twice while it was read.", hint="Read it again."
+                        f"The book {view.book_id!r} was published twice while it was read.", hint="Try again."
                     )
                 yield found[point_id]
 
@@ -165,7 +165,7 @@ class Points:
         return found
 
     async def versions(self, view: View, ids: Collection[str]) -> list[Version]:
-        """Those of these chunks that are in view, with all that the sums count."""
+        """Those of these chunks that are in view, with everything that the sums count."""
         return [held for among in each(view, CHUNK_ID, ids) async for held in self._versions(view, among)]
 
     def all_versions(self, view: View) -> AsyncIterator[Version]:
@@ -182,7 +182,7 @@ class Points:
     # --- writing --------------------------------------------------------------------------------------------------
 
     async def put(self, view: View, chunks: Sequence[IndexedChunk], writer: str) -> None:
-        """First the new points, then the word to the old ones that they are gone."""
+        """First write the new points, then mark the old ones as gone."""
         points = [self._point(indexed, view.last, writer) for indexed in chunks]
         await self._server.write(self._path, {"points": points}, method="PUT")
         await self.retire(view, [indexed.chunk.id for indexed in chunks])
@@ -193,13 +193,13 @@ class Points:
             await self._delete(among)
 
     async def undo(self, view: View) -> None:
-        """Nothing stays of a generation that was never published."""
+        """Remove everything of a generation that was never published."""
         await self._delete({"must": [is_("book_id", view.book_id), between(BORN, view.last, None)]})
         marked = {"must": [is_("book_id", view.book_id), between(GONE, view.last, None)]}
         await self._server.write(f"{self._path}/payload/delete", {"keys": [GONE], "filter": marked}, patience=_PATIENCE)
 
     async def forget(self, view: View) -> None:
-        """Whatever only a view before this one holds."""
+        """Remove what only an earlier view holds."""
         before = [between(BORN, None, view.first - 1), between(GONE, None, view.last)]
         await self._delete({"must": [is_("book_id", view.book_id)], "should": before})
 
@@ -208,7 +208,7 @@ class Points:
 
     async def retire(self, view: View, ids: Sequence[str]) -> None:
         if view.first == view.last:
-            return  # of what came before, nothing is in view
+            return  # nothing from before is in view
         for among in each(replace(view, last=view.last - 1), CHUNK_ID, ids):
             await self._server.write(f"{self._path}/payload", {"payload": {GONE: view.last}, "filter": among})
 
@@ -218,7 +218,7 @@ class Points:
     # --- the server's words ---------------------------------------------------------------------------------------
 
     async def _settle(self, hits: list[Hit], limit: int, search: Json, among: Json, at: Node | None) -> list[Hit]:
-        """The best `limit`, ties by id. The server cuts among equals at random, so a tie at the cut is asked whole."""
+        """The best `limit`, ties by id. The server cuts ties at random, so a tie at the cut is fetched whole."""
         asked = limit + 1
         while len(hits) == asked and hits[-1].score == hits[limit - 1].score and asked < _MOST_TIES:
             asked *= 4
@@ -261,7 +261,7 @@ class Points:
         limit: int = PAGE,
         soon: bool = False,
     ) -> AsyncIterator[Record]:
-        """`soon`: somebody waits for it."""
+        """`soon`: somebody is waiting for it."""
         ask = self._server.question if soon else self._server.read
         body: Json = {"filter": among, "limit": limit, "with_payload": with_payload, "with_vector": with_vector}
         while True:
@@ -285,8 +285,8 @@ class Points:
 
 
 def point_id(chunk_id: str, born: int, writer: str) -> str:
-    """From the input, so that a write may be repeated; one for each version and writer, so that two versions can be
-    there side by side, and that an id never means anything else again."""
+    """Made from the input, so that a write may be repeated; one for each version and writer, so that two versions can
+    be there side by side, and an id never means anything else again."""
     return str(uuid.uuid5(uuid.UUID(chunk_id), f"born {born} of {writer}"))
 
 

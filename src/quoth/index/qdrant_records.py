@@ -113,7 +113,7 @@ def decode_files(text: str) -> dict[str, IdSet]:
 
 
 def sum_of_files(parts: Iterable[Files]) -> dict[str, IdSet]:
-    """Files that have no chunk any more are left out."""
+    """Files that no longer have a chunk are left out."""
     total: dict[str, IdSet] = {}
     for files in parts:
         for name, ids in files.items():
@@ -123,7 +123,7 @@ def sum_of_files(parts: Iterable[Files]) -> dict[str, IdSet]:
 
 def damaged() -> IndexUnavailable:
     return IndexUnavailable(
-        "What Qdrant holds about a book as a whole is damaged.",
+        "The records of a book on the Qdrant server are damaged.",
         hint="Build the book again: `quoth ingest PATH --mode recreate`.",
     )
 

@@ -1,7 +1,7 @@
-"""Talking to Qdrant: REST calls with JSON, every one with a time limit and a few attempts, and errors of ours.
+"""Talking to Qdrant: REST calls with JSON, every one with a time limit and a few attempts, and our own errors.
 
 Under `qdrant` and its parts, above `qdrant_nodes`. In: a path and a body. Out: the result of the answer; whatever goes
-wrong leaves as an error of `quoth.errors`. Every call that is made here may be made twice, and at any node: ids are
+wrong is raised as an error of `quoth.errors`. Every call that is made here may be made twice, and at any node: ids are
 ours, and what depends on the state before says so in its filter. What a foreign server says, and where it is, goes into
 the `inside` of an error, which only the operator reads. It must not know what is stored.
 """
@@ -23,17 +23,17 @@ from quoth.retrying import PASSING_STATUSES, Passing, Retries, retry_after
 
 Json = dict[str, Any]
 
-# The first server that finds addresses by their beginning.
+# The first version that finds addresses by their prefix.
 OLDEST = (1, 19)
-REBUILD = "Write it again: `quoth ingest PATH`, or `quoth migrate-index --to cluster`."
+REBUILD = "Build it again: `quoth ingest PATH`, or `quoth migrate-index --to cluster`."
 
 _ATTEMPTS = 3
 _LONGEST_WAIT = 5.0  # seconds that a server may ask for
-# A write waits for every copy, also for one that hangs, until the server has given that one up.
+# A write waits for every copy, even for one that hangs, until the server has given that one up.
 _WRITE_ATTEMPTS = 8
 _WRITE_SECONDS = 90.0
 _WRITE_WAIT = 3.0  # seconds of silence before another node is asked to write the same
-_NODE_SECONDS = 1.0  # for one node, where each is asked
+_NODE_SECONDS = 1.0  # for one node, when every node is asked
 _LONG_READ_WAIT = 2.0  # the same for what is read in large pieces
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class QdrantOptions:
     batch: int = 128  # points in one write
     timeout: float = 10.0  # seconds, for one attempt
     backoff: float = 0.2  # seconds before the second attempt; see `retrying`
-    lease: float = 18.0  # seconds after which a writer that is silent has died
+    lease: float = 18.0  # seconds after which a silent writer is taken for dead
 
     @property
     def copies(self) -> Json:
@@ -65,7 +65,7 @@ class QdrantOptions:
 
 
 class CollectionMissing(IndexUnavailable):
-    """Before the first book is written that is not a fault; afterwards somebody has deleted it."""
+    """Before the first book is written, this is not a fault; afterwards somebody has deleted it."""
 
     retryable = False
 
@@ -86,7 +86,7 @@ class Server:
     async def question(
         self, path: str, body: Json, *, query: Mapping[str, str] | None = None, at: Node | None = None
     ) -> Any:
-        """A short read that somebody waits for, so that no node is waited for long. `at`: the node to ask first."""
+        """A short read that somebody waits for, so no node is given long. `at`: the node to ask first."""
         return self._result(await self._ask(_request("POST", path, body, query), at=at))
 
     async def question_and_node(
@@ -108,8 +108,8 @@ class Server:
     async def write(
         self, path: str, body: Json, *, method: str = "POST", ordering: str = "weak", patience: float = 1.0
     ) -> None:
-        """Returns when the change is in, not when it was merely heard of. `patience`: how many times the usual timeout
-        one attempt may take."""
+        """Returns when the change is applied, not when it was merely received. `patience`: how many times the usual
+        timeout one attempt may take."""
         query = {"wait": "true", **({"ordering": ordering} if ordering != "weak" else {})}
         request = _request(method, path, body, query)
         done = self._result(await self._ask(request, wait=_WRITE_WAIT, patience=patience, writes=True))
@@ -121,8 +121,8 @@ class Server:
         self._result(await self._ask(_request(method, path, body), wait=_WRITE_WAIT, patience=patience, writes=True))
 
     async def of_each(self, path: str, body: Json) -> list[Any]:
-        """What each node says, of what it has at hand: those that answer within a second, `IndexUnavailable` when
-        none does."""
+        """What each node says, from what it has at hand: those that answer within a second; `IndexUnavailable` if none
+        does."""
 
         async def said_by(node: Node) -> Any:
             try:
@@ -196,14 +196,14 @@ class Server:
         told = f"{said} ({reply.status})"
         if reply.status in (401, 403):
             return BadConfiguration(
-                "Qdrant refuses the key.",
+                "Qdrant refuses the API key.",
                 hint="Set QDRANT_API_KEY to a key of that server that may read and write its collections.",
                 inside=self._inside(told),
             )
         if not from_qdrant:
             return self._stranger()
         if reply.status == 404:
-            return CollectionMissing("Qdrant does not have the index.", hint=REBUILD, inside=self._inside(told))
+            return CollectionMissing("The index is not on the Qdrant server.", hint=REBUILD, inside=self._inside(told))
         if reply.status == 409:
             return AlreadyThere("Qdrant already has it.", inside=self._inside(told))
         return self._unavailable(told)
@@ -223,14 +223,14 @@ class Server:
             wanted = ".".join(map(str, OLDEST))
             raise BadConfiguration(
                 f"Qdrant has version {version}; Quoth needs {wanted} or newer.",
-                hint="Older ones cannot find addresses by their beginning. Update the server.",
+                hint="Update the server: older versions cannot find addresses by their prefix.",
                 inside=self._inside("it is too old"),
             )
 
     def _unavailable(self, why: str) -> IndexUnavailable:
         return IndexUnavailable(
-            "The index cannot be used: Qdrant does not answer as it should.",
-            hint="Is it running, and is QDRANT_URL right? Nothing is lost; try again in a moment.",
+            "The index cannot be used: Qdrant does not answer properly.",
+            hint="Check that it is running and that QDRANT_URL is right, then try again. Nothing is lost.",
             inside=self._inside(why),
         )
 

@@ -1,8 +1,8 @@
 """The next generation of a book on a Qdrant server while it is written: the IndexWriter of `qdrant`.
 
-In: chunks to put and to drop. Out: points that are in no view yet, and at the end one entry of the ledger that
-brings them into view. The writer keeps the sums of what it has changed, so a publication reads nothing of the rest of
-the book. It writes under a lease, which it makes sure of before every write.
+In: chunks to put and to drop. Out: points that are in no view yet, and at the end one entry of the ledger that brings
+them into view. The writer keeps the sums of what it has changed, so a publication reads nothing of the rest of the
+book. It writes under a lease, which it secures before every write.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_points import Points
 from quoth.index.qdrant_records import Tally, TermCounts, decode_files, encode_files, sum_of_files
 
-# Records that one publication may name; then they are put together, so that a new reader has few to read.
+# Records that one publication may name; beyond that they are merged, so that a new reader has few to read.
 _MOST_RECORDS = 16
 
-# Seconds between two counts of a publication that is not whole.
+# Seconds between two counts of a publication that is incomplete.
 _PAUSES = (0.1, 0.5, 2.0)
 
 log = logging.getLogger(__name__)
@@ -42,8 +42,8 @@ class Draft:
     fingerprint: Fingerprint
     live: Entry | None
     recreate: bool
-    at: Node | None = None  # whose copy shows what is live
-    chunks: int = 0  # of the publication that this one goes on from
+    at: Node | None = None  # a node whose copy shows what is live
+    chunks: int = 0  # of the publication that this one continues
     records: tuple[RecordPoints, ...] = ()  # of the same
     changed: bool = False
     tally: Tally = field(default_factory=Tally)
@@ -60,7 +60,7 @@ class Draft:
 
     @property
     def kept(self) -> Entry | None:
-        """The publication that this one goes on from; None where it begins anew."""
+        """The publication that this one continues; None if it begins anew."""
         return None if self.recreate else self.live
 
     @property
@@ -83,15 +83,15 @@ class QdrantWriter:
         self._batch = batch
 
     async def prepare(self) -> None:
-        """Remove what a writer has left that was killed or never published; and where chunks have been lost, count
-        those that are there, so that an ingest finds out which are missing."""
+        """Remove what a writer that was killed or never published has left. If chunks have been lost, count those that
+        are there, so that an ingest finds out which are missing."""
         draft = self._draft
         await self._lease.secure()
         await self._points.undo(draft.view)
         await self._ledger.forget_records(draft.book_id, since=draft.view.last)
         if draft.kept is None or await self._points.count(draft.view) == draft.chunks:
             return
-        log.warning("chunks of a book are lost", extra={"book_id": draft.book_id})
+        log.warning("chunks of a book are missing", extra={"book_id": draft.book_id})
         draft.chunks, draft.records, draft.changed = 0, (), True
         async for held in self._points.all_versions(draft.view):
             draft.tally.add(held.chunk_id, held.source_file, held.terms)
@@ -152,9 +152,9 @@ class QdrantWriter:
         await self._lease.secure()
         if (found := await self._counted(view, chunks)) != chunks:
             raise IndexUnavailable(
-                f"The next publication of {draft.book_id!r} has {found} chunks instead of {chunks}. The book is as it "
-                "was.",
-                hint="Run it again.",
+                f"The new generation of {draft.book_id!r} has {found} chunks instead of {chunks}; it is not published. "
+                "The book stays as it was.",
+                hint="Run the command again.",
             )
         await self._lease.secure()
         entry = Entry(
@@ -196,11 +196,11 @@ class QdrantWriter:
         return (*kept, written)
 
     async def _forget(self, before: Entry) -> None:
-        """Readers of the generation before may still be at work; of those before it, none. What cannot be removed now
-        is removed after the next publication."""
+        """Readers of the previous generation may still be at work; older ones have none. What cannot be removed now is
+        removed after the next publication."""
         try:
             await self._points.forget(view_of(before))
             # Every publication has written one record, so its last ones have the last numbers.
             await self._ledger.forget_records(before.book_id, before=before.generation - len(before.records) + 1)
         except Outage as outage:
-            log.warning("what is not needed any more stays for now", extra={"fault": outage.in_full()})
+            log.warning("what is no longer needed could not be removed yet", extra={"fault": outage.in_full()})

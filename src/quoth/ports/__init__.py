@@ -38,13 +38,13 @@ from quoth.ports.library import ABANDONED as ABANDONED
 from quoth.ports.library import Keys as Keys
 from quoth.ports.library import Library as Library
 
-# Told after every step of long work: steps done, steps in all.
+# Called after every step of long work: steps done, steps in total.
 TellSteps = Callable[[int, int], None]
 
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The present time, aware, in UTC."""
+        """The current time, aware, in UTC."""
 
     def monotonic(self) -> float:
         """Seconds that only ever grow, for measuring time."""
@@ -67,8 +67,8 @@ class TokenCounter(Protocol):
 class Embedder(Protocol):
     """Turns text into unit vectors. Query and passage are two verbs, never a mode.
 
-    The same text gives the same vector in any batch and in any order. A text above the limit is `TextTooLong`, never
-    cut. An empty sequence gives an empty list.
+    The same text gives the same vector in any batch and in any order. A text above the limit raises `TextTooLong` and
+    is never cut. An empty sequence gives an empty list.
     """
 
     @property
@@ -83,7 +83,7 @@ class Embedder(Protocol):
 
     @property
     def batch(self) -> int:
-        """How many passages it is best handed at once."""
+        """How many passages are best passed to it at once."""
 
     @property
     def remote(self) -> bool:
@@ -98,10 +98,10 @@ class Embedder(Protocol):
         """A query above the limit is cut at a word by the caller, not here."""
 
     async def ping(self) -> None:
-        """Fails where an embedding would, as far as is known. For /health: costs nothing."""
+        """Fails if an embedding would, as far as is known. For /health: costs nothing."""
 
     async def check(self) -> str:
-        """Embed one text; a sentence that says what embeds. Fails as `embed_query` does."""
+        """Embed one text; returns a sentence that says what embeds. Fails as `embed_query` does."""
 
     async def close(self) -> None: ...
 
@@ -129,15 +129,15 @@ class IndexWriter(Protocol):
 
     async def publish(self, book: Book | None = None) -> None:
         """Make everything so far durable and visible to all readers, at once. May be called many times. The book's
-        record travels with it, so that a machine that finds the index knows the book; without one, that of the
-        publication before stays."""
+        record travels with it, so that a machine that finds the index knows the book; without one, the record of the
+        previous publication stays."""
 
 
 class BookView(Protocol):
-    """One publication of a book, for as long as a question takes: which one, the first call finds out. All that belongs
-    to one question is asked of one view.
+    """One publication of a book, for as long as a question takes; the first call finds out which. Everything that
+    belongs to one question is asked of one view.
 
-    `UnknownBook` when the book was never written, `IndexMismatch` when it was built with another fingerprint. A view
+    Raises `UnknownBook` if the book was never written, `IndexMismatch` if it was built with another fingerprint. A view
     that is held over two further publications may have lost chunks: they are left out.
     """
 
@@ -165,7 +165,7 @@ class BookView(Protocol):
 class ChunkIndex(Protocol):
     """Chunks of many books, each book sealed off from the others.
 
-    Reading a book that was never written is `UnknownBook`; reading one built with another fingerprint is
+    Reading a book that was never written raises `UnknownBook`; reading one built with another fingerprint raises
     `IndexMismatch`. A reader sees either all of a publication or none of it, whichever process made it.
     """
 
@@ -185,17 +185,17 @@ class ChunkIndex(Protocol):
     async def books(self) -> list[str]: ...
 
     async def status(self, book_id: str) -> IndexStatus:
-        """Also for an index of another fingerprint, so that it can be named and rebuilt."""
+        """Works for an index of another fingerprint too, so that it can be named and rebuilt."""
 
     async def fault(self) -> QuothError | None:
-        """What is wrong with the index as a whole although it answers; None where nothing is. For /health."""
+        """What is wrong with the index as a whole although it answers; None if nothing is. For /health."""
 
     def writer(self, book_id: str, *, recreate: bool = False) -> AbstractAsyncContextManager[IndexWriter]:
-        """Open the book for writing; `Conflict` names the other writer. With `recreate` it starts empty and the old
-        index stays readable until `publish`. Leaving without `publish` changes nothing."""
+        """Open the book for writing; raises `Conflict`, which names the other writer. With `recreate` it starts empty
+        and the old index stays readable until `publish`. Leaving without `publish` changes nothing."""
 
     async def delete_book(self, book_id: str) -> None:
-        """Nothing of the book is left; unknown books are `UnknownBook`."""
+        """Remove everything of the book; raises `UnknownBook` if there is none."""
 
     async def close(self) -> None: ...
 
@@ -203,7 +203,8 @@ class ChunkIndex(Protocol):
 class Reader(Protocol):
     """Reads passages with a question or a claim in mind: does this passage answer, and where?
 
-    `ModelFilesUnavailable` when its files are missing or damaged. What is read for one task does not depend on others.
+    Raises `ModelFilesUnavailable` if its files are missing or damaged. What is read for one task does not depend on
+    others.
     """
 
     @property
@@ -221,8 +222,8 @@ class Reader(Protocol):
 class ChatModel(Protocol):
     """A language model behind any OpenAI-compatible endpoint.
 
-    `ModelUnavailable` when it does not answer in time, after the attempts that make sense; `ModelRejected` when trying
-    again would not help. After the first word nothing is tried again: a failure then leaves as it is.
+    Raises `ModelUnavailable` if it does not answer in time, after the attempts that make sense; `ModelRejected` if
+    trying again would not help. After the first word nothing is tried again: a failure is then passed on.
     """
 
     @property
@@ -232,12 +233,12 @@ class ChatModel(Protocol):
         """Words as they come, then exactly one `ModelTurn`. Closing the generator stops the model."""
 
     async def check(self, tools: Sequence[Tool] = ()) -> str:
-        """The shortest call, with the tools of a question; a sentence that says what answered, and what was refused.
-        Fails as `reply` does."""
+        """Make the shortest call, with the tools of a question; returns a sentence that says what answered, and what
+        was refused. Fails as `reply` does."""
 
     async def fault(self) -> ModelUnavailable | None:
-        """What is known to be wrong with it, without asking it for a word; None where nothing is. For /health: it
-        answers within a second and costs nothing."""
+        """What is known to be wrong with it, without asking it for a word; None if nothing is. For /health: it answers
+        within a second and costs nothing."""
 
     async def close(self) -> None: ...
 
@@ -250,21 +251,22 @@ class RateLimiter(Protocol):
 
 
 class Tokens(Protocol):
-    """Tokens of a site with a login of its own."""
+    """Tokens of a site that has its own login."""
 
     async def subject(self, token: str) -> str:
-        """Whom it was given to. `Unauthorized` says what is wrong with it, `Outage` that it cannot be checked now."""
+        """Whom it was given to. Raises `Unauthorized` if something is wrong with it, `Outage` if it cannot be checked
+        now."""
 
     async def close(self) -> None: ...
 
 
 class Fetcher(Protocol):
-    """Gets documents from the web. Redirects are handed back, never followed; after a passing fault it tries again."""
+    """Gets documents from the web. Redirects are returned, never followed; after a temporary fault it tries again."""
 
     async def get(self, url: str, *, limit: int, types: Collection[str] = ()) -> Fetched:
-        """What the server said, with any status. The body is read only where the media type is one of `types` (none
-        named: any). `Unreadable` when there is nothing to read: an address that is not allowed, no answer in time, a
-        server's fault that does not pass, more than `limit` bytes."""
+        """What the server said, with any status. The body is read only if the media type is one of `types` (none named:
+        any). Raises `Unreadable` if there is nothing to read: an address that is not allowed, no answer in time, a
+        lasting fault of the server, more than `limit` bytes."""
 
 
 # A fetcher belongs to one event loop, and a source crawls in a loop of its own; so it opens one itself.

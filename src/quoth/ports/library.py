@@ -19,12 +19,12 @@ from quoth.domain import (
     Turn,
 )
 
-# Why a queued or running job is failed when another process holds the writer lock.
+# Why a queued or running job is marked as failed while another process holds the writer lock.
 ABANDONED = "the process that ran it ended before it was finished"
 
 
 class Keys(Protocol):
-    """Who may ask. A key that was made is never forgotten, so a server once closed does not open by itself."""
+    """Who may ask. Keys are never forgotten, so a server that was closed once does not open by itself."""
 
     async def add(self, key: Key) -> None: ...
 
@@ -32,7 +32,7 @@ class Keys(Protocol):
         """None when there is none: a caller with a wrong key is not a fault."""
 
     async def all(self) -> list[Key]:
-        """Oldest first, with those that are revoked or expired."""
+        """Oldest first, including those that are revoked or expired."""
 
     async def any(self) -> bool:
         """Whether one was ever made."""
@@ -106,31 +106,31 @@ class Library(Protocol):
     async def put_feedback(
         self, session_id: str, request_id: str, feedback: Feedback | None, *, owner: str = ""
     ) -> None:
-        """On the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn. It
-        goes with the conversation."""
+        """For the newest turn with this request id; None takes it back. `SessionNotFound` when there is no such turn.
+        It is deleted with the conversation."""
 
     async def rated_turns(self, book_id: str | None = None, *, since: datetime, limit: int = 1000) -> list[Turn]:
-        """Of all readers, those with feedback that were asked at `since` or later, newest first."""
+        """Turns of all readers that have feedback and were asked at `since` or later, newest first."""
 
     async def share_turn(self, session_id: str, request_id: str, secret: str, *, owner: str = "") -> Turn:
-        """From now on it can be read by its number and the secret. One that is shared already keeps its secret.
+        """From now on it can be read by its number and the secret. A turn that is already shared keeps its secret.
         `SessionNotFound` when there is no such turn."""
 
     async def shared_turn(self, turn_id: int, secret: str) -> Turn:
         """`NotFound` when none is shared under this number and secret."""
 
     async def put_topic_summary(self, session_id: str, text: str, *, owner: str = "") -> None:
-        """Does nothing where the conversation has gone meanwhile."""
+        """Does nothing if the conversation has been deleted meanwhile."""
 
     async def put_tags(self, session_id: str, tags: Sequence[str], *, owner: str = "") -> None:
-        """In place of those before. `SessionNotFound` when there is none."""
+        """Replaces the previous ones. `SessionNotFound` when there is none."""
 
     async def delete_conversation(self, session_id: str, *, owner: str = "") -> None:
         """For good, with its traces and the questions recorded in it. `SessionNotFound` when there is none."""
 
     async def record_question(self, question: RecordedQuestion, *, session_id: str, keep_since: datetime) -> None:
         """Store it, unless its conversation has been deleted meanwhile, and drop those of all books that were asked
-        before `keep_since`, in one go. A recorded question goes with its conversation but does not name it."""
+        before `keep_since`, in one go. A recorded question is deleted with its conversation but does not name it."""
 
     async def recorded_questions(
         self, book_id: str | None = None, *, since: datetime, limit: int = 1000
@@ -138,11 +138,11 @@ class Library(Protocol):
         """Those asked at `since` or later, newest first."""
 
     async def forget_questions(self, *, before: datetime) -> int:
-        """Of all books; how many there were."""
+        """Of all books; returns how many there were."""
 
     async def put_traces(self, traces: Sequence[Trace], *, keep_since: datetime, most: int) -> None:
         """Store them, except those whose conversation has been deleted meanwhile, and drop all that are older than
-        `keep_since` or not among the newest `most` or so, in one go. They go with their conversation."""
+        `keep_since` or not among the newest `most` or so, in one go. They are deleted with their conversation."""
 
     async def trace(self, request_id: str | None = None) -> Trace:
         """The newest with this id, or of all; `NotFound` when there is none."""

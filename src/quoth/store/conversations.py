@@ -122,7 +122,7 @@ class SqlConversations:
     async def _change(
         self, session_id: str, request_id: str, owner: str, values: Mapping[str, Any], *, keep: bool = False
     ) -> Turn:
-        """Of the newest turn of this request. With `keep` a value that is there already stays."""
+        """Change the newest turn of this request. With `keep` an existing value stays."""
         query = (
             select(conversations)
             .join(sessions, sessions.c.session_id == conversations.c.session_id)

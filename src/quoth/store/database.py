@@ -28,9 +28,9 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 class Database(Protocol):
     """Where the statements run. Both verbs leave the event loop free and raise the errors of `quoth.errors`. Only an
     `IntegrityError` comes through, because the author of the statement knows which promise was broken. Writes of the
-    same `order` happen one after the other, in the order of the calls. What a write that `erases` has deleted leaves
-    the files of the database too, soon afterwards, as far as that is in our hands (docs/security.md); if it returns 0,
-    there was nothing to erase."""
+    same `order` happen one after the other, in the order of the calls. What a write that `erases` has deleted also
+    leaves the database files soon afterwards, as far as that is in our hands (docs/security.md); if it returns 0, there
+    was nothing to erase."""
 
     async def open(self) -> None: ...
 
@@ -42,8 +42,8 @@ class Database(Protocol):
 
 
 class TimedDatabase:
-    """A database that callers wait for only so long. What it has begun goes on: a caller that was told of an outage
-    may find the turn stored after all, but never half of it."""
+    """A database that callers wait for only for a limited time. What it has begun goes on: a caller that was told of an
+    outage may find the turn stored after all, but never half of it."""
 
     def __init__(self, database: Database, seconds: float) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class TimedDatabase:
 def translated(
     what: str, named: Callable[[BaseException], QuothError], lost: type[BaseException] | tuple[type[BaseException], ...]
 ) -> Iterator[None]:
-    """A database's faults as our errors: `named` makes one of a fault; `lost` are the faults of connecting."""
+    """Turns a database's faults into our errors: `named` makes the error; `lost` are the faults of connecting."""
     try:
         yield
     except sa.IntegrityError:
@@ -83,7 +83,7 @@ def translated(
     except sa.TimeoutError as fault:
         raise named(fault) from fault
     except sa.SQLAlchemyError as fault:
-        raise InternalError(f"{what} cannot do what it was asked: {fault}") from fault
+        raise InternalError(f"{what} cannot run a statement: {fault}") from fault
     except lost as fault:
         raise named(fault) from fault
 

@@ -1,4 +1,4 @@
-"""Keys in the relational store, through the port `Keys`. What is stored of a secret is its digest."""
+"""Keys in the relational store, through the port `Keys`. Only the digest of a secret is stored."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from quoth.store.tables import ACTIVE, books, ingestion_jobs, page_records, reco
 
 
 # Built once, because building one costs more than running it. The sessions stay locked until the end of the
-# transaction, so a session that is deleted meanwhile takes along what is being stored of it.
+# transaction, so a session that is deleted meanwhile also takes what is being stored for it.
 _ALIVE = (
     select(sessions.c.session_id)
     .where(sessions.c.session_id.in_(bindparam("named", expanding=True)))
@@ -78,7 +78,7 @@ def _no_trace(request_id: str | None) -> NotFound:
     what = "There is no trace yet." if request_id is None else f"There is no trace of {request_id}."
     return NotFound(
         what,
-        hint="The id is in the metadata of each answer. Traces are kept QUOTH_TRACE_DAYS days, if QUOTH_TRACES is on.",
+        hint="Its id is in the metadata of an answer. With QUOTH_TRACES on, traces are kept for QUOTH_TRACE_DAYS days.",
     )
 
 
@@ -243,7 +243,7 @@ class SqlLibrary(SqlConversations):
         statement = (
             update(ingestion_jobs)
             .where(ingestion_jobs.c.book_id == book_id, ingestion_jobs.c.status.in_(ACTIVE))
-            # `duration_seconds` stays empty: when the process died is not known.
+            # `duration_seconds` stays empty: nobody knows when the process died.
             .values(status="failed", error_message=storable(reason), completed_at=self._now())
         )
         return await self._database.write(lambda connection: connection.execute(statement).rowcount)
@@ -258,7 +258,7 @@ class SqlLibrary(SqlConversations):
                 ingestion_jobs.c.book_id == book_id, ingestion_jobs.c.status.in_(ACTIVE)
             )
             row = await self._database.read(lambda connection: connection.execute(query).first())
-            which = f"job {row.job_id} is {row.status}" if row else "by a job that has just ended"
+            which = f"job {row.job_id} is {row.status}" if row else "its job has just ended"
             raise Conflict(f"Book {book_id!r} is being ingested: {which}.") from fault
 
     # --- questions for the author ---

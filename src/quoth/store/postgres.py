@@ -1,4 +1,4 @@
-"""A PostgreSQL server as the place of the relational store: the same verbs as `sqlite.py`, on asyncpg.
+"""A PostgreSQL server as the relational store: the same verbs as `sqlite.py`, on asyncpg.
 
 `library.py` hands in functions that run statements on a connection; here each gets a connection of a small pool and a
 transaction, on the event loop, without a thread. This file sees to it that writes that belong together keep the order
@@ -29,7 +29,7 @@ from quoth.store.tables import SCHEMA_VERSION
 
 T = TypeVar("T")
 
-# Any number that is always the same: the process that migrates holds the server's lock of this number.
+# An arbitrary constant: the process that migrates holds the server's lock with this number.
 _MIGRATION_LOCK = 7_174_685_084
 # Parameters of libpq that asyncpg does not have; hosted servers put them into the addresses that people copy.
 _NOT_FOR_ASYNCPG = ("channel_binding",)
@@ -46,7 +46,7 @@ class PostgresDatabase:
         self._dsn = _dsn(url)
         self._seconds = seconds
         self._engine = self._connected_by(seconds, pool_size=pool_size, max_overflow=0, pool_timeout=seconds)
-        # A reader makes one statement, which sees one moment without a transaction: one round trip.
+        # A read is one statement, which sees one moment even without a transaction: one round trip.
         self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writes: set[asyncio.Task[Any]] = set()
         self._last: dict[str, asyncio.Task[Any]] = {}  # the newest write of each order
@@ -114,8 +114,8 @@ class PostgresDatabase:
             logger.debug("a write failed: %s", fault)  # the caller may have gone
 
     async def _run(self, engine: AsyncEngine, work: Callable[[Connection], T]) -> T:
-        """Only use shows that the server closed a connection in the pool (asking first would triple the round trips).
-        What was not yet being committed has not happened, and is done again, once."""
+        """A connection that the server closed in the pool shows only in use (asking first would triple the round
+        trips). Work that was not yet being committed has not happened, and is done again, once."""
         for last in (False, True):
             committing = False
             try:
@@ -159,7 +159,7 @@ class PostgresDatabase:
         if state == "53100":
             return DiskFull(f"{self._name} could not be written: the server's disk is full.")
         if state.startswith(("22", "42")) and state not in _HINTS:  # wrong data, or a wrong statement
-            return InternalError(f"{self._name} cannot do what it was asked: {fault}")
+            return InternalError(f"{self._name} cannot run a statement: {fault}")
         if isinstance(fault.__cause__, asyncpg.ClientConfigurationError):  # its words may repeat the address
             return LibraryUnavailable(f"{self._name} has an address that cannot be used.", hint=_HINTS["28"])
         hint = next((hint for states, hint in _HINTS.items() if state.startswith(states)), _HINTS[""])
@@ -175,7 +175,7 @@ _HINTS = {
     "25006": "DATABASE_URL names a read-only server; name the primary.",
     "53300": "Allow more connections (max_connections), or lower QUOTH_DATABASE_POOL_SIZE or QUOTH_WORKERS.",
     "57P": "The server is starting or stopping; try again in a moment.",
-    "": "Is the server running, and does DATABASE_URL name it? Try again in a moment.",
+    "": "Check that the server is running and that DATABASE_URL names it, then try again.",
 }
 
 

@@ -1,7 +1,7 @@
 """Files that only their owner may read: a directory for Quoth's data, and the database in it.
 
 In: a path. Out: the same path with permissions 0700 or 0600, whatever the umask. What was there before is changed only
-where it is ours. On systems without these permissions only the directory is made. Knows nothing of what is stored.
+if it is ours. On systems without these permissions only the directory is made. Knows nothing of what is stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OURS = {"chat_history", "index", "jobs-turn.lock", "jobs-waiting.lock", "writer
 
 
 def private_directory(path: Path) -> None:
-    """Make it, its owner's alone. An existing one is tightened only if it is ours: it belongs to this user and holds
+    """Make it, for its owner alone. An existing one is tightened only if it is ours: it belongs to this user and holds
     nothing but what Quoth puts there."""
     try:
         path.mkdir(mode=_DIRECTORY, parents=True)
@@ -31,7 +31,7 @@ def private_directory(path: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Make it, empty, its owner's alone. An existing one is tightened if it belongs to this user."""
+    """Make it, empty, for its owner alone. An existing one is tightened if it belongs to this user."""
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT, _FILE))
     tighten(path)
 

@@ -1,4 +1,4 @@
-"""A SQLite file as the place of the relational store: open it, bring it up to date, read, write, name what went wrong.
+"""A SQLite file as the relational store: open it, bring it up to date, read, write, name what went wrong.
 
 `library.py` hands in functions that run statements on a connection; here they get a thread and a transaction. Measured:
 one hop to a thread for a whole transaction costs 1.5 ms of CPU a turn. SQLAlchemy's asyncio layer over aiosqlite hops
@@ -37,11 +37,11 @@ T = TypeVar("T")
 _BUSY_SECONDS = 15.0  # how long a writer waits for the writer of another process
 _READERS = 4
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-# What was erased leaves the files within a minute. The waits let several erasures share one rewriting, so a caller who
+# What was erased leaves the files within a minute. The waits let several erasures share one rewrite, so a caller who
 # erases all the time does not keep the disk busy.
 _CLEANING_DELAY, _CLEANING_PAUSE = 1.0, 30.0  # seconds after an erasure, and after the last cleaning
-_CLEANING_RETRIES = (2.0, 5.0, 10.0)  # seconds, where another program is in the way
-_CLEANING_BUSY_MS = 500  # for a lock: the writer's thread is not kept longer
+_CLEANING_RETRIES = (2.0, 5.0, 10.0)  # seconds, if another program is in the way
+_CLEANING_BUSY_MS = 500  # to wait for a lock: the writer's thread is held no longer
 # A larger file is not rewritten: writers would wait for longer than their callers do (measured: 1.7 s for 128 MB).
 _LARGEST_REWRITTEN = 128 * 2**20  # bytes
 
@@ -151,7 +151,7 @@ class SqliteDatabase:
         migrations.bring_up_to_date(connection, version, name=f"The database {self._path}")
 
     def _clean_files(self) -> bool:
-        """Rewrite the file without what was erased, and empty the write-ahead log; False where that has to wait.
+        """Rewrite the file without what was erased, and empty the write-ahead log; False if that has to wait.
 
         `secure_delete` overwrites a row where it is now. Where it was before its page was rearranged, a copy can be
         left in an unused part of the page (measured: 4 of 2,005 rows), so the file is rewritten."""
@@ -166,7 +166,7 @@ class SqliteDatabase:
                 finally:
                     connection.invalidate()  # its settings are for this work alone
         except Outage as fault:
-            logger.info("what was erased is not out of the files yet: %s", fault)
+            logger.info("erased words are not out of the files yet: %s", fault)
             return False
         return not busy
 
@@ -218,7 +218,7 @@ class SqliteDatabase:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return LibraryUnavailable(
                 f"{what} is damaged or not a SQLite database ({fault}).",
-                hint="Put a copy back, or move it away and run `quoth ingest PATH` again: books can be rebuilt.",
+                hint="Restore a backup, or move the file away and run `quoth ingest PATH` again: books can be rebuilt.",
             )
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM) or isinstance(
             fault, OSError

@@ -153,7 +153,7 @@ ingestion_jobs = Table(
     # migration makes the same index on PostgreSQL; declaring it here would import that dialect at every start.)
     Index("one_active_job_per_book", "book_id", unique=True, sqlite_where=text("status IN ('queued', 'running')")),
     Index("idx_ingestion_jobs_book", "book_id", "job_id"),
-    # A number is never given twice, so an old job_id can never mean another job.
+    # A number is never used twice, so an old job_id can never mean another job.
     sqlite_autoincrement=True,
 )
 

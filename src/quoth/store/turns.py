@@ -3,7 +3,7 @@
 The columns `sources` and `metadata` are JSON with the public names of an answer's fields, so an operator who looks into
 the database reads what the doors show. `metadata.version` says which layout a row has:
 
-1 (no version): rows written before turns were typed. They know no level, model or tokens.
+1 (no version): rows written before turns were typed. They have no level, model or tokens.
 2: all fields of `domain.Turn`. Sources that were stored before there was a `highlight` have none; turns of that time
    do not know how many of their sentences were checked, and have no `searches`.
 

@@ -1,8 +1,8 @@
 """The words of a heading → the anchor that its toolchain gives it on the published page.
 
-Each toolchain has a rule for turning words into an id, a rule for headings that share their words, and its own view
-of explicit ids. `Anchors` walks one page from top to bottom and must see every heading, also those that no chunk uses,
-or later duplicates would get wrong numbers. It knows nothing of files or URLs.
+Each toolchain has a rule for turning words into an id, a rule for headings that share their words, and its own view of
+explicit ids. `Anchors` walks one page from top to bottom and must see every heading, including those that no chunk
+uses; otherwise later duplicates would get wrong numbers. It knows nothing of files or URLs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quoth.text.written_ids import github_slug, is_written_rule, written_id
 
 _MKDOCS = ("mkdocs", "mkdocs-unicode", "pymdownx", "pymdownx-cased")
 _COUNTED_ALONE = ("jekyll", "kramdown")
-_SHORTCODE = re.compile(r"(?<![\w:]):[a-z0-9_+-]+:(?![\w:])")  # an emoji or icon, a picture when the id is made
+_SHORTCODE = re.compile(r"(?<![\w:]):[a-z0-9_+-]+:(?![\w:])")  # an emoji or icon: a picture when the id is made
 _HONKIT_MARKS = re.compile(r"[\[\]!\"'#$%&()*+,./:;<=>?@\\^_`{|}~©∑®†“”‘’∂ƒ™℠…œŒ˚ºª•∆∞♥]")
 _LONGEST_COMPOSED = 2_000  # letters; nobody writes a longer heading, and composing one may take quadratic time
 
@@ -31,7 +31,7 @@ class Anchors:
         """Python-Markdown looks for explicit ids on the whole page before it gives any."""
         self._rule = rule
         self._seen: dict[str, int] = {}
-        self._next: dict[str, str] = {}  # for an anchor that is taken, where to go on counting
+        self._next: dict[str, str] = {}  # where to continue counting when an anchor is taken
         if rule in _MKDOCS:
             self._seen.update((anchor, 0) for anchor in explicit if anchor)
 
@@ -44,7 +44,7 @@ class Anchors:
             return explicit
         if self._rule == "pdf":
             return explicit.replace("page-", "page=")
-        if self._rule in ("jupyter", "honkit"):  # headings of the same words get the same anchor
+        if self._rule in ("jupyter", "honkit"):  # headings with the same words get the same anchor
             return explicit or _slug(words, self._rule)
         if is_written_rule(self._rule):
             return self._from_written(written or words, explicit)
@@ -57,7 +57,7 @@ class Anchors:
 
     def _from_written(self, written: str, explicit: str) -> str:
         if self._rule == "mintlify":
-            deep = written.lstrip(" \t>").startswith("#####")  # ids end with the fourth level
+            deep = written.lstrip(" \t>").startswith("#####")  # headings below the fourth level get no id
             return "" if deep else self._counted(explicit or written_id(written, self._rule))
         if explicit:
             if self._rule not in _COUNTED_ALONE:
@@ -86,7 +86,7 @@ class Anchors:
         return anchor
 
     def _counted(self, base: str) -> str:
-        """Mintlify gives the second heading of its words the number 2, explicit ids included."""
+        """Mintlify gives the second heading with the same words the number 2, explicit ids included."""
         count = self._seen[base] = self._seen.get(base, 0) + 1
         while base and count > 1 and f"{base}-{count}" in self._seen:
             count += 1
@@ -113,7 +113,7 @@ def _counted_on(anchor: str) -> str:
 
 
 def _slug(words: str, rule: AnchorRule) -> str:
-    """The id of a heading before duplicates are told apart."""
+    """The id of a heading before duplicates are numbered."""
     if rule in _MKDOCS and ":" in words:
         words = _SHORTCODE.sub("", words)
     return _SLUGS[rule](words)

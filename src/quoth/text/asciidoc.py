@@ -39,8 +39,8 @@ _ATTRIBUTION = re.compile(r"--[ \t]+(?=\S)")
 
 
 def parse_asciidoc(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, ...]:
-    """The blocks of a page; `Unreadable` where they are nested too deep. With `whole` off, those of a piece of a page:
-    headings get no ids, and blocks too deep inside are read as paragraphs."""
+    """The blocks of a page; raises `Unreadable` if they are nested too deep. With `whole` off, those of a piece of a
+    page: headings get no ids, and blocks that are too deep are read as paragraphs."""
     return _Reader(Lines(text, start), whole=whole).page()
 
 
@@ -305,7 +305,7 @@ class _Reader(ListReader):
         return end
 
     def _macro(self, line: int, name: str, inside: str) -> Block:
-        """A picture has its description to read; other macros are left to a converter."""
+        """A picture is read as its description; other macros are left to a converter."""
         said = inline(f"image:x[{inside}]") if name == "image" else ""
         return self.leaf("paragraph", line, line + 1, said)
 

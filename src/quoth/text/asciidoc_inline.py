@@ -72,7 +72,7 @@ _SIGNS = {"(C)": "©", "(R)": "®", "(TM)": "™", "->": "→", "=>": "⇒", "<-
 _ATTRIBUTES = re.compile(r"(?:^|,)[ \t]*[\w-]+=.*$", re.S)
 _SPACES = re.compile(r"[ \t]{2,}")
 _TAGS = re.compile(r"<[^<>]{1,500}+>")
-_DASH = re.compile("[ \t]?\ue000[ \t]?")  # a dash takes the spaces around it along
+_DASH = re.compile("[ \t]?\ue000[ \t]?")  # a dash absorbs the spaces around it
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,30}\d{0,2}|#\d{2,6}|#x[\da-fA-F]{2,5});")
 
 
@@ -85,8 +85,8 @@ def inline(text: str) -> str:
 
 
 def title_for_id(text: str) -> str:
-    """The words of a section title as Asciidoctor makes its id from them: characters that were written as entities are
-    left out, and so are pictures."""
+    """The words of a section title from which Asciidoctor makes its id: without pictures, and without characters that
+    were written as entities."""
     if not _SPECIAL.search(text):
         return text.strip()
     return _DASH.sub("", _INLINE.sub(_title_words, _ENTITY.sub("", text))).strip()
@@ -114,7 +114,7 @@ def _words(match: re.Match[str]) -> str:
 
 
 def _kind(match: re.Match[str]) -> str:
-    """The group that says what was found. Some constructs have two groups, of which the second may be missing."""
+    """The group that says what was found. Some constructs have two groups; the second may be missing."""
     last = match.lastgroup or ""
     return _FIRST.get(last, last)
 

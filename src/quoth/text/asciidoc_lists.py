@@ -1,4 +1,4 @@
-"""The lines of a page of AsciiDoc, and the lists in them: the ground that `quoth.text.asciidoc` reads from.
+"""The lines of a page of AsciiDoc, and the lists in them: the base of the reader in `quoth.text.asciidoc`.
 
 A list reaches as far as Asciidoctor reads it: text goes on until a blank line, a `+` attaches the block below it, a
 marker that no open list has begins a list inside the item. Items are read once, from top to bottom, whatever their
@@ -131,7 +131,7 @@ class ListReader:
         return self.one(children, at, last)
 
     def _styled_list(self, line: int, last: int, chain: tuple[str, ...]) -> int:
-        """Where a list inside the item begins, if only the lines that style it are before it."""
+        """The line where a list inside the item begins, if only lines that style it come before."""
         at = line
         while at < last and (ATTRIBUTES.match(self.raw[at]) or TITLE.match(self.raw[at])):
             at += 1
@@ -180,7 +180,7 @@ class ListReader:
         return True
 
     def flat(self, first: int, last: int) -> list[Block]:
-        """A region that is nested too deep."""
+        """A region that is nested too deep, read as one paragraph."""
         shown = " ".join(line.strip() for line in self.raw[first:last] if line)
         return [self.leaf("paragraph", first, last, inline(shown))] if shown else []
 

@@ -15,7 +15,7 @@ _LONGEST_SPEC = 24
 
 
 def separator_of(opening: str, attributes: BlockAttributes) -> str:
-    """The character between cells; a comma or a colon where the table is written as CSV or DSV."""
+    """The character between cells; a comma or a colon if the table is written as CSV or DSV."""
     said = attributes.get("separator")
     if said:
         return "\t" if said in ("\\t", "tab") else said[0]

@@ -59,7 +59,7 @@ def leaves(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def check_depth(blocks: Sequence[Block], text: str) -> None:
-    """`Unreadable` for a page with blocks inside each other beyond MAX_DEPTH."""
+    """Raise `Unreadable` if blocks are nested deeper than MAX_DEPTH."""
     level = list(blocks)
     for _ in range(MAX_DEPTH + 1):
         level = [child for block in level for child in block.children]
@@ -94,7 +94,7 @@ class Lines:
         self.starts.append(len(text))
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """Offsets of the lines from `first` up to `last`, which is excluded, without blank lines at the end."""
+        """Offsets of the lines from `first` up to but not including `last`, without blank lines at the end."""
         start = self.starts[first]
         return start, start + len(self.text[start : self.starts[last]].rstrip())
 

@@ -1,7 +1,7 @@
-"""The marks that fill whole lines of Markdown: comments, imports, directives, tables' rules, ids of headings.
+"""The marks that fill whole lines of Markdown: comments, imports, directives, table rules, heading ids.
 
-`without_line_marks(text)` keeps the words in them that a reader would see. `quoth.text.plain` takes the marks inside a
-line. Every pattern takes linear time on any text. One that starts with a literal character is tried only where that
+`without_line_marks(text)` keeps the words in them that a reader would see. `quoth.text.plain` removes the marks inside
+a line. Every pattern takes linear time on any text. One that starts with a literal character is tried only where that
 character is. So patterns of frequent lines start with the line break before them (`in_lines`), and a lookbehind comes
 after the character it looks back from.
 """
@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 
 from quoth.text.rst_inline import NUMBERED
 
-# What an author says of an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. Of a heading, it
-# names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
+# What an author says about an element (Python-Markdown, kramdown, mdBook): `{ #id .class key="value" }`. On a heading,
+# it names the anchor: `{#id}` (Docusaurus too), `{/* #id */}` (MDX 3), `{ id="id" }`.
 _ATTRIBUTE = r"(?:[#.][\w.:/-]++|data-[\w-]++(?!=)|[\w:-]++=(?:\"[^\"\n{}]*+\"|'[^'\n{}]*+'|[^\s\"'{}]++))"
 ATTRIBUTES = rf"\{{:?[ \t]*+{_ATTRIBUTE}(?:[ \t]++{_ATTRIBUTE})*+[ \t]*+\}}"
 HEADING_ID = re.compile(
@@ -22,7 +22,7 @@ HEADING_ID = re.compile(
     re.M,
 )
 _CLOSING_BRACE = re.compile(r"\}[ \t]*+$", re.M)  # no heading has an id without one
-# Behind a link, an image or an icon in a sentence. Elsewhere braces may be code.
+# After a link, an image or an icon in a sentence. Elsewhere braces may be code.
 _BEHIND = re.compile(
     r"\{(?<=[)\]:]\{):?[ \t]*+(?=[#.:]|(?:width|height|align|loading|target|title|rel|style|class|id|data-)\b)"
     r"[^{}\n]*+\}"
@@ -109,9 +109,9 @@ def without_heading_id(text: str) -> str:
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
-    """Where comments of HTML and of MDX begin and end. One of HTML that is never closed reaches to the end."""
+    """Where HTML and MDX comments begin and end. An HTML comment that is never closed reaches to the end."""
     at = 0
-    closes = True  # a comment of MDX that begins here may be closed
+    closes = True  # an MDX comment that begins here may be closed
     while mark := _COMMENT_START.search(text, at):
         if mark[0] == "<!--":
             end = text.find("-->", mark.end())
@@ -140,7 +140,7 @@ def has_statement(text: str) -> bool:
 
 
 def in_lines(pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-    """`pattern` starts with the line break before a line; the first line gets one."""
+    """`pattern` starts with the line break before a line; one is put before the first line."""
     return pattern.sub(replacement, f"\n{text}")[1:]
 
 

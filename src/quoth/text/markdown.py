@@ -56,7 +56,7 @@ _ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
 
 
 def parse(text: str, *, markup: Markup = "markdown", start: int = 0) -> tuple[Block, ...]:
-    """The blocks of `text` from `start` on; the front matter before it is one block of markup. `Unreadable` where
+    """The blocks of `text` from `start` on; the front matter before it is one block of markup. Raises `Unreadable` if
     directives are nested too deep."""
     front = (Block("markup", 0, start),) if text[:start].strip() else ()
     if start == 0 and text.startswith("\ufeff"):
@@ -115,7 +115,7 @@ def _heading_words(written: str) -> str:
 
 @lru_cache(maxsize=3)
 def _parser(markup: Markup) -> MarkdownIt:
-    """markdown-it with our rules beside its own."""
+    """markdown-it with our own rules added."""
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable("table")
     # A link definition is a leaf without plain text; the rule would drop its lines altogether.
     off = ["reference"]
@@ -188,7 +188,7 @@ class _Tree:
             at += 1
         if line < last:
             blocks.extend(self.gap(line, last))
-        # A parser may see a paragraph in a lone form feed; it is empty.
+        # The parser may take a lone form feed for a paragraph, which is empty.
         return tuple([block for block in blocks if block.end > block.start]), at + 1
 
     def _container(self, kind: BlockKind, children: tuple[Block, ...], first: int, last: int, info: str) -> Block:
@@ -228,7 +228,8 @@ class _Tree:
 
 class _Directives:
     """The directives that are open among siblings. A closing line ends the outermost one that has no more colons than
-    the line, with all inside it, as remark-directive does. A directive that is never closed stays a lone line."""
+    the line, with everything inside it, as remark-directive does. A directive that is never closed stays a lone
+    line."""
 
     def __init__(self) -> None:
         self._open: list[_Open] = []

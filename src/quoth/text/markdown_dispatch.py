@@ -3,8 +3,8 @@
 markdown-it tries every rule on every line. Most rules can only claim a line that starts with one of their marks; one
 rule before all others tries just these, so the result is the same in half the time. Our own rules claim text, headings,
 fences and tables: the same lines, as one token, because nothing needs what is in them. A token has only the fields that
-are asked for. The table of line starts is built with string methods. Only public names of the library are used, and its
-own loop and containers are left as they are. `quoth.text.markdown` turns the tokens into blocks.
+are read. The table of line starts is built with string methods. Only public names of the library are used, and its own
+loop and containers are left as they are. `quoth.text.markdown` turns the tokens into blocks.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _Dispatch:
         last, tag = line + 1, ""
         while last < end_line and (at := starts[last] + shifts[last]) < ends[last]:
             deeper = indents[last] - state.blkIndent
-            if deeper < 4:  # else it goes on, whatever it looks like
+            if deeper < 4:  # otherwise the paragraph goes on, whatever the line looks like
                 mark = source[at]
                 if mark in "-=" and deeper >= 0 and not source[at : ends[last]].rstrip(" \t").strip(mark):
                     tag = "h1" if mark == "=" else "h2"
@@ -209,7 +209,7 @@ def block_tokens(parser: MarkdownIt, source: str) -> list[Token]:
 
 
 def _state(parser: MarkdownIt, source: str, tokens: list[Token]) -> StateBlock:
-    """`StateBlock(source, …)`, which would look at each line character by character."""
+    """Like `StateBlock(source, …)`, which would look at each line character by character."""
     state = _State("", parser, {}, tokens)
     lines = source.split("\n")
     if not lines[-1].strip(" \t"):

@@ -1,8 +1,8 @@
-"""Block rules of ours for markdown-it: what Docusaurus, MDX, MyST, MkDocs and template languages add to Markdown.
+"""Our own block rules for markdown-it: what Docusaurus, MDX, MyST, MkDocs and template languages add to Markdown.
 
-Each rule claims whole lines that are not prose and may interrupt a paragraph or a list. The text between an opening
-and a closing line is parsed as Markdown; `quoth.text.markdown` makes a container of the two. A line that only looks
-like markup stays text: to lose words is worse than to keep a bracket.
+Each rule claims whole lines that are not prose and may interrupt a paragraph or a list. The text between an opening and
+a closing line is parsed as Markdown; `quoth.text.markdown` makes a container of the two. A line that only looks like
+markup stays text: losing words is worse than keeping a bracket.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from quoth.text.rst_directives import CODE, INVISIBLE
 
 
 _DIRECTIVE = re.compile(r"(:{3,})[ \t]*(?:([A-Za-z][\w-]*)(?:[ \t\[{].*)?)?$")
-_BLOCK = re.compile(r"(/{3,})[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\|.*)?)?$")  # the same, of pymdownx
+_BLOCK = re.compile(r"(/{3,})[ \t]*(?:([A-Za-z][\w-]*)[ \t]*(?:\|.*)?)?$")  # the same for pymdownx
 _TAG = re.compile(TAG)
 _LONGEST_TAG = 20_000  # characters
 _LONG_TAG = re.compile(r"</?[A-Za-z][\w.-]*(?::[A-Za-z][\w-]*)?(?=[\s/>{])")
 _EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)(?![\w-])")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/", re.S)
-# How far a page may be searched in all for the ends of tags and comments, in lengths of the page. Each of many lines
-# that open one and never close it would be followed to the end of the page otherwise.
+# How much text may be searched for the ends of tags and comments, in lengths of the page. Without this limit, each of
+# many lines that open one and never close it would be searched to the end of the page.
 _SEARCHES = 20
 
 
@@ -78,7 +78,7 @@ class _TagReader:
         self._env.setdefault("left to search", _SEARCHES * (len(state.src) + 1000))
 
     def end_of_tags(self, at: int, limit: int) -> int:
-        """Where a run of tags and comments ends that fills its lines; none when there is text among them."""
+        """Where a run of tags and comments that fills its lines ends; none if there is text among them."""
         source = self._source
         while True:
             if source.startswith("<!--", at):
@@ -138,8 +138,8 @@ class _TagReader:
 
 
 class _Strings:
-    """Where strings and comments of JavaScript end. Where one is not closed, a later one of its kind is not closed
-    either: for quotes up to the end of the line, for the others anywhere."""
+    """Where strings and comments of JavaScript end. If one is not closed, no later one of its kind is closed either:
+    for quotes up to the end of the line, for the others anywhere."""
 
     def __init__(self, source: str, limit: int) -> None:
         self._source = source
@@ -147,7 +147,7 @@ class _Strings:
         self._open_until: dict[str, int] = {}
 
     def end(self, at: int) -> int:
-        """-1 where none begins, or it is not closed."""
+        """-1 if none begins here, or if it is not closed."""
         kind = "/*" if self._source.startswith("/*", at) else self._source[at]
         if at < self._open_until.get(kind, 0):
             return -1

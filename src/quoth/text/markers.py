@@ -2,7 +2,7 @@
 
 In: text written by us or by a language model, whole or piece by piece. Out: `Marker`s, or the same text with its
 markers numbered in order of appearance. `[2]`, `[1, 3]`, `[2-4]`, `[^2]`, `[source 2]` and `【2】` are markers; code,
-the label of a link and the definition of one are not. Knows nothing of sources or sentences.
+link labels and link definitions are not. Knows nothing of sources or sentences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(?<!\d)(\d+)\s*[–-]\s*(\d+)")
 _WIDEST_RANGE = 20  # [1-300] is not a list of sources
 # A bracket at the end of a text may become a marker, and one that is closed may become the label of a link.
 _UNFINISHED = re.compile(r"[\[【][^\]】\n]{0,39}[\]】]?\Z")
-# Where nothing is held back, text without any of these is only text, whatever comes before and after it.
+# If nothing is held back, text without any of these is plain text, whatever comes before and after it.
 _MEANINGFUL = re.compile(r"[\[【`~\n]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _QUOTE_MARKS = " \t>"
@@ -53,7 +53,7 @@ def code_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _fence_end(text: str, fence: str, at: int) -> int:
-    """After the line that closes the fence; the end of the text where none does."""
+    """The end of the line that closes the fence, or of the text if none does."""
     while (found := text.find(fence, at)) >= 0:
         start = text.rfind("\n", 0, found) + 1
         end = text.find("\n", found)
@@ -99,7 +99,7 @@ def without_markers(text: str, found: Sequence[Marker]) -> str:
 
 
 def without_unfinished(text: str) -> str:
-    """Without the bracket at its end that could still become a marker."""
+    """The text without a bracket at its end that could still become a marker."""
     found = _UNFINISHED.search(text)
     return text[: found.start()] if found else text
 
@@ -128,7 +128,7 @@ class Renumbering:
         self.order: dict[int, int] = {}  # the number as written → the number as shown
 
     def know(self, numbers: Collection[int]) -> None:
-        """Sources that came while the text was being written."""
+        """Add sources that came while the text was being written."""
         self._known.update(numbers)
 
     def feed(self, piece: str) -> str:
@@ -141,7 +141,7 @@ class Renumbering:
         ready = self._passed_on(max(self._done, _settled(self._text, code)))
         gaps = _BLANK_LINE.finditer(self._text, 0, self._done)
         breaks = [gap.end() for gap in gaps if code.holding(gap.start()) is None]
-        if breaks:  # nothing of the next paragraph depends on the one before
+        if breaks:  # nothing in the next paragraph depends on the one before
             self._text, self._done = self._text[breaks[-1] :], self._done - breaks[-1]
         if self._done == len(self._text):
             self._forget()
@@ -151,7 +151,7 @@ class Renumbering:
         return self._passed_on(len(self._text))
 
     def _forget(self) -> None:
-        """Where nothing is held back, one thing matters to what follows: does a line begin here, and after what?"""
+        """If nothing is held back, one thing matters to what follows: does a line begin here, and after what?"""
         line = self._text[self._text.rfind("\n") + 1 :]
         self._text = f"x{line[-1]}" if line.strip(" \t>") else line
         self._done = len(self._text)

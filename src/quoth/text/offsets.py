@@ -14,7 +14,7 @@ from quoth.domain import Chunk, Insert
 
 
 class Stretches:
-    """Stretches of a text in order, none of which overlaps another. A lookup takes logarithmic time."""
+    """Stretches of a text in order, without overlaps. A lookup takes logarithmic time."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         self._spans = list(spans)

@@ -2,7 +2,7 @@
 
 `plain(text, markup)` keeps every word a reader would see (titles, tab labels, image descriptions, code) and drops what
 only tells a renderer what to do (link targets, emphasis, tags, imports, heading hashes, fences). It works on any piece
-of a page, also on one that was cut, so it looks at lines and never at a parse tree. It knows nothing of chunks.
+of a page, even on one that was cut, so it looks at lines and never at a parse tree. It knows nothing of chunks.
 
 Every pattern takes linear time on any text: quantifiers that could give back what they took are possessive, and those
 that would search to the end of the text from each of many beginnings are bounded. `quoth.text.line_marks` has the
@@ -34,7 +34,7 @@ from quoth.text.rst import plain_rst
 from quoth.text.rst_directives import CODE, INVISIBLE, SILENT_ARGUMENT, SPOKEN
 
 _NAMED = re.compile(r"(?:\bid=|#)[\"']?([^\s\"'{}]++)")
-# The anchor that GitBook writes behind a heading; as HTML it is one on any page.
+# The anchor that GitBook writes after a heading. It is HTML, so it is an anchor on any page.
 _ANCHOR_TAG = re.compile(r"<a\b([^<>]*+)></a>[ \t]*$")
 _ID_ATTRIBUTE = re.compile(r"\bid=\"([\w.:-]++)\"")
 # A tag of HTML or JSX. No real one has 200 attributes.
@@ -91,7 +91,8 @@ def plain(text: str, markup: Markup = "markdown") -> str:
 
 
 def _plain(text: str, depth: int) -> str:
-    """Fences and the prose between them. `depth` counts the directives around: far inside, fences are read as prose."""
+    """Fences and the prose between them. `depth` counts the directives around: deep inside, fences are read as
+    prose."""
     if depth >= MAX_DEPTH or ("```" not in text and "~~~" not in text):
         return _prose(text)
     parts: list[str] = []
@@ -208,7 +209,7 @@ def _words_of(text: str) -> str:
     return _lines(text)
 
 
-# A paragraph is asked for as a block of its page, as part of a chunk, and when the chunk is embedded.
+# A paragraph is needed as a block of its page, as part of a chunk, and when the chunk is embedded.
 _remembered = lru_cache(_MOST_REMEMBERED)(_words_of)
 
 
@@ -249,7 +250,7 @@ def _heading_replacement(match: re.Match[str]) -> str:
 
 
 def _words(match: re.Match[str], nested: Callable[[re.Match[str]], str]) -> str:
-    """The words that are left of a mark other than a tag."""
+    """The words that remain of a mark other than a tag."""
     kind = match.lastgroup
     if kind == "code":
         return match["code"].strip()

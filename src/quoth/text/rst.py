@@ -1,7 +1,7 @@
 """reStructuredText → blocks with exact offsets, as `quoth.text.markdown` gives them for Markdown.
 
 A parser of lines and indentation that tries its patterns in the order of docutils. docutils itself knows the lines of
-some nodes only, runs what directives ask for, and stops at faults; we need every character and no surprise. Directives
+only some nodes, runs what directives ask for, and stops at errors; we need every character and no surprises. Directives
 keep their words: code is a fence, admonitions and all unknown ones are containers around their content. Headings get
 the ids that docutils gives them, which depend on everything named above them on the page.
 """
@@ -34,8 +34,8 @@ _FOOTNOTE = re.compile(r"\.\.[ \t]+\[(\d+|#[\w.-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]
 
 
 def parse_rst(text: str, start: int = 0, *, whole: bool = True) -> tuple[Block, ...]:
-    """The blocks of a page; `Unreadable` where they are nested too deep. With `whole` off, those of a piece of a page:
-    a field list at its head is not metadata, headings get no ids, and blocks too deep inside are read as paragraphs."""
+    """The blocks of a page; `Unreadable` if they are nested too deep. With `whole` off, those of a piece of a page: a
+    field list at its head is not metadata, headings get no ids, and blocks too deep inside are read as paragraphs."""
     reader = _Reader(Lines(text, start), whole=whole)
     blocks = reader.page()
     return tuple(labelled(blocks, text)) if whole else blocks
@@ -115,7 +115,7 @@ class _Reader(IndentedLines):
         return blocks
 
     def _flat(self, first: int, last: int) -> list[Block]:
-        """A region that is nested too deep."""
+        """A region that is nested too deep, read as paragraphs."""
         if self.whole:
             raise too_deep(self.lines.text, self.lines.starts[first])
         words = " ".join(self.said(line) for line in range(first, last) if self.indent[line] >= 0)
@@ -124,8 +124,8 @@ class _Reader(IndentedLines):
     # --- one block ---------------------------------------------------------------------------------------------------
 
     def _one(self, blocks: list[Block], place: _Place) -> int:
-        """Reads the block that begins here and returns the line after it. Each reader that is tried returns the line
-        of the place itself where it finds no block of its kind."""
+        """Reads the block that begins here and returns the line after it. Each reader that is tried returns the line of
+        the place itself if it finds no block of its kind."""
         said = self.said(place.line)
         if said[0].isalpha() and said[1:2].isalpha() and said[0] not in "ivxlcdmIVXLCDM":
             return self._text(blocks, place)  # most lines: nothing else starts like a word
@@ -343,7 +343,7 @@ class _Reader(IndentedLines):
         style = (mark, over)
         level = self.styles.index(style) + 1 if style in self.styles else len(self.styles) + 1
         words = " ".join(inline(self.said(title)).split())
-        if level > self.level + 1:  # where a level is skipped, docutils makes no section
+        if level > self.level + 1:  # docutils makes no section if a level is skipped
             return self.leaf("paragraph", first, last, words)
         if level > len(self.styles):
             self.styles.append(style)
@@ -353,7 +353,7 @@ class _Reader(IndentedLines):
     # --- regions -----------------------------------------------------------------------------------------------------
 
     def _metadata_end(self) -> int:
-        """Where the metadata of the page ends. Sphinx takes a field list before anything else for it."""
+        """Where the metadata of the page ends. Sphinx treats a field list before anything else as metadata."""
         line = 0
         while line < len(self.raw) and self.indent[line] < 0:
             line += 1
@@ -381,7 +381,7 @@ class _Reader(IndentedLines):
 
 
 def _without_tags(code: str) -> str:
-    """HTML without its tags. A `<` after the last `>` opens none."""
+    """HTML without its tags. A `<` after the last `>` does not open a tag."""
     tags, closing, rest = code.rpartition(">")
     return re.sub(r"<[^>]+>", " ", tags + closing) + rest
 

@@ -1,4 +1,4 @@
-"""What a reader sees of a directive of reStructuredText, and of its tables.
+"""What a reader sees of the directives and tables of reStructuredText.
 
 The names are those of docutils, of Sphinx and of its common extensions. A directive that is not listed here shows its
 argument and its content, which is right for most: an unknown name costs no words. MyST uses the same names.
@@ -83,7 +83,7 @@ class Directive:
         return next((self.options[key] for key in ("caption", "title") if key in self.options), "")
 
     def code(self) -> str:
-        """The content unchanged but for its indentation. The first line of a formula may be the argument."""
+        """The content unchanged except for its indentation. The first line of a formula may be the argument."""
         body = [line.expandtabs(8) for line in self.lines[self.head :]]
         cut = min((len(line) - len(line.lstrip()) for line in body if line.strip()), default=0)
         text = "\n".join(line[cut:].rstrip() for line in body).strip("\n")
@@ -126,7 +126,7 @@ def read_directive(first: str, below: Sequence[str]) -> Directive | None:
     argument = [match["arg"].strip()] if match["arg"] and match["arg"].strip() else []
     options: dict[str, str] = {}
     head = 0
-    # In a directive that speaks, the lines below the first are content already.
+    # In a directive of SPOKEN, the lines below the first are already content.
     if name not in SPOKEN or not argument:
         head, options = _read_head(name, argument, below)
     skip = match.start("arg") if match["arg"] else match.end()

@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"[`*|\\\[]|_(?!\w)")
 # What may follow a closing mark.
 _AFTER = r"(?=$|[\s'\")\]}>/\\:.,;!?’”»…–—-])"
 # Every alternative starts with a literal character: only then does the engine skip ahead to the next candidate. Lengths
-# are bounded where each of many opening marks would be followed to the end of the text.
+# are bounded; otherwise each of many opening marks would be followed to the end of the text.
 _INLINE = re.compile(
     r"\\(?P<escaped>.|\n)"
     r"|``(?<![\w`]``)(?P<literal>\S|\S.{0,1000}?\S)``" + _AFTER + r"|:(?<![\w:]:)(?P<role>[A-Za-z][\w.+:-]{0,100}):"
@@ -76,7 +76,7 @@ def targets(text: str) -> Iterator[str]:
 
 
 def _titled(said: str) -> tuple[str, str] | None:
-    """Title and target of `title <target>`; None where there is no target."""
+    """Title and target of `title <target>`; None if there is no target."""
     bare = said.rstrip()
     opening = bare.rfind("<")
     if opening < 0 or not bare.endswith(">") or ">" in bare[opening:-1] or bare[:opening].endswith("\\"):

@@ -1,4 +1,4 @@
-"""The lines of a page of reStructuredText, with their indentation: the ground that `quoth.text.rst` reads from.
+"""The lines of a page of reStructuredText, with their indentation: the base of the reader in `quoth.text.rst`.
 
 Knows where lines begin, how far a region reaches, and how to make a leaf block of some lines. Does not know what the
 lines mean.
@@ -37,8 +37,8 @@ class IndentedLines:
         return self.raw[line][self.at[line] :]
 
     def behind(self, line: int, skip: int, rest: Sequence[int], *, fixed: bool) -> None:
-        """Moves the beginning of a line past its marker. Where the text below is indented less than the text
-        after the marker, or `fixed` is off, the line counts as indented like the text below."""
+        """Moves the beginning of a line past its marker. If the text below is indented less than the text after the
+        marker, or `fixed` is off, the line counts as indented like the text below."""
         self.at[line] += skip
         if self.at[line] >= len(self.raw[line]):
             self.indent[line] = -1

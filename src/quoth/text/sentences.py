@@ -61,7 +61,7 @@ _BLOCK_TAG = re.compile(
 )
 # The captions of mdBook's listings and of MDX' figures.
 _CAPTION = re.compile(r"(?<![\w-])caption=\{?([\"'`])(.*?)\1", re.DOTALL)
-# A full stop inside code, a link's target or a bare URL ends nothing. The lengths are bounded, or a text of
+# A full stop inside code, a link's target or a bare URL ends nothing. The lengths are bounded; otherwise a text of
 # nothing but opening brackets would be searched to its end from each of them.
 _WHOLE = re.compile(
     r"(?P<ticks>`+)|\[[^\]\n]{0,500}\]\([^)\n]{0,2000}\)|<[^>\s][^>\n]{0,1000}>|\bhttps?://\S*[^\s.,;:!?)]"
@@ -78,7 +78,7 @@ _ABBREVIATIONS = frozenset(
     st mt ft gen gov sen rep rev hon capt col lt sgt maj cmdr adm pres supt dept est univ assn art ca
     """.split()  # noqa: SIM905 - as in quoth.text.terms
 )
-# These may end a sentence, and so may initials (U.S., M.C.I.): only a word that often opens one tells that they do.
+# These may end a sentence, and so may initials (U.S., M.C.I.): only a next word that often opens a sentence shows it.
 _SELDOM_LAST = frozenset(
     """
     al jr sr inc ltd co corp llc plc bros etc a.m p.m jan feb mar apr jun jul aug sept oct nov dec ph.d m.d b.a m.a
@@ -199,7 +199,7 @@ class _MarkdownUnits:
         return list(self._prose(self._lines[first].at, last, "item" if item else "prose"))
 
     def _prose(self, start: int, last: _Line, kind: Kind) -> Iterator[Sentence]:
-        """The sentences of a paragraph; one heading where a line below underlines it."""
+        """The sentences of a paragraph; one heading if a line below underlines it."""
         text, end = self._text, last.at + len(last.text)
         if kind == "prose" and not text[end : last.end].strip() and self._is_underlined(last.end):
             yield Sentence(start, end, "heading")
@@ -247,7 +247,7 @@ class _MarkdownUnits:
         return position + 1
 
     def _table_end(self, position: int) -> int:
-        """The line after the table that begins here; `position` itself where none does."""
+        """The line after the table that begins here; `position` itself if none does."""
         lines = self._lines
         first = lines[position].text
         below = lines[position + 1].text if position + 1 < len(lines) else ""
@@ -342,7 +342,7 @@ def _ends(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
         return True
     opening = _OPENS.match(text, stop.end(), end)
     if opening and opening.group(1).islower():
-        # A name in code may open a sentence with a small letter; a plain word does not.
+        # A name in code may open a sentence with a lower-case letter; a plain word does not.
         return "`" in opening.group() and stop.group()[0] in ".!?"
     if stop.group()[0] != ".":
         return True

@@ -32,7 +32,7 @@ _AVERAGE_LENGTH = 90.0  # content tokens; a chunk of 254 word pieces of prose ho
 # The parts of an identifier in a query count half: found whole it outweighs the sum of its pieces.
 _PART_WEIGHT = 0.5
 _MOST_REPEATS = 3  # a word repeated in a long query says little more the fourth time
-# Two words are kin when they begin with the same letters: at least so many, and this share of the longer one.
+# Two words are kin when they begin with the same letters: at least this many, and this share of the longer one.
 _KIN_LETTERS, _KIN_SHARE = 4, 0.6
 _LONGEST_TERM = 96  # a longer one is data, not a word
 
@@ -52,10 +52,10 @@ _STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - two hundred quoted words would be harder to read
 )
 
-_CAPITAL_WORDS = frozenset({"IT", "US", "WHO"})  # names, although the same words in small letters are stop words
+_CAPITAL_WORDS = frozenset({"IT", "US", "WHO"})  # names, although the same words in lower case are stop words
 
-# A run of marks (`../`) is read once: from its first mark, or from its second where the first follows a word. Where no
-# word follows the run, no match begins inside it; otherwise a run of n marks would cost n² steps.
+# A run of marks (`../`) is read once: from its first mark, or from its second if the first follows a word. If no word
+# follows the run, no match begins inside it; otherwise a run of n marks would cost n² steps.
 _TOKEN = re.compile(
     r"`\w+`"  # one word set as code: `for` is content, for is not
     r"|(?<![\w-])--?[A-Za-z]\w*(?:[-.]\w+)*"  # a flag
@@ -151,8 +151,8 @@ def query_pairs(text: str) -> list[Pair]:
     return found
 
 
-# Bytes fold a text of any language in one pass: ASCII letters become small, ASCII that is neither a letter nor a digit
-# becomes a space, and the bytes of all other letters stay.
+# Bytes fold a text of any language in one pass: ASCII letters become lower case, other ASCII except digits becomes a
+# space, and the bytes of all other letters stay.
 _SIDE_BY_SIDE = bytes(
     at if at > 127 or chr(at).isdigit() or chr(at) == "_" else ord(chr(at).lower()) if chr(at).isalpha() else 32
     for at in range(256)
@@ -175,8 +175,8 @@ def term_ids(text: str) -> frozenset[int]:
 
 
 def kinship(word: str, text: str) -> float:
-    """How much of its beginning a word shares with the nearest word of the text, which is in small letters (discover,
-    discovery): as a share of the longer of the two, 0 where it is small."""
+    """How much of its beginning a word shares with the nearest word of the text, which is in lower case (discover,
+    discovery): a share of the longer of the two, 0 if it is small."""
     word = word.lower()
     stem = word[:_KIN_LETTERS]
     if len(stem) < _KIN_LETTERS or not word.isalpha() or stem not in text:
@@ -309,7 +309,7 @@ def _stemmer() -> _Stemmer:
     return stemmer
 
 
-_stemming = threading.Lock()  # threads must not share a Stemmer; misses of the cache are rare
+_stemming = threading.Lock()  # threads must not share a Stemmer; cache misses are rare
 
 
 def _stem(word: str) -> str:

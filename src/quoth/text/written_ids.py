@@ -1,5 +1,5 @@
 """A heading as it is written → the id that VitePress, Astro, Hugo, Jekyll or pandoc gives it, before duplicates are
-told apart.
+numbered.
 
 These tools see more than the words of a heading: pictures have no words for some of them, two hyphens are a dash unless
 they are code, and VitePress leaves entities as they are. `quoth.text.anchors` counts the duplicates. Knows nothing of
@@ -130,7 +130,7 @@ def _kramdown(written: str) -> str:
 
 
 def _mintlify(written: str) -> str:
-    """What is left of the words as they are written into an address, without punctuation and emoji."""
+    """The words as they are written into an address, without punctuation and emoji."""
     words = re.sub(r"\s+", "-", _words(written, images=False, dashes=False).lower().strip())
     slug = _CONTRACTION.sub(r"\1\2", _NO_ADDRESS.sub("-", quote(words, safe="-_.!~*'()"))).strip("-")
     return _MINT_LOST.sub("", unquote(slug))

@@ -1,4 +1,4 @@
-"""Whose a session is, and what it is about.
+"""Who owns a session, and what it is about.
 
 Revision ID: 0003
 """

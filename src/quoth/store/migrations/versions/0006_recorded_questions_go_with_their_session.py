@@ -1,4 +1,4 @@
-"""A recorded question goes when its session is erased.
+"""A recorded question is deleted when its session is erased.
 
 Revision ID: 0006
 """
@@ -15,7 +15,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # Questions of before have no mark: they stay until their retention ends.
+    # Earlier questions have no mark: they stay until their retention ends.
     op.add_column(
         "recorded_questions", sa.Column("session_mark", sa.String(64), nullable=False, server_default=sa.text("''"))
     )

@@ -18,7 +18,7 @@ _json = sa.JSON().with_variant(JSONB(), "postgresql")
 
 
 def upgrade() -> None:
-    op.add_column("ingestion_jobs", sa.Column("coverage", _json))  # empty for jobs of before
+    op.add_column("ingestion_jobs", sa.Column("coverage", _json))  # empty for earlier jobs
 
 
 def downgrade() -> None:
