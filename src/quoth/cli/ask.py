@@ -126,7 +126,7 @@ def ask(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Ask the book: its own words with citations, or an honest refusal."""
+    """Ask the book: a cited answer, or an honest refusal."""
     fields = given(
         query=question,
         book_id=book,

@@ -40,7 +40,7 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
 
 @app.command(epilog="Example: quoth status --book my-docs")
 def status(book: AnyBookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Show what is stored, where, how it was built, and how the last job went."""
+    """Show what is stored: sources, sizes, state and last job."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def status(book: AnyBookId = None, data_dir: DataDir = None, json: Json = False,
 
 @app.command(epilog="Example: quoth verify --book my-docs")
 def verify(book: AnyBookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Read every index file and check that it is still as it was published."""
+    """Check that every index file is still as it was published."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> list[dict[str, Any]]:

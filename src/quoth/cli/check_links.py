@@ -46,7 +46,7 @@ def check_links(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Check that every page and anchor that Quoth would cite exists on the site."""
+    """Check that every page and anchor Quoth would cite exists."""
     if path and book:
         raise WrongUsage("A folder and --book cannot be combined.", hint="Leave one of them out.")
     settings = settings_for(

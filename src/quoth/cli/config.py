@@ -19,7 +19,7 @@ Check = Annotated[bool, typer.Option("--check", help="Embed one text and ask the
 
 @app.command(epilog="Example: OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_MODEL=llama3.2 quoth config --check")
 def config(data_dir: DataDir = None, check: Check = False, json: Json = False, verbose: Verbose = False) -> None:
-    """Show the settings in force and where each comes from; with --check, test the models."""
+    """Show the settings in force and where each comes from. With --check, test the models."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     if check:
         _check(settings, json=json)

@@ -69,7 +69,7 @@ def evaluate(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measure a book with questions whose answers are known: what is found, quoted and refused, how fast."""
+    """Measure a book with questions whose answers are known. Shows what is found, quoted and refused, and how fast."""
     from quoth.evals import report as reports
     from quoth.evals.cases import read_cases
 

@@ -36,7 +36,7 @@ def explain(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Show how an answer came about: what was searched and found, how it was judged, written and checked."""
+    """Show how an answer came about. What was searched and found, and how it was judged, written and checked."""
 
     async def work(quoth: Quoth) -> Trace:
         return await quoth.library.trace(request_id)

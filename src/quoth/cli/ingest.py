@@ -171,7 +171,8 @@ def ingest(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: a documentation project (docs/books.md lists the tools), a folder of files, or a published site."""
+    """Read a book into the index. It may be a documentation project (docs/books.md lists the tools), a folder of files,
+    or a published site."""
     chosen = _mode(mode)
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None

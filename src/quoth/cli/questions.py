@@ -32,7 +32,7 @@ def questions(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """List the questions that were refused or answered with low confidence: newest first, similar ones grouped."""
+    """List refused and low-confidence questions, newest first. Similar ones are grouped."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     if feedback:
         _list_feedback(settings, book, json=json)

@@ -57,7 +57,8 @@ def serve(
 
 @app.command(epilog="Example: quoth mcp --book my-book   An agent: claude mcp add my-book -- quoth mcp --book my-book")
 def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False) -> None:
-    """Serve coding agents (Model Context Protocol) on standard input and output. `quoth serve` does so at /mcp."""
+    """Serve coding agents over MCP, on standard input and output. `quoth serve` offers the Model Context Protocol at
+    /mcp."""
     settings = settings_for(data_dir=data_dir, verbose=verbose, book=book)
 
     async def work(quoth: Quoth) -> None:

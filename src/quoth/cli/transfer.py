@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from quoth.bootstrap import Quoth, book_id_for, cluster_index, embedded_index
-from quoth.cli.app import AnyBookId, BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted, echo, print_job, print_notices
 from quoth.cli.progress import progress_bar
 from quoth.domain import Book, Chunk, IngestJob, Vector
@@ -47,7 +47,14 @@ def migrate_index(
         str,
         typer.Option(help="A collection at QDRANT_URL that another program made; its texts are embedded again."),
     ] = "",
-    book: AnyBookId = None,
+    book: Annotated[
+        str | None,
+        typer.Option(
+            "--book",
+            help="The book to copy; with --from-collection, the id to store it under.",
+            show_default="all books, or the collection's name",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be copied without changing anything.")
     ] = False,
@@ -58,7 +65,7 @@ def migrate_index(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Copy books to a Qdrant server, or back, without embedding them again. The originals stay."""
+    """Copy books to a Qdrant server, or back. They are not embedded again, and the originals stay."""
     if to not in (("cluster", "embedded", "") if from_collection else ("cluster", "embedded")):
         raise typer.BadParameter(f"{to!r} is not one of cluster, embedded.", param_hint="--to")
     settings = settings_for(data_dir=data_dir, verbose=verbose)
@@ -160,7 +167,7 @@ def export(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Write every chunk with its metadata and offsets as JSON Lines."""
+    """Write a book as JSON Lines. Every chunk comes with its metadata and offsets."""
 
     async def work(quoth: Quoth) -> None:
         from quoth.export import line_of
