@@ -43,7 +43,7 @@ def _check(settings: Settings, *, json: bool) -> None:
 
     async def work(quoth: Quoth) -> str:
         if quoth.model is None:
-            return "No language model is configured; answers are quotes from the book."
+            return "No language model is configured; the book answers in its own sentences."
         return await quoth.model.check(TOOLS)
 
     # First and on its own: everything else needs to know how long its vectors are.
