@@ -1,4 +1,4 @@
-"""axe, the accessibility checker, in a page of the tests. npm installs it (`make check-js`)."""
+"""axe, the accessibility checker, for pages in tests. npm installs it (`make check-js`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.async_api import Page
 _FILE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 needs_axe = pytest.mark.skipif(not _FILE.exists(), reason="axe-core is not installed: run make check-js")
 _TELLS = {"moderate", "serious", "critical"}
-# `region` is about the host page around the widget: a landmark is for the site to give.
+# `region` is about the host page around the widget: landmarks are the site's business.
 _RUN = """async (root) => {
     const run = await axe.run(root ?? document, { resultTypes: ["violations"], rules: { region: { enabled: !root } } });
     return run.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html.slice(0, 160))]);
@@ -19,14 +19,14 @@ _RUN = """async (root) => {
 
 
 async def complaints(page: Page, root: str | None = None) -> list[Any]:
-    """What axe finds that is at least moderate, in the page or in one element of it with its shadow tree."""
+    """axe's findings of at least moderate impact, in the page or in one of its elements with its shadow tree."""
     await page.evaluate(_FILE.read_text(encoding="utf-8"))
     found: list[Any] = await page.evaluate(_RUN, root)
     return [one for one in found if one[0] in _TELLS]
 
 
 async def small_targets(page: Page, within: str) -> list[str]:
-    """What can be pressed and is less than 24 pixels high or wide. Links within a sentence may be, by WCAG 2.2."""
+    """Controls that are less than 24 pixels high or wide. WCAG 2.2 allows that for links within a sentence."""
     found: list[str] = await page.locator(within).evaluate_all(
         """(nodes) => nodes.filter((node) => {
             const { width, height } = node.getBoundingClientRect();

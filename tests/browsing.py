@@ -1,5 +1,5 @@
-"""A real browser for the tests of what a reader sees: one for each process that runs tests, a page of its own for each
-test. Who uses it runs in the one loop that the browser lives in (`LOOP`)."""
+"""A real browser for tests of what a reader sees: one for each test process, and a new page for each test. Tests that
+use it run in the browser's own event loop (`LOOP`)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MARKS = [
 FLAGS = [
     "--no-sandbox",  # root, as in a container
     "--disable-gpu",
-    "--disable-dev-shm-usage",  # a container's is small
+    "--disable-dev-shm-usage",  # it is small in a container
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60_000  # ms: a machine of two cores that runs other tests beside this one
+PATIENCE = 60_000  # ms: a machine with two cores that runs other tests too
 
 
 @asynccontextmanager
@@ -40,8 +40,8 @@ async def started() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def new_page(chromium: Browser, *, only: str = "", **options: Any) -> AsyncIterator[Page]:
-    """With nothing kept of other pages; `options` are those of a browser context. It fails its test when a script
-    breaks, a rule of the policy is broken or an address is asked that does not begin like `only`."""
+    """A page that shares nothing with others; `options` are those of a browser context. It fails its test if a script
+    breaks, the policy is violated, or a URL is requested that does not begin with `only`."""
     faults: list[str] = []
     async with await chromium.new_context(**options) as context:
         context.set_default_timeout(PATIENCE)
@@ -54,7 +54,7 @@ async def new_page(chromium: Browser, *, only: str = "", **options: Any) -> Asyn
 
 
 async def until(page: Page, said: str) -> None:
-    """Waits for an expression to be true. Playwright's own waiting is blocked where a page's policy forbids `eval`."""
+    """Waits until an expression is true. A policy that forbids `eval` blocks Playwright's own waiting."""
     async with asyncio.timeout(PATIENCE / 1000):
         while not await page.evaluate(said):
             await page.wait_for_timeout(100)
@@ -68,7 +68,7 @@ _FOCUSED = """() => {
 
 
 async def tab_to(page: Page, wanted: str, *, key: str = "Tab") -> None:
-    """Presses a key until what has the focus looks like this, as somebody without a pointer does."""
+    """Presses a key until the focused element looks like this, as somebody without a pointer does."""
     seen = []
     for _ in range(30):
         await page.keyboard.press(key)

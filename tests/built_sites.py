@@ -1,5 +1,5 @@
-"""The sites that `make sites` builds with real toolchains, served from another origin than Quoth's: the pages as they
-were built, with a real address and a real key in the place of those of the recipe."""
+"""The sites that `make sites` builds with real toolchains, served from another origin than Quoth's: the built pages,
+with a real URL and a real key instead of the recipe's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from doors import a_key, closed, served
 from quoth.sources import open_source
 from site_projects import TOOLCHAINS, Toolchain
 
-BOOK = "my-docs"  # as the recipes have it
+BOOK = "my-docs"  # as in the recipes
 ADDRESS = "https://quoth.example.com"
 KEY = "qp_…"
 
@@ -30,7 +30,7 @@ class BuiltSite:
 
 
 def toolchains() -> list[object]:
-    """Parameters of a test; what was not built is skipped."""
+    """Parameters for a test; sites that were not built are skipped."""
     return [pytest.param(one, id=one.name, marks=_is_built(one)) for one in TOOLCHAINS]
 
 
@@ -42,7 +42,7 @@ def _is_built(toolchain: Toolchain) -> pytest.MarkDecorator:
 
 @asynccontextmanager
 async def published(toolchain: Toolchain, folder: Path) -> AsyncIterator[BuiltSite]:
-    """The site, and Quoth that has read its sources by the rules of the toolchain."""
+    """The site, and a Quoth that has read its sources by the toolchain's rules."""
     pages = folder / "site"
     shutil.copytree(toolchain.folder / toolchain.built, pages)
     with _serving(pages) as url:

@@ -1,8 +1,8 @@
-"""`quoth …` as a separate process, without the second that a new one takes to import everything.
+"""`quoth …` as a separate process, without the second that a new process takes to import everything.
 
-Each process that runs tests has one helper, which imports everything and forks for every order that it gets over a
-socket: the program, its arguments, directory and environment, and the files for its input and output. The result is a
-real process in which nothing has been started: no threads, no loaded model, no open store.
+Each test process has one helper, which imports everything and forks for every order it gets over a socket: the program,
+its arguments, directory and environment, and the files for its input and output. The result is a real process in which
+nothing has started: no threads, no loaded model, no open store.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 OUR_VARIABLES = ("QUOTH_", "OPENAI_", "GEMINI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "OTEL_")
 NUMBER = struct.Struct("i")
 LARGEST = 2**20
-# What commands import when they come to it. (Not onnxruntime: it starts threads, and those do not survive a fork.)
+# What commands import on demand. (Not onnxruntime: it starts threads, and those do not survive a fork.)
 EARLY = (
     "alembic.command alembic.autogenerate numpy sqlalchemy.dialects.sqlite tokenizers quoth.serve.app"
     " quoth.bootstrap quoth.cli quoth.ingest quoth.sources quoth.testing.embedder quoth.store.database"
@@ -37,7 +37,7 @@ EARLY = (
 )
 
 
-START_SECONDS = 300  # on a machine that has much else to do; a test has less, by its own limit
+START_SECONDS = 300  # on a busy machine; a test's own limit is lower
 
 
 class Started:
@@ -77,8 +77,8 @@ def start(
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Started:
-    """`program` is a module's name, or the path of a script. `files` are its input, output and errors; where they are a
-    terminal it becomes the process's own, as a shell would do it: only then Ctrl-C reaches it as a signal."""
+    """`program` is a module's name or the path of a script. `files` are its input, output and errors; a terminal among
+    them becomes the process's own, as a shell would do: only then does Ctrl-C reach it as a signal."""
     order = {
         "program": program,
         "arguments": [str(argument) for argument in arguments],
@@ -94,7 +94,7 @@ def start(
 def quoth(
     *arguments: object, lines: str = "", cwd: str | Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """`quoth …` to its end, with these lines from a pipe; it sees no settings but these."""
+    """Run `quoth …` to its end, with these lines from a pipe and no other settings than these."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OUR_VARIABLES)}
     output, errors = (os.memfd_create(name) for name in ("output", "errors"))
     reads, writes = os.pipe()
@@ -112,8 +112,8 @@ def quoth(
 
 
 def give_children_their_signals() -> None:
-    """A test run in the background of a script ignores Ctrl-C, and so would every process that it starts: what is
-    ignored is inherited. A handler is not. One that does nothing leaves this process deaf and its children ordinary."""
+    """A test run in the background of a script ignores Ctrl-C, and so would every process it starts: an ignored signal
+    is inherited, a handler is not. A handler that does nothing leaves this process deaf and its children normal."""
     for number in (SIGINT, SIGQUIT, SIGTERM, SIGHUP):
         if getsignal(number) is SIG_IGN:
             signal(number, lambda number, frame: None)
@@ -140,7 +140,7 @@ def one_line(run: Run) -> str:
 def _maker() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    maker = subprocess.Popen(  # it leaves when `ours` is closed, at the latest with this process
+    maker = subprocess.Popen(  # it ends when `ours` is closed, at the latest with this process
         [sys.executable, __file__, str(theirs.fileno())],
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
@@ -148,14 +148,14 @@ def _maker() -> socket.socket:
     )
     theirs.close()
     atexit.register(maker.wait)
-    atexit.register(ours.close)  # before, since they are called from the last to the first
+    atexit.register(ours.close)  # registered later, so it is called earlier
     return ours
 
 
 def _make(control: socket.socket) -> None:
     for name in EARLY.split():
         importlib.import_module(name)
-    gc.freeze()  # nothing of this is garbage, and no fork need look at it again
+    gc.freeze()  # none of this is garbage, and no fork needs to look at it again
     while True:
         message, files, _, _ = socket.recv_fds(control, LARGEST, 4)
         if not message:

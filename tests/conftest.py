@@ -20,7 +20,7 @@ from sharing import Once
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-# The same examples each time: a failure comes from the change that was made. `make coverage`, and so CI, tries as many
+# The same examples each time, so that a failure comes from the latest change. `make coverage`, and so CI, tries as many
 # as Hypothesis does by default; `--hypothesis-profile=explore` looks for new ones.
 hypothesis.settings.register_profile("repeatable", derandomize=True, max_examples=50, deadline=None)
 hypothesis.settings.register_profile("all", derandomize=True, max_examples=100, deadline=None)
@@ -64,7 +64,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """In memory if possible: the engine syncs every file, and that is not what is tested here."""
+    """In memory if possible: the engine syncs every file, and tests do not need that."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -81,7 +81,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 @pytest.fixture(scope="session")
 def sample_data(once: Once) -> Path:
-    """The data directory of the sample book, with the real model. A text file beside it has what the ingest printed."""
+    """The data directory of the sample book, with the real model. A text file beside it has the ingest's output."""
 
     def ingest(place: Path) -> None:
         run = quoth("ingest", SAMPLE_BOOK, "--data-dir", place)

@@ -1,4 +1,4 @@
-"""A tiny book behind the real HTTP doors, in process: what every test of the API starts from."""
+"""A tiny book behind the real HTTP doors, in process: the starting point of every API test."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SESSION = "6a1f7a9e-2f7e-4c3e-9d57-0d5a3d7b6f10"
 
 
 def invents(question: str, evidence: Evidence) -> Draft:
-    """In the place of `extract.draft`: what a model might write, one sentence true and the rest made up."""
+    """Replaces `extract.draft`: what a model might write, with one true sentence and the rest made up."""
     passage = evidence.passages[0]
     text = passage.chunk.text
     quote = "Transient local durability keeps the last message for late subscribers."
@@ -84,7 +84,7 @@ class Doors:
 
 
 def every_door(app: FastAPI) -> list[tuple[str, str]]:
-    """Each method and path that the application has, with something in the place of the parameters."""
+    """Each method and path of the application, with values for the parameters."""
     found = []
     for route in iter_route_contexts(app.routes):
         if isinstance(route.original_route, Mount):
@@ -109,7 +109,7 @@ def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 class Idler:
-    """Stands for the process of a job: has nothing to do."""
+    """Replaces the process of a job and does nothing."""
 
     def __init__(self, quoth: Quoth, order: IngestOrder, job_id: int) -> None: ...
 
@@ -123,8 +123,8 @@ class Idler:
 
 @asynccontextmanager
 async def served(quoth: Quoth, *, send_buffer: int | None = None, workers: Path | None = None) -> AsyncIterator[str]:
-    """The doors on a real port of this machine; gives its address. With a small `send_buffer` a client that does not
-    read is noticed after some kilobytes, not megabytes."""
+    """The doors on a real port of this machine; yields its URL. With a small `send_buffer`, a client that does not read
+    is noticed after some kilobytes, not megabytes."""
     with listen("127.0.0.1", 0) as listener:
         if send_buffer is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
@@ -165,7 +165,7 @@ async def opened(
 
 
 async def a_key(doors: Doors, scope: Scope = "ask", **fields: Any) -> dict[str, str]:
-    """The header that shows a new key."""
+    """The header with a new key."""
     key, words = keys.make("test", scope, now=doors.quoth.clock.now(), **fields)
     await doors.quoth.library.keys.add(key)
     return {"authorization": f"Bearer {words}"}
@@ -184,7 +184,7 @@ def _checker(shape: Any) -> TypeAdapter[Any]:
 
 
 def check_shape(shape: Any, body: object) -> None:
-    """For what mypy cannot see: bodies that are put together key by key, or by the framework."""
+    """For what mypy cannot check: bodies that are built key by key, or by the framework."""
     _checker(shape).validate_python(body)
 
 

@@ -1,4 +1,4 @@
-"""Ingestion jobs behind the real doors, with the work done in this process instead of a child's."""
+"""Ingestion jobs behind the real doors, with the work done in this process instead of a child process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUEUES = "# Queues\n\nA bounded queue drops the oldest message when it is full.\
 
 
 class Worker:
-    """Stands for the child process: does the work here, when it is let."""
+    """Replaces the child process: does the work here, when it is allowed to."""
 
     def __init__(self, foreman: Foreman, quoth: Quoth, order: IngestOrder, job_id: int) -> None:
         self._foreman = foreman
@@ -47,7 +47,7 @@ class Worker:
 
 
 class Foreman:
-    """Hands out workers; they wait while `go` is not set, and die with `words` when there are some."""
+    """Hands out workers; they wait until `go` is set, and die with `words` if there are any."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()

@@ -1,5 +1,5 @@
-"""Broken requests, made from right ones: repeatable, by a seed, and without any client in
-between that would refuse to send them."""
+"""Broken requests made from correct ones: repeatable, from a seed, and without a client in between that would refuse to
+send them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ STRANGE: list[Any] = [
     "book",
     "ros2-topics",
 ]
-# Put into a body as it is, because no JSON writer would write it.
+# Put into a body as is, because no JSON writer would write it.
 RAW = [
     "NaN",
     "Infinity",
@@ -243,7 +243,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Target:
-    """A door, and a request that is right."""
+    """A door and a correct request."""
 
     method: str
     path: str
@@ -261,7 +261,7 @@ class Target:
 
 
 def shots(target: Target, count: int, seed: int) -> list[Shot]:
-    """The right one first; then each spoilt in one to three ways."""
+    """The correct request first, then broken ones, each spoilt in one to three ways."""
     dice = random.Random(seed)
     ways = [_method, _path, _query, _header, _header]
     ways += (
@@ -273,7 +273,7 @@ def shots(target: Target, count: int, seed: int) -> list[Shot]:
         for way in dice.choices(ways, k=dice.choice((1, 1, 1, 2, 3))):
             shot = way(target, shot, dice)
         found[shot] = None
-    if target.sign is not None:  # half of them are let in
+    if target.sign is not None:  # sign half of them, so that they get in
         return [
             replace(shot, headers=(*shot.headers, target.sign(shot.body))) if n % 2 else shot
             for n, shot in enumerate(found)
@@ -294,7 +294,7 @@ def _path(target: Target, shot: Shot, dice: random.Random) -> Shot:
 
 
 def _value(target: Target, shot: Shot, dice: random.Random) -> Shot:
-    """One of its parameters is something else."""
+    """Replace one of its parameters."""
     if not target.values:
         return _query(target, shot, dice)
     name = dice.choice(sorted(target.values))
@@ -318,7 +318,7 @@ def _header(target: Target, shot: Shot, dice: random.Random) -> Shot:
 
 
 def _field(target: Target, shot: Shot, dice: random.Random) -> Shot:
-    """Somewhere in the body is something else, or something more, or nothing."""
+    """Replace, add or remove something somewhere in the body."""
     try:
         body = json.loads(shot.body)
     except (ValueError, RecursionError):
@@ -344,7 +344,7 @@ def _spoilt(value: Any, dice: random.Random) -> Any:
 
 
 def _raw_value(target: Target, shot: Shot, dice: random.Random) -> Shot:
-    """In the place of a value is something that is not JSON, or hardly."""
+    """Replace a value with something that is not, or hardly, JSON."""
     if not isinstance(target.body, dict):
         return _bytes(target, shot, dice)
     name = dice.choice(sorted(target.body))
@@ -401,5 +401,5 @@ async def fire(app: FastAPI, shot: Shot, *, patience: float = 20.0) -> Reply:
 
 
 def _unquoted(path: str) -> str:
-    """As uvicorn does it: what is not UTF-8 is kept as it can be."""
+    """As uvicorn does it: bytes that are not UTF-8 are kept as well as possible."""
     return unquote(path)

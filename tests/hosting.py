@@ -1,5 +1,5 @@
-"""A site that publishes the book of `doors` and has the widget on its pages: another origin than the server, a public
-key, a strict policy."""
+"""A site that publishes the book of `doors` and has the widget on its pages: on another origin than the server, with a
+public key and a strict policy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ message for late subscribers. Volatile durability keeps nothing.</p>
 <p>The deadline policy names the longest time between two messages.</p>
 <div style="height: 120vh"></div></main>"""
 
-# A script for a browser that keeps nothing.
+# A script for a browser that stores nothing.
 FORBIDDEN = """for (const name of ["sessionStorage", "localStorage"])
     Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });"""
 
-# What a reader sees of an element, as far as a site could change it.
+# The visible properties of an element that a site could change.
 _LOOK = """(nodes) => nodes.map((node) => {
     const style = getComputedStyle(node);
     const names = ["letterSpacing", "wordSpacing", "textTransform", "lineHeight", "fontFamily", "fontSize", "color",
@@ -55,7 +55,7 @@ class Host:
     def publish(
         self, path: str, *, root: str = "", body: str = "", head: str = "", main: str = TOPICS, **data: str
     ) -> str:
-        """A page with the widget; `root` and `body` are attributes of those elements. Gives its address."""
+        """A page with the widget; `root` and `body` are attributes of those elements. Returns its URL."""
         policy = f"script-src {self.quoth} 'unsafe-inline'; connect-src {self.quoth}; style-src 'unsafe-inline'"
         html = (
             f'<!doctype html><html {root or "lang=en"}><head><meta charset="utf-8"><title>Topics</title>'

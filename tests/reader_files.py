@@ -1,4 +1,4 @@
-"""A reader's file that nobody trained: the embedder's own layers and random heads. For tests of how it is run."""
+"""An untrained reader's file: the embedder's own layers and random heads. For tests of running it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quoth.models.minilm_graph import read_tensors
 
 Array = NDArray[np.float32]
 HEADS = {"span": 2, "pool": 384, "answerable": 1, "relevance": 1, "support": 3}
-READ = {"pool": 2 * 384}  # what goes into a head, where it is not one state
+READ = {"pool": 2 * 384}  # input size of a head, if it is not one state
 
 
 def embedder_tensors() -> dict[str, Array]:

@@ -1,7 +1,7 @@
 """The recipes of docs/clients.md: its code blocks, found by the heading above them, and run as they are.
 
-`test_clients_document.py` runs those whose client is among the packages of the tests, `client_recipes.py` all of them
-in the environments of `make test-clients`. What is neither is in `BY_HAND`, so that no recipe is forgotten.
+`test_clients_document.py` runs those whose client is installed for the tests, `client_recipes.py` all of them in the
+environments of `make test-clients`. All others are in `BY_HAND`, so that no recipe is forgotten.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def at(address: str, code: str) -> str:
 
 
 async def output(*command: str | Path, cwd: Path, **variables: str) -> str:
-    """What it prints. Settings of Quoth and OpenAI from outside do not reach it."""
+    """What it prints. No settings of Quoth or OpenAI from outside reach it."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("QUOTH", "OPENAI", "PYTHON"))
     }

@@ -50,7 +50,7 @@ def question(query: str = "What does a node publish?", **fields: Any) -> Questio
 
 
 class StillClock:
-    """Time that moves when it is told to."""
+    """A clock that moves only when told to."""
 
     def __init__(self) -> None:
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,7 +66,7 @@ class StillClock:
 
 
 class TickingClock:
-    """Time that moves one second at each look."""
+    """A clock that moves one second at each look."""
 
     def __init__(self) -> None:
         self._now = datetime(2026, 1, 1, tzinfo=UTC)

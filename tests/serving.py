@@ -47,7 +47,7 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry), **more}
 
 
-START_SECONDS = 300  # on a machine that has much else to do; a test has less, by its own limit
+START_SECONDS = 300  # on a busy machine; a test's own limit is lower
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What is made once for all processes that run tests, by the first one that needs it."""
+"""Things that are made once for all test processes, by the first one that needs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Once:
         self._folder = folder  # of this run of all tests
 
     def __call__(self, name: str, make: Callable[[Path], object]) -> Path:
-        """The folder of this name, made by `make` if it is not there yet. Tests must not change it."""
+        """The folder with this name, made by `make` if it does not exist yet. Tests must not change it."""
         place = self._folder / name
         with place.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

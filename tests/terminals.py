@@ -25,8 +25,8 @@ class Terminal:
         self.process = process
         self._ours = ours
         self._theirs = theirs
-        self.seen = ""  # everything that was ever on it
-        self._from = 0  # where the next `until` begins to look
+        self.seen = ""  # everything that was ever on the screen
+        self._from = 0  # where the next `until` starts to look
 
     def settings(self) -> list[Any]:
         return termios.tcgetattr(self._theirs)
@@ -39,8 +39,8 @@ class Terminal:
         return await asyncio.to_thread(self._read_until, text)
 
     async def ended(self, pressing: str = "") -> int:
-        """Its exit code, when it has left. Line editing can miss a Ctrl-C that comes between its prompt and its wait; a
-        person would press again."""
+        """Its exit code, once it has ended. Line editing can miss a Ctrl-C that comes between its prompt and its wait;
+        a person would press again."""
         deadline = time.monotonic() + PATIENCE
         while (code := await asyncio.to_thread(self._poll_and_read, pressing)) is None:
             if time.monotonic() > deadline:
@@ -84,5 +84,5 @@ def terminal(*arguments: str | Path, cwd: Path, **environment: str) -> Iterator[
 
 
 def plain(text: str) -> str:
-    """Without colours and other instructions to the terminal."""
+    """The text without colours and other terminal codes."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", text)

@@ -1,4 +1,4 @@
-"""Questions that wait are answered in one batch, and none of them harms another."""
+"""Waiting questions are answered in one batch, and none of them harms another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quoth.batching import Batcher
 
 
 class Work:
-    """Doubles numbers, but stops at the first batch until it may go on."""
+    """Doubles numbers, but stops at the first batch until it may continue."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
@@ -40,7 +40,7 @@ def batcher(work: Work, *, threads: int = 1, most: int = 100) -> Batcher[int, in
 
 
 async def waiting(asked: Batcher[int, int], work: Work, numbers: Sequence[int]) -> list[asyncio.Task[int]]:
-    """Tasks of which the first is being answered, while the others wait."""
+    """Tasks: the first is being answered while the others wait."""
     first = asyncio.create_task(asked.ask(numbers[0]))
     await asyncio.to_thread(work.begun.wait, 30)
     tasks = [first, *(asyncio.create_task(asked.ask(number)) for number in numbers[1:])]
@@ -111,7 +111,7 @@ async def test_an_error_belongs_to_the_question_that_caused_it(work: Work, caplo
     *answers, failed, last = await asyncio.gather(*tasks, return_exceptions=True)
     assert (answers, last) == ([2, 4], 6)
     assert isinstance(failed, ValueError)
-    assert "a batch of 3 failed (ValueError); each is asked alone" in caplog.text
+    assert "a batch of 3 failed (ValueError); each runs alone now" in caplog.text
     asked.close()
 
 

@@ -1,4 +1,4 @@
-"""compose.yaml says only what this Quoth understands. (Starting it takes a Docker daemon, which tests do not have.)"""
+"""compose.yaml says only what this Quoth understands. (Starting it needs a Docker daemon, which tests do not have.)"""
 
 from __future__ import annotations
 

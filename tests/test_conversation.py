@@ -159,7 +159,7 @@ async def test_a_threshold_says_nothing_about_a_selection(quoth: Quoth) -> None:
 
 
 class Down:
-    """Every question to the index fails, as when its disk is gone."""
+    """Every call to the index fails, as if its disk were gone."""
 
     async def close(self) -> None:
         pass

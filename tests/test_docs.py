@@ -1,4 +1,4 @@
-"""The documents are executed: what they say is compared with what is there."""
+"""The documents are executed: their claims are compared with reality."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
 
 
 def typed(lines: str, place: Path) -> str:
-    """What a shell prints that is given these lines, with no setting and nothing of ours on its path."""
+    """What a shell prints for these lines, with no settings and nothing of ours on its path."""
     environment = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     done = subprocess.run(
         ["bash", "-ec", lines], cwd=place, env={**environment, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True

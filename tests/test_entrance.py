@@ -1,5 +1,5 @@
 """The entrance of compose.yaml with the real nginx, on loopback: it streams, keeps the client's address, and loses no
-request when a worker is restarted. Docker's name server is played by a few lines of Python."""
+request when a worker restarts. A few lines of Python play Docker's name server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 @contextmanager
 def name_server() -> Iterator[int]:
-    """Answers every question with the addresses of all workers."""
+    """Answers every query with the addresses of all workers."""
     asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     asked.bind(("127.0.0.1", 0))
 
@@ -64,7 +64,7 @@ def name_server() -> Iterator[int]:
 
 @contextmanager
 def entrance(folder: Path, workers_port: int) -> Iterator[str]:
-    """nginx with the file as it is, but for its ports and its folder."""
+    """nginx with the file unchanged except for its ports and its folder."""
     port = free_port()
     with name_server() as names:
         text = CONFIGURATION.read_text()
@@ -120,7 +120,7 @@ async def test_words_come_through_one_by_one(tmp_path: Path) -> None:
 
     async def answer(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: one\n\n")
-        await heard.wait()  # the second word is not said before the first was heard
+        await heard.wait()  # the second word waits until the first was heard
         writer.write(b"data: two\n\n")
         await writer.drain()
 

@@ -43,7 +43,7 @@ class CountingEmbedder(FakeEmbedder):
 
 @dataclass
 class Place:
-    """An index, a library and an embedder of their own."""
+    """A separate index, library and embedder."""
 
     embedder: CountingEmbedder = field(default_factory=CountingEmbedder)
     library: MemoryLibrary = field(default_factory=MemoryLibrary)
@@ -102,7 +102,7 @@ async def test_a_book_that_went_out_and_came_back_goes_out_the_same(folder: Path
     assert [point.chunk for point in mine] == [point.chunk for point in theirs]
     assert [point.sparse for point in mine] == [point.sparse for point in theirs]
     for one, other in zip(mine, theirs, strict=True):
-        assert one.dense == pytest.approx(other.dense, abs=1e-6)  # 32 bits of each number go out
+        assert one.dense == pytest.approx(other.dense, abs=1e-6)  # an export has 32 bits per number
 
 
 async def test_an_ingest_after_an_import_finds_nothing_to_do(folder: Path) -> None:
@@ -215,8 +215,8 @@ WRONG: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
     "a book without a title": (changed(book={"base_url": "", "toolchain": ""}), "`book` must hold title"),
     "a book that is a text": (changed(book="robots"), "`book` must hold"),
     "a digest that is a number": (changed(page_digest=7), "`page_digest`"),
-    "a page that is named twice": (changed(module="other"), "contradicts the lines before"),
-    "a chunk twice": (lambda records: records.insert(1, records[0]), "is there twice"),
+    "a page that is named twice": (changed(module="other"), "contradicts earlier lines"),
+    "a chunk twice": (lambda records: records.insert(1, records[0]), "appears twice"),
     "a chunk left out": (lambda records: records.pop(0), "is missing"),
 }
 

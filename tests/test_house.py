@@ -1,4 +1,4 @@
-"""The report on the house counts what it says, and the house keeps to its plan."""
+"""The report on the house counts correctly, and the house keeps to its plan."""
 
 from __future__ import annotations
 

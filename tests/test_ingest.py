@@ -25,7 +25,7 @@ TOPICS = "# Topics\n\nA topic carries messages from publishers to subscribers.\n
 
 
 class ForgetfulLibrary(MemoryLibrary):
-    """Dies between the publication of the index and the record of it, as a killed process does."""
+    """Dies between the publication of the index and its record, as a killed process would."""
 
     dead = False
 
@@ -89,7 +89,7 @@ async def test_a_folder_of_pages_becomes_a_searchable_book(workshop: Workshop) -
 
 
 class _FailingSource:
-    """Our own code fails at one page: a fault that nobody has foreseen."""
+    """Our own code fails on one page: an unforeseen bug."""
 
     def __init__(self, inner: BookSource, page: str) -> None:
         self._inner, self._page = inner, page
@@ -339,7 +339,7 @@ async def test_an_index_that_fails_leaves_the_old_book_and_a_failed_job(workshop
 
 
 class WatchedLibrary(ForgetfulLibrary):
-    """Keeps every state in which a job was saved."""
+    """Keeps every saved state of a job."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -472,7 +472,7 @@ async def test_the_plan_is_told_before_anything_is_done(workshop: Workshop) -> N
 
 
 async def test_a_long_run_publishes_now_and_then(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is published is not lost when the run is killed."""
+    """Published work is not lost when the run is killed."""
     published: list[Book | None] = []
     publish = _MemoryWriter.publish
 

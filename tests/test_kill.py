@@ -1,4 +1,5 @@
-"""`kill -9` at any moment: every page is old or new, never missing, and the next run gives the index of a fresh one."""
+"""`kill -9` at any moment: every page is old or new, never missing, and the next run gives the same index as a fresh
+one."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def edition(number: int) -> dict[str, str]:
-    """Two editions of a book: most pages differ, some only move, one exists in each of them alone."""
+    """Two editions of a book: most pages differ, some only move, and each edition has one page of its own."""
     pages = {f"page-{page:02}.md": _page(page, number if page % 3 else 0) for page in range(PAGES)}
     pages[f"only-in-{number}.md"] = _page(99, number)
     pages[f"moved-{number}.md"] = "# Moved\n\nThis page has another name in each edition.\n"
@@ -63,7 +64,7 @@ def start(data: Path, folder: Path) -> Started:
 
 
 class Ingests:
-    """Processes that ingest, and how long the last one took that came to its end."""
+    """Ingesting processes, and how long the last complete one took."""
 
     def __init__(self) -> None:
         self.whole = 0.0
@@ -111,7 +112,7 @@ async def test_a_killed_ingest_leaves_whole_pages_and_the_next_one_converges(dat
     editions = cycle((2, 1))
 
     def until_killed() -> int:
-        """The edition of an ingest that was killed; one that was faster than that does not count."""
+        """The edition of a killed ingest; one that ended before the kill does not count."""
         for number in editions:
             write(folder, edition(number))
             if ingests.run_and_kill(data, folder, dice.random()):

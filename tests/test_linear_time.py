@@ -1,8 +1,8 @@
 """Whatever a reader or a book writes, the time to read it grows with its length and not faster.
 
-Each entry through which a stranger's text comes in reads texts that repeat a short unit, chosen to make a pattern or a
-parser start over and over again: once at some length and once at four times that length. Linear work takes four times
-as long, quadratic work sixteen times. Only CPU of this process counts, the best of several runs, and only the ratio.
+Each entry for a stranger's text reads texts that repeat a short unit, chosen to make a pattern or a parser start over
+again and again: once at some length and once at four times that length. Linear work takes four times as long, quadratic
+work sixteen times. Only this process's CPU time counts, the best of several runs, and only the ratio.
 """
 
 from __future__ import annotations
@@ -232,8 +232,8 @@ UNITS = (
 )
 
 
-# How the time grows is seen beyond what some look at or remember: AsciiDoc's patterns 2,000 characters, plain text
-# paragraphs of 4,000.
+# Growth shows only beyond what some parsers look at or remember: 2,000 characters for AsciiDoc's patterns, paragraphs
+# of 4,000 for plain text.
 LONGER = dict.fromkeys(("asciidoc", "markdown", "mdx", "myst"), 4 * SMALL)
 
 # Found by an attack on an earlier version: each held a processor for seconds or minutes.

@@ -1,4 +1,4 @@
-"""Every link opens: what a book would be cited at, compared with a built folder and with a published site."""
+"""Every link opens: the URLs that Quoth would cite, compared with a built folder and with a published site."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_the_command_prints_a_table_or_json_and_fails_if_something_is_wrong(tmp_
     book, built = write(tmp_path / "book", BOOK), write(tmp_path / "site", SITE)
     run = quoth("check-links", book, "--site", built, "--data-dir", tmp_path / "data")
     assert run.returncode == 1
-    assert run.stdout.splitlines()[-1] == "2 of 3 pages and 2 of 4 anchors are there."
+    assert run.stdout.splitlines()[-1] == "2 of 3 pages and 2 of 4 anchors found."
     assert "wrong  https://x.org/docs/lost/  docs/lost.md:1  the site has no such page" in run.stdout
     quoth("ingest", book, "--book", "b", "--data-dir", tmp_path / "data")
     run = quoth("check-links", "--book", "b", "--site", built, "--json", "--data-dir", tmp_path / "data")
@@ -144,4 +144,4 @@ def test_the_command_prints_a_table_or_json_and_fails_if_something_is_wrong(tmp_
     assert (run.returncode, found["ok"], found["pages"], len(found["wrong"])) == (1, False, 3, 2)
     write(tmp_path / "site", {"lost/index.html": "<h2 id=anchor>", "guide/start/index.html": "<h2 id=way><h2 id=gone>"})
     run = quoth("check-links", book, "--site", built, "--data-dir", tmp_path / "data")
-    assert (run.returncode, run.stdout) == (0, "3 of 3 pages and 4 of 4 anchors are there.\n")
+    assert (run.returncode, run.stdout) == (0, "3 of 3 pages and 4 of 4 anchors found.\n")

@@ -1,4 +1,4 @@
-"""Log lines: one line each, with their request, without what readers asked."""
+"""Log lines: one line each, with their request id, without readers' questions."""
 
 from __future__ import annotations
 

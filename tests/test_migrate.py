@@ -65,7 +65,7 @@ async def points_of(index: ChunkIndex) -> list[IndexedChunk]:
 
 
 def assert_same(found: list[IndexedChunk], expected: list[IndexedChunk]) -> None:
-    """Engines keep single precision, and normalise what they are given."""
+    """Engines keep single precision, and normalise vectors."""
     assert [replace(point, dense=()) for point in found] == [replace(point, dense=()) for point in expected]
     assert np.allclose([point.dense for point in found], [point.dense for point in expected], rtol=0, atol=1e-6)
 

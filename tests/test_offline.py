@@ -1,8 +1,8 @@
 """Nothing leaves the machine, and nothing is written outside the data directory, unless settings say so.
 
-Each command is a new process with an environment of its own, without `CI`: some libraries keep quiet where that is set.
-Python's own audit events say what it opens and connects to; what native code does is seen by strace, where it is
-installed, and by a look at the home directory afterwards.
+Each command is a new process with its own environment, without `CI`: some libraries keep quiet if that is set. Python's
+audit events say what it opens and connects to; strace, if it is installed, and a look at the home directory afterwards
+show what native code does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from serving import STARTED
 SOURCE = Path(__file__).parents[1] / "src" / "quoth"
 CONVERTER = re.compile(r"subprocess\.Popen .*'-m', 'quoth\.models\.document_process', '\d+'\]")  # a process of ours
 
-# Written into a file that Python runs at the start of every process.
+# Goes into a file that Python runs at the start of every process.
 AUDIT = """
 import os, sys
 log = os.open(os.environ["AUDIT_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -48,7 +48,7 @@ sys.addaudithook(hook)
 
 @dataclass
 class Machine:
-    """A home, a working directory, a folder for temporary files and a data directory, all of them new."""
+    """A home, a working directory, a temporary folder and a data directory, all new."""
 
     place: Path
 
@@ -59,7 +59,7 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """All of it: nothing of the one that runs the tests."""
+        """The whole environment: nothing comes from that of the test run."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.place / "home"),
@@ -108,7 +108,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """One with a book."""
+    """A machine with a book."""
     made = Machine(tmp_path_factory.mktemp("machine"))
     docs = made.place / "docs"
     docs.mkdir()
@@ -140,7 +140,7 @@ def test_an_ingest_keeps_to_its_data_directory(used: Machine) -> None:
 
 @pytest.mark.skipif(find_spec("markitdown") is None, reason="the extra `documents` is not installed")
 def test_an_ingest_of_documents_keeps_to_it(machine: Machine) -> None:
-    """What converts them loads onnxruntime too."""
+    """Their converter loads onnxruntime too."""
     docs = machine.place / "docs"
     docs.mkdir()
     write_docx(docs / "robots.docx")
@@ -171,7 +171,7 @@ def ask_the_server(used: Machine, prefix: Sequence[str] = ()) -> None:
             [address] = STARTED.findall(process.stderr.readline())
             answer = httpx2.post(f"{address}/chat", json={"query": ASKED}, timeout=100, trust_env=False)
             assert answer.json()["answer"].startswith("Transient local durability")
-            time.sleep(3)  # what a library has gathered until now, it would send in the background
+            time.sleep(3)  # a library would send what it has gathered in the background
         finally:
             process.terminate()
     assert process.returncode == 0
@@ -238,7 +238,7 @@ def test_neither_does_native_code_reach_out_or_write_elsewhere(used: Machine, co
 
 
 def test_the_web_framework_gives_nothing_to_the_telemetry_of_the_process() -> None:
-    """Its own spans and logs would hold messages of errors. In a process of its own: a provider is set once for all."""
+    """Its own spans and logs would hold error messages. In a separate process, because a provider is set only once."""
     program = """
 import asyncio, httpx2
 from opentelemetry import trace

@@ -1,7 +1,7 @@
-"""An outage is never a refusal: every part is broken in turn, behind every door, and mended again.
+"""An outage is never a refusal: every part is broken in turn, behind every door, and repaired again.
 
-Whatever fails, readers get an error that says so, or (when only the language model is away) the passages; nowhere the
-sentence that means "the book does not hold it", neither on the wire nor in what is stored.
+Whatever fails, readers get an error that says so, or (if only the language model is down) the passages; but never the
+sentence that means "the book does not hold it", neither on the wire nor in the store.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from samples import TickingClock, question
 pytestmark = pytest.mark.slow
 
 DOORS = ["/chat", "/chat/stream", "/chat/run"]
-# With a filter the index is asked for a count too.
+# With a filter, the index has to count too.
 FIELDS = {"book_id": "book", "session_id": SESSION, "filters": {"section": "Durability"}}
 ANSWER = "Transient local durability keeps the last message for late subscribers."
 
 
 class Breakable:
-    """A part of which single calls can be made to fail, at once or after some that still work."""
+    """A part whose single calls can be made to fail, at once or after some that still work."""
 
     def __init__(self, real: Any) -> None:
         self._real = real
@@ -71,7 +71,7 @@ class Breakable:
         """Stays open for the next command."""
 
     def __getattr__(self, name: str) -> Any:
-        if name == "view":  # a book is read through it, and what is broken is broken there too
+        if name == "view":  # a book is read through it, so the same calls fail there
             return lambda book_id: BreakableView(self, self._real.view(book_id))
         return self.of(self._real, name)
 
@@ -207,7 +207,7 @@ async def test_a_follow_up_whose_reference_cannot_be_looked_up_is_an_error(
 
 
 class Elusive(MemoryIndex):
-    """What was found is gone when it is to be read."""
+    """Found passages are gone before they can be read."""
 
     gone = False
 
@@ -409,7 +409,7 @@ def test_in_the_terminal_a_model_that_is_away_leaves_the_passages(
 
 
 def damage(folder: Path) -> None:
-    """Every file below it is overwritten, as by a failing disk."""
+    """Overwrite every file below it, as a failing disk would."""
     for path in folder.rglob("*"):
         if path.is_file():
             path.write_bytes(b"\x00garbage\x00" * 16)

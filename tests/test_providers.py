@@ -1,5 +1,5 @@
-"""Books with an embedder of another provider, from the settings to the answer: nothing is paid for twice, and no other
-embedder ever takes its place."""
+"""Books with a remote embedder, from the settings to the answer: nothing is paid for twice, and no other embedder ever
+takes its place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("quoth.bootstrap.reader_of", lambda settings, threads: None)  # has nothing to do with it
+    monkeypatch.setattr("quoth.bootstrap.reader_of", lambda settings, threads: None)  # irrelevant here
     folder = tmp_path / "topics"
     folder.mkdir()
     (folder / "topics.md").write_text(PAGE, encoding="utf-8")
@@ -166,7 +166,7 @@ async def test_the_terminal_says_the_cost_first_and_checks_the_embedder(
         return done.stdout + done.stderr
 
     checked = await run("config", "--check")
-    assert f"scripted at {server.url} embeds: 256 numbers for a text." in checked
+    assert f"scripted at {server.url} works: its vectors have 256 dimensions." in checked
     planned = await run("ingest", book, "--dry-run")
     assert "To embed with openai:scripted/256: 3 texts, about " in planned
     assert len(server.texts) == 1  # of the check

@@ -25,7 +25,7 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
 
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one page; the embedder is the quick one of the tests."""
+    """A folder with one page; the embedder is the fake one."""
     monkeypatch.setattr("quoth.bootstrap.embedder_of", lambda settings, threads: FakeEmbedder())
     monkeypatch.setattr("quoth.bootstrap.reader_of", lambda settings, threads: None)
     folder = tmp_path / "My Topics"

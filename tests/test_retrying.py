@@ -1,4 +1,4 @@
-"""Faults that pass: a server is asked again, after a pause, and not for ever."""
+"""Temporary faults: a call is retried after a pause, but not forever."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Pauses(list[float]):
 
 
 class Server:
-    """Fails with what it is given, one fault for each attempt, and then works."""
+    """Fails with the given faults, one for each attempt, and then works."""
 
     def __init__(self, *faults: Exception) -> None:
         self._faults = list(faults)

@@ -1,4 +1,4 @@
-"""Settings: the order of their sources, honest errors, secrets that stay secret, and a document that is complete."""
+"""Settings: the order of their sources, honest errors, secrets that stay secret, and a complete document."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def test_a_cluster_is_named_by_several_addresses(tmp_path: Path) -> None:
     [
         ("http://a:6333,a:6334", "Write http://host:port"),
         ("http://a:6333,http://a:6333/", "twice"),
-        ("http://a:6333,https://b:6333", "all nodes of a cluster are reached in one way"),
+        ("http://a:6333,https://b:6333", "use the same for all nodes of a cluster"),
         ("http://a:99999", "port"),
     ],
 )

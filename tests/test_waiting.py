@@ -1,4 +1,4 @@
-"""Nothing outside can keep a reader waiting for ever: each part that hangs is reported as down in its time."""
+"""Nothing outside can keep a reader waiting forever: each part that hangs is reported as down in time."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ async def test_a_database_that_hangs_is_an_outage_in_its_time_and_heals(database
     assert told.value.retryable
     let_go.set()
     await hanging
-    bounded._seconds = 30  # a busy machine is not what is tried here
+    bounded._seconds = 30  # this does not test how busy the machine is
     await library.add_turn(a_turn(1))
     turns, _ = await library.turns(SESSION)
-    assert [turn.query for turn in turns] == ["question 1"]  # what was given up was never begun
+    assert [turn.query for turn in turns] == ["question 1"]  # the abandoned call never started
     await library.close()
 
 

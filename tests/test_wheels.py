@@ -1,7 +1,7 @@
-"""The wheels, built as `make wheel` builds them and installed where nothing else of ours is: it embeds, offline.
+"""The wheels, built by `make wheel` and installed where nothing else of ours is: Quoth embeds offline.
 
-The new environment sees through links what requirements/run.lock names and nothing else: none of our tools, and not the
-package that the weights came from.
+Through links, the new environment sees only what requirements/run.lock names: none of our tools, and not the package
+that the weights came from.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ print(json.dumps({"quoth": quoth.__file__, "model": str(find_model_dir()), "vect
 
 
 def dependencies() -> Iterator[Path]:
-    """The files and folders of the packages that an installed Quoth needs, where the tests have them."""
+    """The files and folders of the packages that an installed Quoth needs, in the tests' environment."""
     lines = (ROOT / "requirements" / "run.lock").read_text().splitlines()
     locked = [Requirement(line.rstrip(" \\")) for line in lines if re.match(r"\w", line)]
     here = [one for one in locked if one.marker is None or one.marker.evaluate()]
@@ -74,7 +74,7 @@ def wheels(once: Once) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def installed(wheels: dict[str, Path], once: Once) -> Path:
-    """An environment without a network that has the wheels, by the README's command, and nothing of this checkout."""
+    """An environment without a network, with the wheels from the README's command and nothing of this checkout."""
     (command,) = re.findall(r"^pip (install dist/.+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
 
     def install(home: Path) -> None:
@@ -187,7 +187,7 @@ def test_it_has_no_network(isolated: Callable[[str], str]) -> None:
 
 @pytest.fixture
 def typed(installed: Path, tmp_path: Path) -> Callable[[str], str]:
-    """What a command of the README prints there, to a user who has just installed it."""
+    """What a command of the README prints there for a user who has just installed it."""
     environment = {"HOME": str(tmp_path), "PATH": f"{installed}:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
     def run(line: str) -> str:
@@ -208,7 +208,7 @@ def test_it_reads_a_book_and_answers(typed: Callable[[str], str], tmp_path: Path
 def test_it_has_its_sample_book_and_shows_it_as_the_readme_does(
     typed: Callable[[str], str], sample_data: Path, tmp_path: Path
 ) -> None:
-    """On data that the checkout has made: the packed book is the same, so nothing is read again."""
+    """On data made by the checkout: the packed book is the same, so nothing is read again."""
     shutil.copytree(sample_data, tmp_path / ".local" / "share" / "quoth")
     first, _, said = typed("quoth demo").partition("\n")
     assert "24 pages (0 read, 24 unchanged, 0 deleted)" in first

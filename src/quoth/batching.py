@@ -1,8 +1,8 @@
-"""Batches: questions that wait are answered together, in threads.
+"""Batches: waiting questions are answered together, in threads.
 
-Between a port that is asked one thing at a time and work that is cheaper for several at once, or that only so many
-cores can do. A free thread takes its share of whatever waits at that moment; no question waits for others to come, so a
-single one is a batch of one, through the same code. Knows nothing of what is asked.
+Sits between a port that takes one question at a time and work that is cheaper for several at once, or that has only a
+few cores. A free thread takes its share of whatever is waiting at that moment; no question waits for others to arrive,
+so a single one is a batch of one, through the same code. Knows nothing about the questions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Batcher(Generic[Q, A]):
         most: int,
         weight: Callable[[Q], int] = lambda _: 1,
     ) -> None:
-        """`answer` is called from any of the threads, with questions that weigh `most` at most, or with one."""
+        """`answer` is called from any of the threads, with questions that weigh at most `most`, or with one."""
         self._answer = answer
         self._threads = threads
         self._most = most
@@ -50,14 +50,14 @@ class Batcher(Generic[Q, A]):
         return await asyncio.wrap_future(answered)
 
     def close(self) -> None:
-        """Cancel the questions that wait; block until those under way are answered."""
+        """Cancel the waiting questions; block until the running ones are answered."""
         with self._lock:
             for _, answered in self._waiting:
                 answered.cancel()
         self._pool.shutdown()
 
     def _work(self) -> None:
-        if batch := self._next_batch():  # else another thread took the question along, or its caller gave up
+        if batch := self._next_batch():  # else another thread took the question too, or its caller gave up
             self._settle(batch)
 
     def _next_batch(self) -> list[tuple[Q, Future[A]]]:
@@ -75,11 +75,11 @@ class Batcher(Generic[Q, A]):
     def _settle(self, batch: Sequence[tuple[Q, Future[A]]]) -> None:
         try:
             answers = self._answer([question for question, _ in batch])
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where it was asked
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the caller gets it
             if len(batch) == 1:
                 batch[0][1].set_exception(error)
-            else:  # logged, or a fault that only batches have would never be seen; without a reader's words
-                logger.warning("a batch of %d failed (%s); each is asked alone", len(batch), type(error).__name__)
+            else:  # logged, or a fault of batches alone would never be seen; without a reader's words
+                logger.warning("a batch of %d failed (%s); each runs alone now", len(batch), type(error).__name__)
                 for one in batch:
                     self._settle([one])
         else:
@@ -88,7 +88,7 @@ class Batcher(Generic[Q, A]):
 
 
 def usable_cores() -> int:
-    """The cores that this process may run on; in a container these are fewer than the machine has."""
+    """The cores that this process may use; in a container these are fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""The books that can be asked: those of the library, and those that the index has and the library does not know yet.
+"""The books that can be asked: those in the library, and those in the index that the library does not know yet.
 
-Between the doors, which choose a book, and the two places that know books. A machine that finds a book in a shared
-index, or in files that were moved to it, adopts it: the record that was published with the index goes into the library,
-and so does one for each page, read from the chunks. Nothing is embedded and nothing in the index changes.
+Sits between the doors, which choose a book, and the two places that know books. A machine that finds a book in a shared
+index, or in files that were moved to it, adopts it: the record published with the index goes into the library, and so
+does one for each page, read from the chunks. Nothing is embedded and nothing in the index changes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from quoth.domain import Book, Chunk, PageRecord
 from quoth.errors import Outage, UnknownBook
 from quoth.ports import ChunkIndex, Clock, Library
 
-_LOOK_AGAIN = 10.0  # seconds between two looks for books that another machine has published
+_LOOK_AGAIN = 10.0  # seconds between two checks for books from other machines
 
 logger = logging.getLogger(__name__)
 
@@ -26,14 +26,14 @@ class Bookshelf:
         self._looked: float | None = None
 
     async def book(self, book_id: str) -> Book:
-        """`UnknownBook` when neither of them has it."""
+        """`UnknownBook` if neither has it."""
         try:
             return await self._library.book(book_id)
         except UnknownBook:
             return await self._adopt(book_id)
 
     async def books(self) -> list[Book]:
-        """By id. While the index cannot be read, those that are known."""
+        """By id. While the index cannot be read, only the books that the library knows."""
         known = await self._library.books()
         now = self._clock.monotonic()
         if known and self._looked is not None and now - self._looked < _LOOK_AGAIN:
@@ -45,7 +45,7 @@ class Bookshelf:
         except Outage as outage:
             if not known:
                 raise
-            logger.warning("the index is not asked for further books: %s", outage)
+            logger.warning("cannot look for more books in the index: %s", outage)
             return known
         return sorted([*known, *found], key=lambda book: book.book_id)
 
@@ -53,30 +53,30 @@ class Bookshelf:
         try:
             status = await self._index.status(book_id)
         except UnknownBook:
-            return False  # deleted since
+            return False  # deleted meanwhile
         return status.book is not None and status.fingerprint == self._index.fingerprint and not status.outdated
 
     async def _adopt(self, book_id: str) -> Book:
         book = (await self._index.status(book_id)).book
         if book is None:
             raise UnknownBook(
-                f"The index has a book {book_id!r}, but does not say what it is.",
-                hint="It was written by an earlier Quoth. Ingest it again: `quoth ingest PATH`.",
+                f"The index has a book {book_id!r} without a description.",
+                hint="An earlier version of Quoth wrote it. Ingest it again: `quoth ingest PATH`.",
             )
-        # The texts of a large book do not fit into memory; of each page its first chunk is enough.
+        # The texts of a large book do not fit into memory; the first chunk of each page is enough.
         firsts: dict[str, Chunk] = {}
         ids: dict[str, list[str]] = {}
         async for chunk in self._index.scan(book_id):
             firsts.setdefault(chunk.source_file, chunk)
             ids.setdefault(chunk.source_file, []).append(chunk.id)
-        # The book last: an adoption that is interrupted begins again.
+        # The book comes last, so that an interrupted adoption starts again.
         await self._library.put_page_records([self._record(first, ids[name]) for name, first in firsts.items()])
         await self._library.put_book(book)
-        logger.info("a book of the index is new here", extra={"book_id": book_id, "pages": len(firsts)})
+        logger.info("adopted a book from the index", extra={"book_id": book_id, "pages": len(firsts)})
         return book
 
     def _record(self, first: Chunk, ids: list[str]) -> PageRecord:
-        """Without the digest of its file, which only an ingest knows: the next one reads the page again."""
+        """The record lacks the file's digest, which only an ingest knows, so the next one reads the page again."""
         return PageRecord(
             book_id=first.book_id,
             source_file=first.source_file,

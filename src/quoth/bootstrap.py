@@ -1,7 +1,7 @@
-"""Joins everything, once. The command line, the server and the tests all start here; tests hand in fakes.
+"""Joins everything, once. The command line, the server and the tests all start here; tests pass in fakes.
 
 In: settings. Out: a `Quoth` whose parts are ready to use. Nothing heavy is loaded before it is needed: the embedding
-model comes with the first embedding, the index with the first search.
+model is loaded with the first embedding, the index with the first search.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class Quoth:
     clock: Clock
     library: Library
     index: ChunkIndex
-    shelf: Bookshelf  # the books of both
+    shelf: Bookshelf  # the books of index and library
     embedder: Embedder
     conversations: Conversations
     calibrations: CalibrationFiles
-    observers: Observers  # see every answer; the doors add their own
+    observers: Observers  # they see every answer; the doors add their own
     spans: Spans
-    reader: Reader | None = None  # without one passages are not read
-    model: ChatModel | None = None  # without one the book answers in its own sentences
-    only_book: str = ""  # the one that the caller may see; empty: all
+    reader: Reader | None = None  # without one, passages are not read
+    model: ChatModel | None = None  # without one, the book answers in its own sentences
+    only_book: str = ""  # the only book the caller may see; empty: all
 
     @property
     def reader_name(self) -> str:
@@ -74,13 +74,13 @@ class Quoth:
 
     @property
     def ingest(self) -> Ingest:
-        """Made on demand: answering needs nothing of what reads and splits a book."""
+        """Made on demand: answering needs none of the code that reads and splits a book."""
         from quoth.ingest import Ingest
 
         return Ingest(self.index, self.library, self.embedder, self.clock)
 
     def seen_by(self, key: Key) -> Quoth:
-        """The same for a caller who may see one book only, or whose model has a budget."""
+        """The same for a caller who may see only one book, or whose model has a budget."""
         if key.daily is None:
             return replace(self, only_book=key.book_id)
         most = key.daily
@@ -91,21 +91,21 @@ class Quoth:
         return replace(self, only_book=key.book_id, conversations=self.conversations.with_budget(may_use_model))
 
     def check_book(self, book_id: str) -> None:
-        """`UnknownBook` for a book that the caller may not see, as if it were not there."""
+        """`UnknownBook` for a book that the caller may not see, as if it did not exist."""
         if self.only_book and book_id != self.only_book:
             raise UnknownBook(f"There is no book {book_id!r}.")
 
     async def books(self) -> list[Book]:
-        """Those that the caller may see."""
+        """The books that the caller may see."""
         return [book for book in await self.shelf.books() if self.only_book in ("", book.book_id)]
 
     async def book(self, book_id: str) -> Book:
-        """`UnknownBook` also for one that the caller may not see."""
+        """`UnknownBook` even for a book that exists but that the caller may not see."""
         self.check_book(book_id)
         return await self.shelf.book(book_id)
 
     def question(self, request: ChatRequest, book: Book, *, request_id: str, owner: str = "") -> Question:
-        """A request as a question to this book, with the operator's limits where it has none of its own."""
+        """A request as a question to this book, with the operator's limits unless it has its own."""
         return request.to_question(
             book=book,
             request_id=request_id,
@@ -159,11 +159,11 @@ async def bootstrap(
         for part in (spans, embedder, reader, model):
             if part is not None:
                 closing.push_async_callback(part.close)
-        # The index of a Qdrant server imports numpy here, before the model's thread does: it cannot be imported in two
-        # threads at once.
+        # The Qdrant index imports numpy here, before the model's thread does: numpy cannot be imported in two threads
+        # at once.
         index = index or _index(settings, fingerprint_of(embedder))
         closing.push_async_callback(index.close)
-        # When a question is about to come, the model is read while the database is opened.
+        # If a question is about to come, the model is loaded while the database is opened.
         loading = asyncio.create_task(_load(embedder, reader)) if warm else None
         store = library or await _library(settings, clock)
         closing.push_async_callback(store.close)
@@ -188,7 +188,7 @@ def _joined(
     model: ChatModel | None,
     spans: Spans,
 ) -> Quoth:
-    """The parts as one, with nothing left to open."""
+    """All parts joined, with nothing left to open."""
     calibrations = _calibrations(settings, fingerprint_of(embedder), reader)
     observers = Observers(spans, log_answer)
     options = replace(_answer_options(settings, embedder, reader, calibrations), observed=observers)
@@ -232,8 +232,8 @@ def _answer_options(
 
 
 def _spans(settings: Settings) -> Spans:
-    """Sent to a collector, where one is named and the extra is installed. Every program of a machine shares the
-    variable that names it, so a missing extra is not a reason to fail."""
+    """Spans go to a collector if one is named and the extra is installed. All programs on a machine share the variable
+    that names it, so a missing extra is no reason to fail."""
     if not settings.otel_endpoint:
         return SILENT
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
@@ -245,18 +245,18 @@ def _spans(settings: Settings) -> Spans:
 
 
 def documents() -> Documents | None:
-    """Converts PDF, EPUB and DOCX, where the extra is installed."""
+    """The converter for PDF, EPUB and DOCX; None if the extra is not installed."""
     from quoth.models.documents import documents as converter
 
     return converter()
 
 
-# Adapters are imported where they are built: each brings a large library along.
+# Adapters are imported where they are built: each imports a large library.
 
 
 def threads_of_worker(settings: Settings) -> int:
-    """For one of several workers on this machine: together they have as many threads as there are cores. A worker that
-    took all of them for each query would spend a quarter more on it, and the others would wait."""
+    """The threads of one of several workers on this machine: together they have as many as there are cores. A worker
+    that took all cores for each query would spend a quarter more on it, and the others would wait."""
     from quoth.batching import usable_cores
 
     return max(1, usable_cores() // settings.workers)
@@ -267,11 +267,11 @@ _OPENAI = "https://api.openai.com/v1"
 
 
 def _model(settings: Settings) -> ChatModel | None:
-    """OpenAI, Gemini, or any server that speaks OpenAI's protocol; None where none is configured."""
+    """OpenAI, Gemini, or any server that speaks OpenAI's protocol; None if none is configured."""
     key, base_url, name = settings.openai_api_key, settings.openai_base_url, settings.openai_model
     if base_url and not name:
         raise BadConfiguration(
-            "OPENAI_BASE_URL is set, but no model is named.", hint="Set OPENAI_MODEL to a model that the server has."
+            "OPENAI_BASE_URL is set, but no model is named.", hint="Set OPENAI_MODEL to a model of that server."
         )
     if not base_url and key is None:
         key, base_url, name = settings.gemini_api_key, _GEMINI, name or "gemini-2.5-flash"
@@ -300,7 +300,7 @@ def embedded_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
 
 
 def cluster_index(settings: Settings, fingerprint: Fingerprint) -> ChunkIndex:
-    """The one on a Qdrant server or cluster."""
+    """The index on a Qdrant server or cluster."""
     options = qdrant_options(settings)
     from quoth.index.qdrant import QdrantIndex
 
@@ -319,7 +319,7 @@ def _calibrations(settings: Settings, fingerprint: Fingerprint, reader: Reader |
 
 
 def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) -> Web:
-    """How a crawl reaches published sites, for `open_source`. The HTTP client comes with the first request."""
+    """How a crawl reaches published sites, for `open_source`. The HTTP client is loaded with the first request."""
     from quoth.sources import CrawlOptions, Web
 
     def opened() -> AbstractAsyncContextManager[Fetcher]:
@@ -337,11 +337,11 @@ def web_of(settings: Settings, *, tell: TellSteps = lambda done, total: None) ->
 
 
 def book_id_for(path: str | Path) -> str:
-    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. Of a site, its
-    host and the folder that is read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
+    """The folder's name as a book id: `My Docs/` becomes `my-docs`, and `guide.pdf` becomes `guide`. For a site, its
+    host and the folder to read: `https://example.com/guide/sitemap.xml` becomes `example.com-guide`."""
     site = re.match(r"https?://([^/?#]+)(/[^?#]*)?", str(path), re.I)
     if site is None:
-        place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails where they loop
+        place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and fails if they loop
         shown = place.stem if place.is_file() else place.name
     else:
         shown = re.sub(r"[^/]*\.(?:xml|xml\.gz|txt)$", "", "".join(site.groups("")))
@@ -360,10 +360,10 @@ def open_book(
     project: Path | None = None,
 ) -> BookSource:
     """A folder, or a published site by its URL, as a source of pages. Blocks: call it in a thread."""
-    from quoth.sources import open_source  # brings the parsers along, which asking does not need
+    from quoth.sources import open_source  # imports the parsers, which asking does not need
 
     if not place.lower().startswith(("http://", "https://")):
-        # Absolute, because it is remembered: a server may ingest the book again from another working directory.
+        # Absolute, because it is stored: a server may ingest the book again from another working directory.
         place = str(Path(place).absolute())
     said = {"book_id": book_id, "base_url": base_url, "url_style": url_style}
     web, roots = web_of(settings, tell=crawled), settings.ingest_roots

@@ -1,9 +1,9 @@
 """The asking pipeline: question → find → judge → answer → check → remember, as one stream of events.
 
-Decides the order of the stages and what becomes of their results; what each stage does is decided in the stage. Every
-door consumes this one generator: what is streamed is what is stored and what is returned, also when the reader leaves
-in the middle. Stages are handed in; nothing here knows an engine, a model or a transport. A refusal is an answer like
-any other. An outage leaves as the error it is and stores nothing.
+Decides the order of the stages and what becomes of their results; each stage decides what it does. Every door consumes
+this one generator: what is streamed is also what is stored and returned, even when the reader leaves in the middle.
+Stages are passed in; nothing here knows an engine, a model or a transport. A refusal is an answer like any other. An
+outage is raised as an error and stores nothing.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def _unobserved(question: Question, events: AnswerEvents) -> AnswerEvents:
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
     confidence: ConfidenceOptions = ConfidenceOptions()
-    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # of a book with fitted numbers
+    own_calibration: Callable[[str], Calibration | None] = lambda book_id: None  # for a book with its own fit
     reply: ReplyOptions = ReplyOptions()
     index_seconds: float = 10.0  # how long to wait for the index
-    keep_unanswered: timedelta | None = None  # how long the author may read them; None: they are not recorded
-    observed: Observer = _unobserved  # looks on as an answer passes by
-    topics: bool = True  # may a model be asked what a long conversation is about?
+    keep_unanswered: timedelta | None = None  # how long unanswered questions are kept; None: not recorded
+    observed: Observer = _unobserved  # watches each answer as it passes
+    topics: bool = True  # may a model be asked for the topic of a long conversation?
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Stopwatch:
         return (self.clock.monotonic() - self.started) * 1000
 
     def since(self, stage: str) -> timedelta:
-        """How long ago the stage, the first of all, was over."""
+        """How long ago the stage, which must be the first, ended."""
         return timedelta(milliseconds=self.total_ms() - self.stages[stage])
 
 
@@ -107,7 +107,7 @@ class Conversations:
         memory: Memory | None = None,
     ) -> None:
         """Without `writer` there is no language model, and the book answers in its own sentences. Conversations over
-        the same sessions share one `memory`, which keeps their order."""
+        the same sessions share one `memory`, which keeps their turns in order."""
         self._retriever = retriever
         self._index = index
         self._library = library
@@ -119,17 +119,17 @@ class Conversations:
         self.memory = memory or Memory(library, keep_unanswered=options.keep_unanswered, model=model)
 
     def unrecorded(self) -> Conversations:
-        """The same pipeline for questions that no reader asked."""
+        """The same pipeline for questions that do not come from readers."""
         options = replace(self._options, keep_unanswered=None, topics=False, observed=_unobserved)
         return Conversations(self._retriever, self._index, self._library, self._clock, options, self._writer)
 
     def with_budget(self, may_use_model: MayUseModel) -> Conversations:
-        """The same conversations for a caller whose model has a budget; beyond it the book answers in its own words."""
+        """The same conversations for a caller with a model budget; beyond it, the book answers in its own words."""
         parts = (self._retriever, self._index, self._library, self._clock, self._options, self._writer)
         return Conversations(*parts, may_use_model=may_use_model, memory=self.memory)
 
     async def search(self, search: Search) -> tuple[Evidence, Verdict]:
-        """Find and judge, without answering."""
+        """Find and judge without answering."""
         evidence = await self._retriever.find(
             search.text,
             book_id=search.book_id,
@@ -141,8 +141,8 @@ class Conversations:
         return evidence, judging.judge(evidence, self._confidence(search.book_id))
 
     async def answer(self, question: Question) -> Answer:
-        """The same answer as the stream's, without the stream. The reader has not seen half of it, so a model that
-        breaks off is a model that failed."""
+        """The same answer without the stream. The reader has seen nothing yet, so a model that breaks off counts as a
+        model that failed."""
         async with aclosing(self.ask(question, whole=True)) as events:
             async for event in events:
                 if isinstance(event, Done):
@@ -150,7 +150,7 @@ class Conversations:
         raise AssertionError("the stream of an answer ends with Done")
 
     def ask(self, question: Question, *, whole: bool = False) -> AnswerEvents:
-        """Close it when you leave early: what was given out until then is stored as an interrupted turn."""
+        """Close it if you leave early: what was sent until then is stored as an interrupted turn."""
         return self._options.observed(question, self._ask(question, whole=whole))
 
     async def _ask(self, question: Question, *, whole: bool) -> AnswerEvents:
@@ -189,22 +189,22 @@ class Conversations:
             yield Grounded(answer.grounding)
             await turn.store()
             await self.memory.record(answer, evidence)
-            if answer.model:  # it is there, and may be used
+            if answer.model:  # it works, and may be used
                 self.memory.consider_topic(question)
         yield Done(answer)
 
     async def forget(self, session_id: str, *, owner: str = "") -> None:
-        """Erase a conversation for good. `SessionNotFound` when there is none."""
+        """Erase a conversation for good. `SessionNotFound` if there is none."""
         await self.memory.forget(session_id, owner=owner)
 
     async def close(self) -> None:
-        """Turns under way are stored as they are now."""
+        """Store the unfinished turns as they are now."""
         await self.memory.close()
 
     async def _find(self, question: Question, history: Sequence[PastTurn]) -> Evidence:
-        if question.selected_text is not None:  # only the selection may ground the answer: the index is not asked
+        if question.selected_text is not None:  # only the selection may ground the answer: do not search
             return evidence_of_selection(question.query, question.selected_text, book_id=question.book_id)
-        view = self._index.view(question.book_id)  # the whole question is asked of one publication
+        view = self._index.view(question.book_id)  # one publication serves the whole question
         query = await self._query(question, history, view)
         found = await self._pointed_at(question, query, view) or await self._retriever.find(
             query.text,
@@ -227,15 +227,15 @@ class Conversations:
         )
 
     async def _query(self, question: Question, history: Sequence[PastTurn], view: BookView) -> SearchQuery:
-        """What to search: a follow-up is joined with the words of the conversation that it means."""
+        """What to search for: a follow-up is joined with the words of the conversation it refers to."""
         ids = follow_up.terms_for(question.query, history)
         async with self._in_time():
             rarity = await view.idf(ids) if ids else {}
         return follow_up.rewrite(question.query, history, rarity)
 
     async def _pointed_at(self, question: Question, query: SearchQuery, view: BookView) -> Evidence | None:
-        """The source that the question points at and what is around it. The index is asked for them with all filters,
-        so a source that they leave out, or that is gone, is not used."""
+        """The source that the question points at, and its surroundings. All filters apply, so a source that they
+        exclude, or that is gone, is not used."""
         if query.pinned is None:
             return None
         async with self._in_time():

@@ -7,7 +7,7 @@ QuothError
 │   ├── InvalidJson · UnsupportedMediaType (415) · BodyTooLarge (413) · BodyTooSlow (408)
 │   ├── MethodNotAllowed (405) · NotAcceptable (406)
 │   └── BadConfiguration       a setting is wrong                                 500, exit 2
-├── Unauthorized               the caller has not shown who they are              401, exit 2
+├── Unauthorized               the caller has not proved who they are             401, exit 2
 ├── Forbidden                  the caller may not do this                         403, exit 2
 ├── NotFound                                                                      404, exit 2
 │   └── UnknownBook · SessionNotFound · UnknownChunk · UnknownPath
@@ -26,14 +26,13 @@ QuothError
 │   │   └── ModelRejected      it refuses this request and would refuse it again: key, model name, length
 │   ├── LimiterUnavailable     SERVICE_UNAVAILABLE (the shared counter; each process counts alone instead)
 │   └── DiskFull               SERVICE_UNAVAILABLE
-├── TextTooLong                a text is longer than the embedder reads: a fault of our own code, never of the user
+├── TextTooLong                a text is longer than the embedder reads: a fault in our own code, never the user's
 └── InternalError              a fault of ours                                    500, exit 1
 
 Each error says what happened (`message`) and what to do next (`hint`), and knows its code, HTTP status, exit code and
-whether trying again can help. What only the operator may read (hosts, ports, a foreign server's own words) is in
-`inside`: it goes to the terminal, to the log and to admins, never to a reader. Foreign exceptions become one of these
-in the adapter that met them. Saying "not in the book" is a Verdict, never one of these. This module imports nothing of
-ours.
+whether trying again can help. `inside` holds what only the operator may read (hosts, ports, a foreign server's own
+words): it goes to the terminal, to the log and to admins, never to a reader. The adapter that meets a foreign exception
+turns it into one of these. "Not in the book" is a Verdict, never one of these. This module imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ class UnknownField(WrongUsage):
 
 
 class Unsupported(WrongUsage):
-    """A parameter of a foreign protocol that we know and do not support."""
+    """A parameter of a foreign protocol that we know but do not support."""
 
     code = "UNSUPPORTED_PARAMETER"
 
@@ -186,7 +185,7 @@ class UnknownChunk(NotFound):
 
 
 class UnknownPath(NotFound):
-    default_hint = "GET /openapi.json lists what there is."
+    default_hint = "GET /openapi.json lists the paths."
 
 
 class Unreadable(QuothError):
@@ -227,7 +226,7 @@ class IndexUnavailable(Outage):
 
 
 class IndexDamaged(IndexUnavailable):
-    """`details` name the `file`, within the data directory, and the `problem`."""
+    """`details` names the `file`, within the data directory, and the `problem`."""
 
     retryable = False
     default_hint = "Build it again: `quoth ingest PATH --mode recreate`."
@@ -263,7 +262,7 @@ class LimiterUnavailable(Outage):
 
 
 class DiskFull(Outage):
-    default_hint = "Free some space and run the command again; what was stored before is intact."
+    default_hint = "Free some space and run the command again; everything stored before is intact."
 
 
 class TextTooLong(QuothError):
@@ -271,4 +270,4 @@ class TextTooLong(QuothError):
 
 
 class InternalError(QuothError):
-    default_hint = "This is a fault in Quoth; run again with --verbose and report what it prints."
+    default_hint = "This is a bug in Quoth; run it again with --verbose and report what it prints."

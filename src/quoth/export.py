@@ -1,8 +1,8 @@
-"""A book as JSON Lines, and back: what `quoth export` writes and `quoth import` reads.
+"""A book as JSON Lines and back: what `quoth export` writes and `quoth import` reads.
 
-Out: one line for each chunk, with its metadata and offsets and with what is known about its book and page. In: such
-lines, all checked before anything changes. Then come the same chunks with the same ids, embedded unless the lines or
-the index have their vectors, and the page records: the next ingest of the same files has nothing to do. Ids depend on
+Out: one line for each chunk, with its metadata, its offsets and the facts about its book and page. In: such lines, all
+checked before anything changes. An import writes the same chunks with the same ids, embedded unless the lines or the
+index have their vectors, and the page records, so the next ingest of the same files has nothing to do. Ids depend on
 the book's id, so an import never renames a book. Lines are read twice instead of being held in memory.
 """
 
@@ -33,11 +33,11 @@ from quoth.ports import ChunkIndex, Clock, Embedder, IndexWriter, Library, TellS
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-BATCH = 64  # chunks that are embedded and written together; progress is told after each batch
+BATCH = 64  # chunks that are embedded and written together; progress is reported after each batch
 LARGEST = 2**53  # the largest whole number that every reader of JSON understands
 
 Record = dict[str, Any]
-# What a line says besides its chunk. `vector` and `embedder` only with `--vectors`.
+# What a line holds besides its chunk. `vector` and `embedder` only with `--vectors`.
 BOOK, DIGEST, CHUNKER, VECTOR, EMBEDDER = "book", "page_digest", "chunker", "vector", "embedder"
 
 
@@ -45,7 +45,7 @@ BOOK, DIGEST, CHUNKER, VECTOR, EMBEDDER = "book", "page_digest", "chunker", "vec
 
 
 def line_of(chunk: Chunk, book: Book, page: PageRecord | None, vector: Vector | None = None, embedder: str = "") -> str:
-    """Without the folder that the book came from, which means something only on this machine."""
+    """The book's folder is left out: it means nothing on another machine."""
     record: Record = {
         **to_record(chunk),
         BOOK: {"title": book.title, "base_url": book.base_url, "toolchain": book.toolchain},
@@ -68,12 +68,12 @@ class Imported:
     chunks: int  # in the file
     written: int  # new or different in the index
     dropped: int  # in the index, but not in the file
-    embedded: int  # of the written ones: neither file nor index had the vector
+    embedded: int  # written chunks whose vector neither file nor index had
 
 
 @dataclass(slots=True)
 class Contents:
-    """What a whole file of lines holds, without the texts."""
+    """The contents of a whole file, without the texts."""
 
     book: Book
     ids: set[str] = field(default_factory=set)
@@ -82,16 +82,16 @@ class Contents:
 
 
 def read_contents(file: BinaryIO) -> Contents:
-    """Check every line. `Unreadable` names the first wrong one, and why."""
+    """Check every line. `Unreadable` names the first wrong one and why."""
     contents: Contents | None = None
     for number, record in records_of(file):
         chunk = chunk_of(record, number)
         book = _book_of(record, number)
         contents = contents or Contents(book)
         if book != contents.book:
-            raise _wrong(number, f"it belongs to another book than the lines before: {book.book_id}")
+            raise _wrong(number, f"it belongs to another book than the lines before it: {book.book_id}")
         if chunk.id in contents.ids:
-            raise _wrong(number, f"the chunk {chunk.id} is there twice")
+            raise _wrong(number, f"the chunk {chunk.id} appears twice")
         contents.ids.add(chunk.id)
         ids = contents.chunk_ids.setdefault(chunk.source_file, [])
         if chunk.chunk_index != len(ids):
@@ -99,7 +99,7 @@ def read_contents(file: BinaryIO) -> Contents:
         ids.append(chunk.id)
         first = contents.pages.setdefault(chunk.source_file, _page_fields(record))
         if _page_fields(record) != first:
-            raise _wrong(number, f"it contradicts the lines before about {chunk.source_file}")
+            raise _wrong(number, f"it contradicts earlier lines about {chunk.source_file}")
     if contents is None:
         raise Unreadable("The file has no chunks.", hint="Give a file that `quoth export` wrote.")
     for source_file, ids in contents.chunk_ids.items():
@@ -115,7 +115,7 @@ def records_of(file: BinaryIO) -> Iterator[tuple[int, Record]]:
     for number, line in enumerate(file, start=1):
         try:
             record = json.loads(line.decode("utf-8"))
-            if b"\\ud" in line:  # an escape may be half of a surrogate pair, which cannot be stored
+            if b"\\ud" in line:  # the escape may be half of a surrogate pair, which cannot be stored
                 json.dumps(record, ensure_ascii=False).encode()
         except UnicodeError:
             raise _wrong(number, "it is not UTF-8, or has half of a surrogate pair") from None
@@ -127,7 +127,7 @@ def records_of(file: BinaryIO) -> Iterator[tuple[int, Record]]:
 
 
 def chunk_of(record: Record, number: int) -> Chunk:
-    """The chunk of a line. Every field must be as an export writes it."""
+    """The chunk in a line. Every field must be as an export writes it."""
     known = {"id", *_fields(), BOOK, DIGEST, CHUNKER}
     given = record.keys() - {VECTOR, EMBEDDER}
     if given != known:
@@ -135,7 +135,7 @@ def chunk_of(record: Record, number: int) -> Chunk:
         raise _wrong(number, f"{'it lacks the' if known - given else 'it has an unknown'} field `{strange[0]}`")
     if record[CHUNKER] != CHUNKER_VERSION:
         raise IndexMismatch(
-            f"Its chunks were made by version {record[CHUNKER]!r} of the splitter; this Quoth has {CHUNKER_VERSION!r}.",
+            f"Its chunks come from version {record[CHUNKER]!r} of the splitter; this Quoth has {CHUNKER_VERSION!r}.",
             hint="Ingest the book from its files.",
         )
     chunk = _typed(record, number)
@@ -161,7 +161,7 @@ def _typed(record: Record, number: int) -> Chunk:
         return _adapter().validate_json(json.dumps(asdict(chunk)), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"] if part != "labels")  # which a record does not nest
+        place = ".".join(str(part) for part in first["loc"] if part != "labels")  # a record does not nest those
         raise _wrong(number, f"`{place}`: {first['msg']}") from None
     except (QuothError, TypeError, ValueError) as error:
         raise _wrong(number, str(error)) from None
@@ -195,13 +195,13 @@ def _book_of(record: Record, number: int) -> Book:
 
 
 def _page_fields(record: Record) -> Record:
-    """What all chunks of a page have in common."""
+    """The fields that all chunks of a page have in common."""
     names = ("parent_doc_id", "source_file_hash", "title", "total_chunks", "module", "chapter", "lesson", DIGEST)
     return {name: record[name] for name in names} | {"url": record["url"].partition("#")[0]}
 
 
 def _vector_of(record: Record, number: int, embedder: Embedder) -> Vector | None:
-    """The vector in the line, if this embedder has made it."""
+    """The vector in the line, if this embedder made it."""
     if record.get(EMBEDDER) != embedder.name or VECTOR not in record:
         return None
     try:
@@ -229,7 +229,7 @@ class Importer:
         self._clock = clock
 
     async def run(self, file: BinaryIO, *, tell: TellSteps = lambda done, total: None) -> Imported:
-        """Replace the book by that of the file. Index first, library second, as in an ingest."""
+        """Replace the book with the one in the file. Index first, library second, as in an ingest."""
         contents = await asyncio.to_thread(read_contents, file)
         book = contents.book
         before = await status_of(self._index, book.book_id)
@@ -259,7 +259,7 @@ class Importer:
     async def _put(
         self, batch: Sequence[tuple[WantedChunk, Vector | None]], stored: Mapping[str, StoredChunk], writer: IndexWriter
     ) -> tuple[int, int]:
-        """How many were embedded, and how many were written."""
+        """How many were embedded and how many were written."""
         put = set(plan_page([item for item, _ in batch], stored, ()).put)
         new = [(item, vector) for item, vector in batch if item.chunk.id in put]
         if not new:
@@ -277,11 +277,12 @@ class Importer:
             return await self._embedder.embed_passages(texts)
         except TextTooLong as error:
             raise Unreadable(
-                f"It has a chunk that is too long for {self._embedder.name}.", hint="Ingest the book from its files."
+                f"The file has a chunk that is too long for {self._embedder.name}.",
+                hint="Ingest the book from its files.",
             ) from error
 
     async def _tell_library(self, contents: Contents) -> None:
-        """Records that did not change stay as they are, with their date and the folder they came from."""
+        """Unchanged records stay as they are, with their date and the folder they came from."""
         book_id = contents.book.book_id
         known = await self._library.page_records(book_id)
         now = self._clock.now()

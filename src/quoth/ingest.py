@@ -51,7 +51,7 @@ _SAVE_SECONDS = 1.0  # between two saves of the job's counters
 class IngestOptions:
     batch_chunks: int = 256  # embedded and written together
     embed_slice: int | None = None  # embedded between two reports of progress; None: what the embedder likes best
-    publish_seconds: float = 60.0  # the most work that a killed run can lose
+    publish_seconds: float = 60.0  # a killed run loses at most this much work
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class PreparedPage:
 
 @dataclass(slots=True)
 class Run:
-    """The mutable state of one run: what the index holds of the pages being written, and what has been counted."""
+    """The mutable state of one run: what the index holds of the pages being written, and the counters."""
 
     job: IngestJob
     writer: IndexWriter
@@ -92,7 +92,7 @@ class Run:
     batch: list[PreparedPage] = field(default_factory=list)
     unrecorded: list[PageRecord] = field(default_factory=list)
     dropped: dict[str, array[float]] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)  # the texts of this batch that were embedded now
+    made: set[str] = field(default_factory=set)  # texts of this batch that were embedded now
     published_at: float = 0.0
     saved_at: float = 0.0
 
@@ -128,7 +128,7 @@ class Ingest:
         planned: Planned = lambda plan: None,
         job_id: int | None = None,
     ) -> IngestJob:
-        """With `job_id` the run takes over a queued job. Without it, it starts a job of its own, or none for a dry run,
+        """With `job_id` the run takes over a queued job. Without it, it starts its own job, or none for a dry run,
         which leaves no trace."""
         book_id = source.book.book_id
         job = IngestJob(book_id=book_id, mode=mode, dry_run=dry_run, status="running", started_at=self._clock.now())
@@ -141,7 +141,7 @@ class Ingest:
                 await self._save(self._finish(failed, "failed"))
                 raise
             done = self._finish(run.outcome(), "completed")
-            # Still under the lock: the next holder may rely on it that no job of the book is running.
+            # Still under the lock: its next holder may rely on no job of the book running.
             await self._save(done)
         return done
 
@@ -177,7 +177,7 @@ class Ingest:
         run.notices.extend((*source.skipped, *source.notices))
         run.count(
             chunks_kept=sum(len(records[file.source_file].chunk_ids) for file in plan.unchanged),
-            chunks_deleted=before.chunks if before else 0,  # starting over, all of them
+            chunks_deleted=before.chunks if before else 0,  # all of them, when starting over
         )
         await self._progress(run)
         await self._read_all(source, plan, run)
@@ -219,7 +219,7 @@ class Ingest:
                     await self._publish(run, source.book)
 
     def _prepare(self, source: BookSource, file: SourceFile) -> PreparedPage:
-        """`Unreadable` also for a page at which our own code fails; the traceback is in the log."""
+        """`Unreadable` even if our own code fails on the page; the traceback is in the log."""
         try:
             page = source.read(file)
             chunks = split(page, self._embedder.tokens)
@@ -227,10 +227,8 @@ class Ingest:
             raise
         except Exception as error:
             logging.getLogger(__name__).exception("%s could not be read", file.source_file)
-            what = (
-                f"{file.source_file} could not be read, because of a fault in Quoth ({type(error).__name__}: {error})."
-            )
-            raise Unreadable(what, hint="Please report it, with the page.") from error
+            what = f"{file.source_file} could not be read because of a bug in Quoth ({type(error).__name__}: {error})."
+            raise Unreadable(what, hint="Please report it with the page.") from error
         wanted = tuple(WantedChunk(chunk, payload_hash(chunk), embed_hash(chunk)) for chunk in chunks)
         return PreparedPage(file, page, wanted)
 
@@ -273,7 +271,7 @@ class Ingest:
             await self._progress(run, file)
 
     async def _drop(self, ids: Sequence[str], run: Run) -> None:
-        """A dropped text may come back on a page that is read later: its vector is kept until the run ends."""
+        """A dropped text may come back on a later page, so its vector is kept until the run ends."""
         hashes = {run.held.stored[id].embed_hash for id in ids}
         for hash, vector in (await run.writer.vectors(hashes)).items():
             run.dropped[hash] = array("f", vector)
@@ -300,7 +298,7 @@ class Ingest:
         return vectors
 
     async def _delete(self, plan: FilePlan, run: Run) -> None:
-        """Drop the chunks of pages that are gone. Those of a renamed page are under its new name by now, and stay."""
+        """Drop the chunks of deleted pages. Those of a renamed page already have its new name, and stay."""
         await run.held.read(run.writer, plan.deleted)
         for source_file in plan.deleted:
             ids = sorted(run.held.by_file.get(source_file, ()))
@@ -332,7 +330,7 @@ def embed_hash(chunk: Chunk) -> str:
 def indexed(
     item: WantedChunk, vector: Vector, before: StoredChunk | None, now: datetime, *, new: bool = True
 ) -> IndexedChunk:
-    """`new`: its vector was made now, and not for a writing before."""
+    """`new`: its vector was computed now, not for an earlier version."""
     return IndexedChunk(
         chunk=item.chunk,
         dense=vector,

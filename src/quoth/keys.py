@@ -1,8 +1,8 @@
-"""Makes keys and recognises them. Pure, apart from the random numbers.
+"""Makes and recognises keys. Pure, apart from the random numbers.
 
 A key is `qk_<id>_<secret>`, a public key `qp_<id>_<secret>`. The id finds it in the store, the secret proves it. The
-store keeps a SHA-256 of the secret: with 256 random bits there is nothing to guess, so a slow hash would add nothing.
-Comparison takes equally long for every wrong secret.
+store keeps a SHA-256 of the secret: nobody can guess 256 random bits, so a slow hash would add nothing. The comparison
+takes equally long for every wrong secret.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def make(
     daily: int | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[Key, str]:
-    """The key to store, and its text, which cannot be found out again later."""
+    """The key to store, and its text, which cannot be recovered later."""
     if origins and scope != "ask":
         raise WrongUsage(
-            f"A public key cannot have the scope `{scope}`.", hint="Everyone can read a public key: use --scope ask."
+            f"A public key cannot have the scope `{scope}`.", hint="Anyone can read a public key: use --scope ask."
         )
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     key = Key(

@@ -1,8 +1,8 @@
-"""Do the links open? Every page and anchor that a book would be cited at, compared with what its site has.
+"""Do the links open? Compares every page and anchor that Quoth would cite with the site.
 
-In: the addresses of a book (of a `BookSource`, or of its chunks in the index), and the site: a folder that was built,
-or the published one. Out: a `LinkReport`. A published site is asked through `Visitor`, with its manners: robots.txt,
-delays, limits. Whether a page is the right one is not judged, only whether it is there and has the anchor.
+In: the URLs of a book (from a `BookSource`, or from its chunks in the index), and the site: a built folder or the
+published one. Out: a `LinkReport`. A published site is read through `Visitor`, with its manners: robots.txt, delays,
+limits. It does not judge whether a page is the right one, only whether it exists and has the anchor.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(slots=True)
 class Cited:
-    """The addresses of a book: for each page its anchors, and where in the book they are."""
+    """The URLs of a book: for each page its anchors, and where in the book they are."""
 
     pages: dict[str, Place] = field(default_factory=dict)
     anchors: dict[str, dict[str, Place]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Cited:
             self.anchors.setdefault(page, {}).setdefault(anchor, place)
 
     def rebased(self, old: str, new: str) -> Cited:
-        """The same below another address of the site."""
+        """The same below another URL of the site."""
 
         def moved(url: str) -> str:
             below = url.removeprefix(old.rstrip("/")) if old else f"/{url.removeprefix('./').lstrip('/')}"
@@ -65,7 +65,7 @@ class BadLink:
     url: str
     place: Place
     problem: str
-    nearest: str = ""  # the anchor of the page that is most like the one it lacks
+    nearest: str = ""  # the page's anchor that is most like the missing one
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class LinkReport:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a site has at an address: its ids, or why there is no page; or why that is not known."""
+    """What a site has at a URL: its ids, or why there is no page, or why we do not know."""
 
     ids: frozenset[str] | None = None
     missing: str = ""
@@ -96,12 +96,12 @@ class Looked:
 Look = Callable[[str], Awaitable[Looked]]
 
 
-# --- what would be cited ---------------------------------------------------------------------------------------------
+# --- the links of a book ---------------------------------------------------------------------------------------------
 
 
 def cited_by_source(source: BookSource) -> Cited:
-    """By the pages of a folder, as an ingest would read them. A page that cannot be read is passed over: the ingest
-    reports it."""
+    """The links of the pages of a folder, as an ingest would read them. A page that cannot be read is skipped: the
+    ingest reports it."""
     cited = Cited()
     for file in source.files():
         try:
@@ -125,13 +125,13 @@ async def cited_by_chunks(chunks: AsyncIterator[Chunk]) -> Cited:
 
 
 class BuiltSite:
-    """A folder with the pages of a site. Which part of an address is the folder itself is found out: the part below
-    which most pages are."""
+    """A folder with the pages of a site. It finds out which part of a URL is the folder itself: the part below which
+    most pages exist."""
 
     def __init__(self, folder: Path, urls: Iterable[str]) -> None:
         self._folder = Path(folder).resolve()
         if not self._folder.is_dir():
-            raise WrongUsage(f"{folder} is not a folder.", hint="Give the folder that the site was built into.")
+            raise WrongUsage(f"{folder} is not a folder.", hint="Give the folder of the built site.")
         paths = [_path_of(url) for url in urls]
         folders = [path.split("/")[:-1] for path in paths]
         shared = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
@@ -147,7 +147,7 @@ class BuiltSite:
         return Looked(ids=ids_of(await asyncio.to_thread(file.read_bytes)))
 
     def _file(self, path: str, root: str) -> Path | None:
-        """As static hosts serve it: a folder by its index, a page with or without its ending."""
+        """Found as static hosts do: a folder by its index, a page with or without its extension."""
         if not f"{path}/".startswith(root):
             return None
         bare = path[len(root) :]
@@ -164,7 +164,7 @@ def _path_of(url: str) -> str:
 
 
 def ids_of(data: bytes) -> frozenset[str]:
-    """Everything on a page that a fragment can lead to."""
+    """Every id on a page that a fragment can lead to."""
     text = _SCRIPT.sub(" ", data.decode("utf-8", "replace"))
     found = (match for tag in _TAG.findall(text) for match in _ID.findall(tag))
     return frozenset(unescape(next(filter(None, match), "")) for match in found)
@@ -174,7 +174,7 @@ def ids_of(data: bytes) -> frozenset[str]:
 
 
 class LiveSite:
-    """Asks the site itself, as politely as a crawl. Made for one event loop."""
+    """Asks the site itself, as politely as a crawl. Belongs to one event loop."""
 
     def __init__(self, visitor: Visitor) -> None:
         self._visitor = visitor
@@ -198,12 +198,11 @@ class LiveSite:
 
 
 async def check_published(cited: Cited, web: Web) -> LinkReport:
-    """`Unreadable` if the site cannot be read at all; `WrongUsage` if the book has no addresses of a
-    site."""
+    """`Unreadable` if the site cannot be read at all; `WrongUsage` if the book has no URLs of a site."""
     first = next(iter(cited.pages), "")
     if "://" not in first:
         raise WrongUsage(
-            "The book does not say where it is published.", hint="Pass --base-url, or the built folder with --site."
+            "The book does not say where it is published.", hint="Add --base-url, or the built folder with --site."
         )
     async with web.open() as fetcher:
         visitor = Visitor(Site(parse_address(first).origin), fetcher, web)

@@ -1,8 +1,8 @@
-"""Log lines on stderr: for people, or one JSON object a line for machines.
+"""Log lines on stderr: text for people, or one JSON object per line for machines.
 
 Every module logs with the standard library: `logging.getLogger(__name__).info("ingested", extra={"pages": 3})`. The
 program calls `set_up_logging` once. Every line carries the `request_id` of its request. A reader's question goes only
-into `extra={"question": …}`, and is dropped here unless the operator has allowed it.
+into `extra={"question": …}`, and is dropped here unless the operator allows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def set_up_logging(
     log_questions: bool = False,
     stream: TextIO | None = None,
 ) -> None:
-    """Send all log lines to stderr or `stream`: ours from `level` on, those of libraries from warning on."""
+    """Send all log lines to stderr or `stream`: ours from `level` up, those of libraries from warning up."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_JsonLines(log_questions) if format == "json" else _TextLines(log_questions))
     root = logging.getLogger()

@@ -1,10 +1,10 @@
 """Copies a book from one index to another, without reading its source and without embedding.
 
-In: two `ChunkIndex`es with the same fingerprint, and a book of the first. Out: what was `Moved`. Points are streamed in
-batches, so memory does not grow with their vectors. Points that the target already has stay. The book is compared and
-then published once, as a whole; a move that is killed leaves the target as it was. Its record goes with
-it. Chunk ids stay the same, so page records fit the copy, and an ingest has nothing to do; a library that does not know
-the book adopts it (`bookshelf`).
+In: two `ChunkIndex`es with the same fingerprint, and a book in the first. Out: `Moved`, with counts. Points are
+streamed in batches, so memory does not grow with their vectors. Points that the target already has stay. The book is
+compared and then published once, as a whole, with its record; a killed move leaves the target as it was. Chunk ids stay
+the same, so page records fit the copy, and an ingest has nothing to do. A library that does not know the book adopts it
+(`bookshelf`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ async def move_book(
     tell: TellSteps = lambda done, total: None,
     book: Book | None = None,
 ) -> Moved:
-    """`Conflict` if the target has a newer book, unless `force`. `book`: its record, where somebody knows a
-    newer one than the index does."""
+    """`Conflict` if the target has a newer book, unless `force`. `book`: its record, if the caller knows a newer one
+    than the index."""
     before, now = await status_of(target, book_id), await source.status(book_id)
     if now.outdated:
         raise IndexMismatch(f"The index of {book_id!r} was built by another version of Quoth.")
@@ -53,7 +53,7 @@ async def move_book(
         moved = _plan(book_id, wanted, {} if before is None or replaced else await _scanned(target, book_id))
         _refuse_older(moved, now, before, force=force or replaced)
         return moved
-    # No other process changes the book while it is copied.
+    # No other process may change the book while it is copied.
     async with source.writer(book_id) as reading, target.writer(book_id, recreate=replaced) as writing:
         wanted, found = await _stored(reading), await _stored(writing)
         moved = _plan(book_id, wanted, found, dry_run=False)
@@ -71,7 +71,7 @@ async def move_book(
 async def _write(
     source: ChunkIndex, writing: IndexWriter, moved: Moved, wanted: Hashes, found: Hashes, tell: TellSteps
 ) -> None:
-    """New chunks in, then stale ones out."""
+    """Put new chunks in, then take stale ones out."""
     batch: list[IndexedChunk] = []
     written = 0
     if moved.written:
@@ -92,7 +92,7 @@ async def _verify(target: ChunkIndex, moved: Moved) -> None:
     held = await target.view(moved.book_id).count()
     if (status.chunks, held, status.fingerprint) != (moved.chunks, moved.chunks, target.fingerprint):
         raise IndexUnavailable(
-            f"After the move {moved.book_id!r} has {held} chunks instead of {moved.chunks}.", hint="Move it again."
+            f"After the move, {moved.book_id!r} has {held} chunks instead of {moved.chunks}.", hint="Move it again."
         )
 
 

@@ -1,8 +1,7 @@
-"""Which foreign things the settings name: the embedder and the reader that work on the texts, a Qdrant server.
+"""The foreign things that the settings name: the embedder and the reader, which work on the texts, and a Qdrant server.
 
-In: settings. Out: adapters of `models/` that have read nothing yet, or the options of one. A missing key or name is
-`BadConfiguration`. No other model than the one that is named is ever taken in its place. `bootstrap` joins them with
-the rest.
+In: settings. Out: adapters from `models/` that have loaded nothing yet, or the options for one. A missing key or name
+is `BadConfiguration`. A named model is never replaced by another one. `bootstrap` joins them with the rest.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ COHERE = "https://api.cohere.com"
 
 logger = logging.getLogger(__name__)
 
-# Adapters are imported where they are built: each brings a large library along.
+# Adapters are imported where they are built: each imports a large library.
 
 
 def embedder_of(settings: Settings, threads: int | None = None) -> Embedder:
-    """The one that the settings name, and never another."""
+    """The embedder that the settings name, and never another."""
     if settings.embedder == "cohere":
         return _cohere(settings)
     if settings.embedder == "openai":
         return _openai(settings)
     if settings.cohere_api_key is not None and not settings.is_set("embedder"):
-        logger.warning("COHERE_API_KEY is set, but not used: QUOTH_EMBEDDER=cohere uses it, =minilm ends this warning")
+        logger.warning("COHERE_API_KEY is set but not used: QUOTH_EMBEDDER=cohere uses it, =minilm ends this warning")
     from quoth.models.minilm import MiniLMEmbedder
 
     return MiniLMEmbedder(settings.model_dir, threads=threads)
@@ -66,18 +65,18 @@ def _openai(settings: Settings) -> Embedder:
     from quoth.models.embeddings import EmbeddingOptions, RemoteEmbedder
 
     own_key, own_url = settings.embedding_api_key, settings.embedding_base_url
-    # The key of one server is never sent to another.
+    # One server's key is never sent to another.
     key = own_key if own_url else own_key or settings.openai_api_key
     base_url = own_url or settings.openai_base_url
     if key is None and base_url is None:
         raise BadConfiguration(
             "QUOTH_EMBEDDER is openai, but there is neither a key nor a server.",
-            hint="Set OPENAI_API_KEY, or QUOTH_EMBEDDING_BASE_URL for a server of your own.",
+            hint="Set OPENAI_API_KEY, or QUOTH_EMBEDDING_BASE_URL for your own server.",
         )
     if base_url and not settings.embedding_model:
         raise BadConfiguration(
             "QUOTH_EMBEDDER is openai with a server of its own, but no model is named.",
-            hint="Set QUOTH_EMBEDDING_MODEL to an embedding model that the server has.",
+            hint="Set QUOTH_EMBEDDING_MODEL to an embedding model of that server.",
         )
     return RemoteEmbedder(
         EmbeddingOptions(
@@ -99,7 +98,7 @@ def _key_setting(settings: Settings, usual: str) -> str:
 
 
 def reader_of(settings: Settings, threads: int | None) -> Reader | None:
-    """None where its data wheel is not installed."""
+    """None if its data wheel is not installed."""
     from quoth.models.reader import PassageReader, find_reader_dir
 
     folder = find_reader_dir()

@@ -1,11 +1,11 @@
-"""The Python API: `quoth.open()` and what it gives you.
+"""The Python API: `quoth.open()` and what it returns.
 
     async with quoth.open("data-dir") as q:
         await q.ingest("my-docs")
         answer = await q.ask("How do I …?")
 
 In: plain strings and numbers, checked exactly as the HTTP doors check them. Out: values of `quoth.domain`, errors of
-`quoth.errors`. It is one more door: the pipelines behind it are those of the command line and the server.
+`quoth.errors`. It is one more door, with the same pipelines as the command line and the server.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Passages that fit a query, best first, and whether they are likely to hold the answer."""
+    """Passages that match a query, best first, and whether they are likely to hold the answer."""
 
     query: str
     passages: tuple[Passage, ...]
@@ -54,15 +54,15 @@ class SearchResult:
     verdict: Verdict
 
 
-_MOST_MESSAGES = 100  # of a conversation; more do not fit into what most models read
+_MOST_MESSAGES = 100  # in a conversation; more do not fit into most models' context
 
 
 @dataclass(slots=True)
 class Conversation:
-    """What a model and its user said, with the model's searches, in the order in which it was said.
+    """The messages of a model and its user, with the model's searches, in order.
 
-    `ValueError` for a message that cannot come next: the first is the system's, and user and assistant take turns, with
-    calls of tools and their results in between."""
+    `ValueError` for a message that cannot come next: the first is the system's, then user and assistant take turns,
+    with tool calls and their results in between."""
 
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     messages: list[Message] = field(default_factory=list)
@@ -77,19 +77,19 @@ class Conversation:
     def add_message(self, message: Message) -> None:
         last = self.messages[-1] if self.messages else None
         if (last is None) != (message.role == "system"):
-            raise ValueError("A conversation begins with the system's message, and has only one.")
+            raise ValueError("A conversation begins with a system message and has only one.")
         if last is not None and not _may_follow(last, message, self._unanswered()):
             raise ValueError(f"The {message.role}'s message cannot come after the {last.role}'s.")
         if len(self.messages) == _MOST_MESSAGES:
-            raise ValueError(f"A conversation has at most {_MOST_MESSAGES} messages; begin another.")
+            raise ValueError(f"A conversation has at most {_MOST_MESSAGES} messages; start a new one.")
         self.messages.append(message)
 
     def to_openai_messages(self) -> list[dict[str, Any]]:
-        """For `messages` of OpenAI's chat completions."""
+        """For the `messages` of OpenAI's chat completions."""
         return [message.to_openai() for message in self.messages]
 
     def _unanswered(self) -> frozenset[str]:
-        """The calls of tools that have no result yet."""
+        """The tool calls without a result yet."""
         called = {call.id for message in self.messages for call in message.tool_calls}
         return frozenset(called - {message.tool_call_id for message in self.messages})
 
@@ -103,7 +103,7 @@ def _may_follow(last: Message, message: Message, unanswered: frozenset[str]) -> 
 
 
 class Quoth:
-    """The books of one data directory. Make one with `quoth.open()`."""
+    """The books of one data directory. Create it with `quoth.open()`."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -114,7 +114,7 @@ class Quoth:
         return await self._parts.conversations.answer(await self._question(query, options))
 
     async def stream(self, query: str, **options: Any) -> AsyncGenerator[AnswerEvent]:
-        """The same answer as its events: `Status`, `Retrieved`, `Delta` for each piece of text, `Sourced`, `Grounded`,
+        """The same answer as events: `Status`, `Retrieved`, `Delta` for each piece of text, `Sourced`, `Grounded`,
         `Done`. Close the generator (`contextlib.aclosing`) to stop the answer early."""
         question = await self._question(query, options)
         events = self._parts.conversations.ask(question)
@@ -137,13 +137,13 @@ class Quoth:
         found, verdict = await self._parts.conversations.search(
             Search(checked.text, chosen.book_id, within, checked.limit, similarity_threshold=threshold)
         )
-        assert found.total_found is not None  # a search counts
+        assert found.total_found is not None  # a search always counts
         return SearchResult(found.query, found.passages, found.total_found, verdict)
 
     async def call_retrieval_tool(
         self, arguments: Mapping[str, Any], *, book: str | None = None
     ) -> tuple[Passage, ...]:
-        """What a call of the search tool finds; `execute_retrieval_tool` gives it as JSON."""
+        """The result of a search tool call; `execute_retrieval_tool` returns it as JSON."""
         from quoth.ask.request import ToolRequest, parse
 
         chosen = await self._parts.choose_book(book)
@@ -165,8 +165,8 @@ class Quoth:
         dry_run: bool = False,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> IngestJob:
-        """Read a book, or what changed in it: a folder, or the URL of a published site. Without `book` the folder's
-        name becomes the id. The job's `notices` say what the author should know."""
+        """Read a book, or what changed in it, from a folder or the URL of a published site. Without `book`, the
+        folder's name becomes the id. The job's `notices` say what the author should know."""
         from quoth.ingest import Progress
 
         place = str(path)
@@ -186,7 +186,7 @@ class Quoth:
         return await self._parts.books()
 
     async def delete_book(self, book: str) -> None:
-        """Its index and all that is known about its pages. Conversations stay: they belong to their readers."""
+        """Delete its index and all records of its pages. Conversations stay: they belong to their readers."""
         await self._parts.book(book)
         await self._parts.index.delete_book(book)
         await self._parts.library.delete_book(book)
@@ -197,8 +197,8 @@ class Quoth:
         return turns
 
     async def conversation(self, session_id: str) -> Conversation:
-        """A stored conversation as messages: each question, the searches that were made for it, and its answer. Its
-        oldest exchanges are left out where there are too many; what the searches found is not stored."""
+        """A stored conversation as messages: each question, the searches for it, and its answer. If there are too many,
+        the oldest exchanges are left out; search results are not stored."""
         stored = await self._parts.library.conversation(session_id)
         turns = await self._parts.library.recent_turns(session_id, limit=_MOST_MESSAGES)
         told: list[Message] = []
@@ -228,7 +228,7 @@ def _messages_of(turn: Turn) -> list[Message]:
     asked_at = turn.timestamp - timedelta(milliseconds=turn.query_time_ms)
     spoken = [Message("user", turn.query, asked_at)]
     for number, search in enumerate(turn.searches, start=1):
-        call = replace(search.call, id=f"{turn.request_id}-{number}")  # a model counts its calls in each answer anew
+        call = replace(search.call, id=f"{turn.request_id}-{number}")  # a model numbers its calls anew in each answer
         spoken.append(Message("assistant", "", search.timestamp, tool_calls=(call,)))
         spoken.append(Message("tool", _kept_result(search), search.timestamp, tool_call_id=call.id))
     return [*spoken, Message("assistant", turn.response or turn.fallback_message or "", turn.timestamp)]
@@ -241,7 +241,7 @@ def _kept_result(search: ToolUse) -> str:
 
 
 def retrieval_tool() -> dict[str, Any]:
-    """The search as OpenAI's chat completions describe a tool, for an agent of your own: hand its calls to
+    """The search as a tool for OpenAI's chat completions, for your own agent: pass its calls to
     `execute_retrieval_tool`."""
     function = {"name": SearchBook.name, "description": SearchBook.description, "parameters": SearchBook.parameters()}
     return {"type": "function", "function": function}
@@ -256,8 +256,8 @@ async def execute_retrieval_tool(
     filters: Mapping[str, Any] | None = None,
     book: str | None = None,
 ) -> str:
-    """What the tool answers, as JSON: `{"results": […], "total_results", "query"}`, or `{"error", "query"}`: a wrong
-    argument or an outage is for the model to read."""
+    """The tool's answer as JSON: `{"results": […], "total_results", "query"}`, or `{"error", "query"}`, because the
+    model should read about a wrong argument or an outage."""
     arguments = {"query": query, "top_k": top_k, "similarity_threshold": similarity_threshold, "filters": filters}
     try:
         found = await q.call_retrieval_tool(arguments, book=book)
@@ -268,9 +268,9 @@ async def execute_retrieval_tool(
 
 @asynccontextmanager
 async def open(data_dir: str | Path | None = None, **settings: Any) -> AsyncIterator[Quoth]:
-    """Open a data directory (None: the configured one, or the user's own). Further settings by name, as in
-    docs/settings.md: `openai_base_url="…"`, `top_k=8`. The environment, `.env` and `quoth.toml` are read as by the
-    command line; what is given here wins."""
+    """Open a data directory (None: the configured one, or the user's own). Pass other settings by name, as in
+    docs/settings.md: `openai_base_url="…"`, `top_k=8`. The environment, `.env` and `quoth.toml` are read as on the
+    command line; arguments given here win."""
     directory = None if data_dir is None else Path(data_dir)
     async with bootstrap(load_settings(data_dir=directory, **settings)) as parts:
         yield Quoth(parts)

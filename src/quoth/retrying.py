@@ -1,7 +1,7 @@
-"""Asking a foreign server again when its fault may be gone in a moment: how often, and after how long.
+"""Retries calls to a foreign server if its fault may be gone in a moment: how often, and after how long.
 
-In: a call that raises `Passing` for such a fault. Out: its result, or the error that belongs to the last fault. The
-model, the crawler and the Qdrant client each decide which of their faults pass. Knows nothing of their protocols.
+In: a call that raises `Passing` for such a fault. Out: its result, or the error of the last fault. The model, the
+crawler and the Qdrant client each decide which of their faults pass. Knows nothing about their protocols.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
-# What a server answers when it has a bad moment.
+# The statuses of a server that has a bad moment.
 PASSING_STATUSES = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
 
 
 class Passing(Exception):
-    """A fault that may be gone in a moment. `error` is raised in its place when no attempt is left."""
+    """A fault that may be gone in a moment. `error` is raised instead when no attempt is left."""
 
     def __init__(self, error: QuothError, wait: float | None = None) -> None:
         super().__init__(error.message)
         self.error = error
-        self.wait = wait  # seconds that the server asks for
+        self.wait = wait  # seconds the server asks for
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
     attempts: int
     backoff: float  # seconds before the second attempt; doubled for each one after it, with jitter
-    longest_wait: float  # a server that asks for more time than this is not asked again
+    longest_wait: float  # if a server asks for more time than this, do not retry
 
     async def run(
         self, call: Callable[[int], Awaitable[T]], *, until: float = math.inf, sleep: Sleep | None = None
@@ -65,7 +65,7 @@ class Retries:
 
 
 def retry_after(value: str) -> float | None:
-    """The header `Retry-After` in seconds, from a number or a date; None when it is neither."""
+    """The header `Retry-After` in seconds, from a number or a date; None if it is neither."""
     if value.strip().replace(".", "", 1).isdecimal():
         return float(value)
     try:

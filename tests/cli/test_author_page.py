@@ -1,4 +1,4 @@
-"""`quoth ingest --report FILE`: the author's page tells everything, also after an ingest that read one page."""
+"""`quoth ingest --report FILE`: the author's page is complete, even after an ingest that read one page."""
 
 from __future__ import annotations
 

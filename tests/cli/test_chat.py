@@ -66,7 +66,7 @@ def opens(data: Path, tmp_path: Path, model: ModelServer) -> Opens:
 
 
 async def ask(screen: Terminal, question: str = ASKED) -> str:
-    """Ask at the prompt; what the screen shows until the next prompt."""
+    """Ask at the prompt; return what the screen shows until the next prompt."""
     screen.type(question + ENTER)
     return plain(await screen.until(PROMPT))
 
@@ -138,7 +138,7 @@ async def test_lines_can_be_edited_and_are_remembered_from_chat_to_chat(
 
 async def test_colours_are_for_those_who_want_them(opens: Opens) -> None:
     with opens("chat", NO_COLOR="1") as screen:
-        await screen.until("leaves.\r\n> ")
+        await screen.until("Ctrl-D.\r\n> ")
         screen.type(ASKED + ENTER)
         await screen.until("(score: ")
         await screen.until("\r\n> ")
@@ -152,7 +152,7 @@ async def test_a_chat_has_a_last_question(opens: Opens) -> None:
         await screen.until(PROMPT)
         screen.type(ASKED + ENTER)
         assert await screen.ended() == 0
-        assert "One chat has at most 1 question (" in screen.rest()
+        assert "A chat may have at most 1 question (" in screen.rest()
 
 
 def test_ctrl_c_also_stops_an_answer_that_has_only_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ async def test_words_are_shown_as_they_come_and_ctrl_c_leaves_a_sane_terminal(op
         screen.type(CTRL_C)
         assert await screen.ended() == 1
         assert screen.settings() == before
-        assert re.fullmatch(r"\^C\r\nquoth: interrupted[^\r\n]*\r\n", screen.rest())
+        assert re.fullmatch(r"\^C\r\nquoth: Interrupted[^\r\n]*\r\n", screen.rest())
 
 
 async def test_what_no_source_supports_is_named_below_the_words(opens: Opens, model: ModelServer) -> None:

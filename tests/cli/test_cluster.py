@@ -132,7 +132,7 @@ sys.meta_path.insert(0, Watch())
 
 @pytest.mark.timeout(600)
 def test_forty_commands_all_start(shell: Shell, docs: Path, wire: Wire, tmp_path: Path) -> None:
-    """Numpy cannot be imported in two threads at once: one of six commands failed. The watch sees it in every one."""
+    """Numpy cannot be imported in two threads at once: one command in six failed. The watch sees it in every one."""
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     (hooks / "sitecustomize.py").write_text(WATCH_NUMPY)
@@ -166,7 +166,7 @@ def test_a_second_machine_answers_from_a_book_that_it_finds_in_the_index(
     assert "Transient local durability" in answer["answer"]
     assert answer["sources"][0]["source_url"].startswith("https://robots.example/")
     assert named(second.json("books", **cluster)) == named(shell.json("books", **cluster)) != []
-    # What was adopted is as good as what was ingested there: nothing is embedded again.
+    # An adopted book is as good as one ingested there: nothing is embedded again.
     again = second.json("ingest", docs, **cluster)
     assert (again["chunks_embedded"], again["chunks_created"], again["chunks_deleted"]) == (0, 0, 0)
 
@@ -190,5 +190,5 @@ def named(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def chunks_in(exported: str) -> list[dict[str, Any]]:
-    """Without the digest of the page's file, which only an ingest knows."""
+    """The chunks without the digest of the page's file, which only an ingest knows."""
     return [{**json.loads(line), "page_digest": None} for line in exported.splitlines()]

@@ -358,13 +358,13 @@ def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> No
         text=True,
     ) as process:
         lock = tmp_path / "data" / "writer.lock"
-        while not lock.exists() or not lock.stat().st_size:  # until it has begun
+        while not lock.exists() or not lock.stat().st_size:  # until it has started
             assert process.poll() is None
             time.sleep(0.05)
         process.terminate()
         _, said = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert said == "quoth: interrupted; what was published before is intact.\n"
+    assert said == "quoth: Interrupted; everything published before is intact.\n"
     last = document(quoth("ingest", book, "--dry-run", "--json", "--data-dir", tmp_path / "data"))
     assert last["files_discovered"] == 600
 
@@ -387,7 +387,7 @@ def test_the_next_command_is_the_one_to_type_here(tmp_path: Path) -> None:
     assert said.endswith("Ask it: bin/quoth ask --data-dir 'my data' \"…\"\n")
     following = said.rpartition("Ask it: ")[2].replace("…", "With which force does the gripper close?")
     assert "40 newtons. [1]" in typed(following)
-    # Found by its name, and with a second book the book must be named.
+    # It is found by its name; with a second book, the book must be named.
     said = typed("quoth ingest 'other docs' --data-dir 'my data'", path=f"{program.parent}:/usr/bin:/bin")
     assert said.endswith("Ask it: quoth ask --data-dir 'my data' --book other-docs \"…\"\n")
 

@@ -31,7 +31,7 @@ async def test_a_model_that_answers_is_named_with_its_place(server: ModelServer,
     embeds, answers = run.stdout.splitlines()
     assert (run.returncode, answers) == (0, f"scripted at {server.url} answers.")
     assert embeds.startswith("all-MiniLM-L6-v2/")
-    assert embeds.endswith(" on this machine embeds: 384 numbers for a text.")
+    assert embeds.endswith(" on this machine works: its vectors have 384 dimensions.")
     run = await check(tmp_path, "--json", OPENAI_BASE_URL=server.url, OPENAI_MODEL="scripted")
     assert json.loads(run.stdout) == {"embedder": embeds, "model": f"scripted at {server.url} answers."}
 

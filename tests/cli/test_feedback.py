@@ -75,7 +75,7 @@ def test_an_author_reads_what_was_judged_how_and_why_and_no_address_of_a_reader(
     assert "Which policy, I am [email]?" in told
     assert "answered from: Topics › Durability  https://b/#d" in told
     assert told.index("Which policy") < told.index("What is a topic?")
-    assert "2 answers judged in the last 90 days: ↑ 1, ↓ 1." in told
+    assert "2 answers rated in the last 90 days: ↑ 1, ↓ 1." in told
     assert "ann@" not in told + command("--json")
     assert SESSION not in told + command("--json")
     body = json.loads(command("--book", "robots", "--json"))
@@ -88,4 +88,4 @@ def test_what_a_reader_erases_is_gone_from_the_list_too(tmp_path: Path, command:
         await library.delete_conversation(SESSION)
 
     with_library(tmp_path, work)
-    assert command() == "0 answers judged in the last 90 days: ↑ 0, ↓ 0.\n"
+    assert command() == "0 answers rated in the last 90 days: ↑ 0, ↓ 0.\n"

@@ -18,7 +18,7 @@ GOOD = "# Good\n\nA gripper closes with a force of 40 newtons.\n"
 
 
 def alias_bomb() -> str:
-    """Nine aliases of nine aliases of …: less than 500 bytes that stand for gigabytes."""
+    """Nine aliases of nine aliases of …: less than 500 bytes that expand to gigabytes."""
     letters = "abcdefghi"
     lines = [f"a: &a [{', '.join(['lol'] * 9)}]"]
     for before, name in pairwise(letters):
@@ -36,7 +36,7 @@ HOSTILE: dict[bytes, bytes] = {
     b"deep.ipynb": b'{"cells": ' + b"[" * 200_000,
     b"name-\xff.md": GOOD.encode(),
 }
-# Deep nesting that still has a reading: such a page is ingested like any other.
+# Deep nesting that can still be read: such a page is ingested like any other.
 HARMLESS: dict[bytes, bytes] = {
     b"colons.md": "".join(f"{':' * (160 - n)}{{note}}\n" for n in range(150)).encode(),
     b"backticks.md": "".join(f"{'`' * (160 - n)}{{note}}\n" for n in range(150)).encode(),
@@ -98,7 +98,7 @@ def test_a_zip_bomb_costs_a_warning(tmp_path: Path) -> None:
     for name in ("bomb.docx", "bomb.epub"):
         with zipfile.ZipFile(docs / name, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("word/document.xml", b"\0" * 600_000)
-            archive.filelist[0].file_size = 600_000_000  # what the archive says of itself is what is unpacked at most
+            archive.filelist[0].file_size = 600_000_000  # no more is unpacked than the archive declares
     run = quoth("ingest", docs, "--data-dir", tmp_path / "data")
     assert run.returncode == 3, run.stderr
     assert "bomb.docx cannot be converted (it unpacks to 600 MB)" in run.stderr

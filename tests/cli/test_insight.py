@@ -73,7 +73,7 @@ def test_an_answer_is_explained_by_its_request_id_or_as_the_last_one(data: Path)
     assert record["verdict"]["fitted"] is True
     cited = {source["index"]: source["chunk_id"] for source in answer["sources"]}
     assert {n: row["chunk_id"] for row in record["fused"] for n in row["cited_as"]} == cited
-    assert len(json.dumps(record).encode()) < 30_000  # escaped; as stored it is less than 20,000
+    assert len(json.dumps(record).encode()) < 30_000  # escaped; stored, it is less than 20,000
 
 
 def test_a_request_without_a_trace_is_reported(data: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`quoth ingest --url-style` and `--base-url`: said once, remembered with the book."""
+"""`quoth ingest --url-style` and `--base-url`: given once, remembered with the book."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_book_that_the_shipped_numbers_describe_is_left_alone() -> None:
 
 
 def test_noise_is_not_learnt_from() -> None:
-    """Labels without any relation to the features: a fit tested on what it was fitted on would look good."""
+    """Labels without any relation to the features: a fit tested on its own questions would look good."""
     examples = made(120, Logistic(0.0), groups=120)
     fit = refit(examples, MINILM)
     assert fit.after.auroc < 0.62
@@ -173,7 +173,7 @@ def test_a_damaged_file_is_named_and_not_used(tmp_path: Path, caplog: pytest.Log
         path.write_text(content[:place] + str((int(content[place]) + 1) % 10) + content[place + 1 :], encoding="utf-8")
         used.append(files(tmp_path)("book"))
     assert used.count(None) == len(caplog.messages) > 30
-    # With another digit in the name of the checksum there is none; the numbers are right.
+    # With another digit in its name there is no checksum; the numbers are right.
     assert used.count(FITTED_TO_BOOK) == len(used) - used.count(None) == len("256")
     for missing in ("judge", "levels", "fingerprint", "provenance"):
         document = {name: value for name, value in json.loads(content).items() if name not in (missing, "sha256")}

@@ -1,4 +1,4 @@
-"""Golden questions are read strictly: what is wrong is named with file and line before anything is asked."""
+"""Golden questions are read strictly: mistakes are named with file and line before anything is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is turned into: the document, the comparison, floors, tables and the page all say the same."""
+"""The outputs of a run: the document, the comparison, floors, tables and the page all say the same."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_each_failure_says_what_happened() -> None:
 def test_the_tables_show_figures_failures_and_stale_labels() -> None:
     text = printed(tables(document(*RESULTS, stale=(STALE,))))
     for expected in (
-        "golden.yaml: 5 questions to book", "By kind of question", "retrieve", "Risk-coverage", "4 not right",
+        "golden.yaml: 5 questions to book", "By kind of question", "retrieve", "Risk-coverage", "4 wrong",
         "wrong: Is <b>this</b>", "line 7, old: the quote is no longer in the page",
     ):  # fmt: skip
         assert expected in text, expected

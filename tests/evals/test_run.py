@@ -90,7 +90,7 @@ async def test_a_database_that_goes_down_ends_the_run(tmp_path: Path) -> None:
 
 
 class Altered(Conversations):
-    """The real ones, watched, with the last event changed."""
+    """The real conversations, watched, with the last event changed."""
 
     def __init__(self, real: Conversations, **changes: Any) -> None:
         self._real = real

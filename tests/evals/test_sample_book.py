@@ -1,7 +1,7 @@
 """The sample book and its golden questions are what a new user meets first and what the evaluation trusts.
 
 These tests read the files in `examples/` and nothing else: the structure is complete, the front matter is valid, every
-construct that a reader of Docusaurus has to handle occurs, and every golden quote is in its page word for word.
+construct that a reader of Docusaurus pages has to handle occurs, and every golden quote is in its page word for word.
 """
 
 from __future__ import annotations

@@ -449,7 +449,7 @@ async def test_a_full_disk_is_named_and_the_live_index_is_untouched(
     await publish(index, 1, 1)
     [said] = finish(start("full", mode, str(limit)))
     assert said.startswith("DiskFull: The disk of ")
-    assert said.endswith("what was stored before is intact.")
+    assert said.endswith("everything stored before is intact.")
     assert finish(start("seen")) == ["seen 1"]
     assert folders(data_dir) == ["gen-000001"]
     await publish(index, 2, 2)

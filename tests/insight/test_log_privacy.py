@@ -1,4 +1,4 @@
-"""No word that a reader asked, selected or was answered is in any log line, whatever is logged and whatever fails."""
+"""No word of a reader's question, selection or answer is in any log line, whatever is logged and whatever fails."""
 
 from __future__ import annotations
 

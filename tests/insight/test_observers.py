@@ -131,7 +131,7 @@ def test_what_failed_and_what_was_left_are_told_apart(log: io.StringIO) -> None:
 
 
 class SlowLibrary(MemoryLibrary):
-    """Stores no trace before it is allowed to; counts how often it is asked."""
+    """Stores no trace before it is allowed to; counts the calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -203,7 +203,7 @@ async def test_more_traces_than_can_wait_are_left_out_and_said_so(
             await quoth.conversations.answer(question(ASKED, request_id=f"r{number}"))
         await traces.close()
     assert (await library.trace()).request_id == "r1"
-    assert "a trace is left out" in log.getvalue()
+    assert "a trace was dropped" in log.getvalue()
 
 
 class DeafIndex(MemoryIndex):

@@ -1,4 +1,4 @@
-"""What a trace says of an answer, and how large it may become."""
+"""What a trace says about an answer, and how large it may become."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from samples import TickingClock, question
 
 
 async def traced(folder: Path, *asked: Question, script: list[list[Line]] | None = None) -> dict[str, Any]:
-    """The record of the last of these questions, asked of a tiny book, as it is stored."""
+    """The stored record of the last of these questions to a tiny book."""
     (folder / "docs").mkdir()
     (folder / "docs" / "topics.md").write_text(PAGE, encoding="utf-8")
     embedder, library = FakeEmbedder(), MemoryLibrary()

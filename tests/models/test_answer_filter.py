@@ -15,7 +15,7 @@ from quoth.models.answer_filter import AnswerFilter
 
 PROMPT = [Message("system", "Rules."), Message("user", "Passages:\n\n[1] Topics\n<<<1a0278\nA topic.\n1a0278>>>\n")]
 
-# What the model writes, and what readers see of it.
+# What the model writes, and what readers see.
 ANSWERS = {
     "no thought": ("It is two [1].", "It is two [1]."),
     "a thought first": ("<think>Hm.</think>\n\nIt is two [1].", "It is two [1]."),

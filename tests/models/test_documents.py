@@ -1,4 +1,4 @@
-"""PDF, EPUB and DOCX: converted where the extra is installed, counted and named where it is not."""
+"""PDF, EPUB and DOCX: converted if the extra is installed, otherwise counted and named."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def write_pdf(path: Path) -> None:
 
 
 def write_pdf_book(path: Path) -> None:
-    """Three pages, a title and an outline, whose entries name their pages in three ways."""
+    """Three pages, a title and an outline whose entries name their pages in three ways."""
     pages = (("A robot obeys.",), ("Batteries", "Charge them at night."), ("More on charge.", "Wheels", "They turn."))
     first = 10
     objects: dict[int, bytes] = {
@@ -152,7 +152,7 @@ def test_without_the_extra_documents_are_counted_and_one_notice_says_what_to_ins
 
 
 class Upper:
-    """A converter that returns what it was given."""
+    """A converter that returns its input."""
 
     def read(self, path: Path, source_file: str) -> Rendition:
         return Rendition(f"# {path.name.upper()}\n\nFrom {source_file}.\n")
@@ -213,7 +213,7 @@ def test_real_documents_are_converted_one_after_another_by_one_process(
 
 
 def chunks_of(path: Path, converter: MarkItDownDocuments) -> tuple[str, list[tuple[str, str]]]:
-    """The title of a document, and where each of its chunks is found: its address and its headings."""
+    """The title of a document, and the URL and headings of each of its chunks."""
     source = open_source(path, book_id="d", base_url="https://a.b", documents=converter)
     (file,) = source.files()
     page = source.read(file)
@@ -253,7 +253,7 @@ def process_of(converter: MarkItDownDocuments) -> int:
 
 
 def write_bomb(path: Path, megabytes: int) -> None:
-    """A document of a few hundred kilobytes with one paragraph that unpacks to so many megabytes."""
+    """A document of a few hundred kilobytes with one paragraph that unpacks to this many megabytes."""
     write_docx(path)
     with zipfile.ZipFile(path) as archive:
         members = {member: archive.read(member) for member in archive.namelist()}
@@ -273,7 +273,7 @@ def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
     for name in ("a.docx", "b.epub"):
         with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("word/document.xml", b"\0" * 600_000)
-            archive.filelist[0].file_size = 600_000_000  # what the archive says of itself is what is unpacked at most
+            archive.filelist[0].file_size = 600_000_000  # no more is unpacked than the archive declares
         with pytest.raises(Unreadable, match=rf"{name} cannot be converted \(it unpacks to 600 MB"):
             converter.read(tmp_path / name, name)
 

@@ -1,5 +1,5 @@
-"""Embedders of other providers, against scripted servers of both wire formats: what is asked, what is believed, what
-costs a call, and what errors must not say."""
+"""Remote embedders against scripted servers in both wire formats: what they request, what they accept, what costs a
+call, and what errors must not reveal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = "sk-very-secret-0123456789"
 
 
 class Pauses:
-    """A clock that does not wait, and remembers for how long it would have."""
+    """A clock that does not wait, but remembers how long it would have."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -73,7 +73,7 @@ class TestCohere(EmbedderContract):
             yield made
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 async def test_openai_is_asked_for_floats_with_the_prefix_of_the_kind() -> None:
@@ -105,7 +105,7 @@ async def test_fewer_dimensions_are_asked_for_where_the_model_can_give_fewer() -
             assert len(await embedder.embed_query("short")) == 512
         assert server.bodies[0]["dimensions"] == 256
         assert server.bodies[1]["output_dimension"] == 512
-        with pytest.raises(BadConfiguration, match="1024 numbers"):
+        with pytest.raises(BadConfiguration, match="1024 dimensions"):
             async with cohere_at(server, model="embed-english-v3.0", dimensions=512):
                 pass
 
@@ -123,7 +123,7 @@ async def test_an_unknown_model_needs_its_dimensions_and_the_check_says_how_many
     async with EmbeddingServer() as server, openai_at(server, dimensions=None) as embedder:
         with pytest.raises(BadConfiguration, match="QUOTH_EMBEDDING_DIMENSIONS"):
             _ = embedder.dimensions
-        assert "64 numbers" in await embedder.check()
+        assert "64 dimensions" in await embedder.check()
         assert "QUOTH_EMBEDDING_DIMENSIONS=64" in await embedder.check()
 
 
@@ -234,7 +234,7 @@ async def test_an_answer_that_makes_no_sense_is_never_a_vector(reply: Reply, rea
 
 async def test_vectors_of_another_length_are_a_wrong_setting() -> None:
     async with EmbeddingServer(dimensions=32) as server, openai_at(server) as embedder:
-        with pytest.raises(BadConfiguration, match="32 numbers for a text, not 64"):
+        with pytest.raises(BadConfiguration, match="have 32 dimensions, not 64"):
             await embedder.embed_query("A node?")
 
 

@@ -1,4 +1,4 @@
-"""The real embedder against a forward pass written out in numpy from the same file, and what it does with bad files."""
+"""The real embedder against a forward pass in numpy from the same file, and its behaviour with bad files."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def tokens(model_dir: Path) -> WordPieces:
 
 @pytest.fixture(scope="module")
 def embedder() -> Iterator[MiniLMEmbedder]:
-    """Loaded once for the file: it belongs to no event loop."""
+    """Loaded once for this module: it belongs to no event loop."""
     made = MiniLMEmbedder(threads=2)
     yield made
     asyncio.run(made.close())
@@ -147,7 +147,7 @@ def embedder() -> Iterator[MiniLMEmbedder]:
 
 @pytest.fixture
 def copied_dir(model_dir: Path, tmp_path: Path) -> Path:
-    """Both files where a test may damage them."""
+    """Copies of both files, for a test to damage."""
     for name in (WEIGHTS, TOKENIZER):
         shutil.copyfile(model_dir / name, tmp_path / name)
     return tmp_path
@@ -228,7 +228,7 @@ async def test_the_event_loop_turns_while_texts_are_embedded(embedder: MiniLMEmb
     while not work.done():
         await asyncio.sleep(0)
         turns += 1
-    assert turns > 100  # work done on the loop itself would leave a handful
+    assert turns > 100  # work on the loop itself would leave a handful
 
 
 async def test_the_event_loop_turns_while_the_model_is_loaded() -> None:

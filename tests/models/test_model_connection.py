@@ -1,4 +1,4 @@
-"""The connection to a model's server, over real sockets: reuse, TLS, proxies, faults, and what errors must not say."""
+"""The connection to a model's server over real sockets: reuse, TLS, proxies, faults, what errors must not reveal."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def test_a_word_on_the_way_is_not_the_answer() -> None:
 
 
 async def test_64_readers_are_answered_at_the_same_time() -> None:
-    """Each holds its connection until all have come: with fewer connections none would be answered."""
+    """Each holds its connection until all have arrived: with fewer connections none would be answered."""
 
     class Crowd(ModelServer):
         def reply_to(self, body: Mapping[str, Any]) -> Reply:
@@ -294,7 +294,7 @@ async def test_a_key_that_the_server_repeats_is_not_shown(status: int) -> None:
 
 async def test_a_key_that_http_cannot_send_is_refused_and_not_shown() -> None:
     async with ModelServer(says("two")) as server, model_at(server.url, api_key="sk-\r\nx: y") as model:
-        with pytest.raises(ModelRejected, match="cannot be asked") as caught:
+        with pytest.raises(ModelRejected, match="cannot be sent") as caught:
             await said(model)
     assert "sk-" not in str(caught.value)
 

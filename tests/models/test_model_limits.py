@@ -1,4 +1,4 @@
-"""A model's answer has an end, whatever its server does: what was written until then is kept and marked."""
+"""A model's answer has an end, whatever its server does: the words so far are kept and marked."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def asking(*replies: Reply, **limits: Any) -> AsyncIterator[Asked]:
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real ones in small, so that reaching them takes no time."""
+    """Small limits, so that reaching them takes no time."""
     monkeypatch.setattr(openai_wire, "LONGEST_ANSWER", LONGEST)
     monkeypatch.setattr(openai_wire, "LONGEST_EVENT", 10_000)
     monkeypatch.setattr(openai_wire, "LONGEST_STREAM", 300_000)
@@ -75,7 +75,7 @@ async def test_an_answer_that_is_sent_whole_is_cut_too() -> None:
 
 
 def dripping(words: str) -> Reply:
-    """Each single frame comes in time; the whole does not."""
+    """Each frame comes in time; the whole answer does not."""
     return never_ends(chunk({"content": words, "reasoning_content": "Hm."}), pace=0.01)
 
 
@@ -170,7 +170,7 @@ async def test_thoughts_without_an_answer_are_a_failure_and_not_an_empty_answer(
     ]
     async with asking(*silent) as asked:
         for _ in silent:
-            with pytest.raises(ModelUnavailable, match="it thought and gave no answer"):
+            with pytest.raises(ModelUnavailable, match="it only thought and gave no answer"):
                 await asked.say()
 
 

@@ -32,7 +32,7 @@ class Desk:
     server: ModelServer
 
     def results(self, at: int) -> list[dict[str, Any]]:
-        """What tools had given the model before its call number `at`."""
+        """The tool results that the model had before its call number `at`."""
         return [message for message in self.server.bodies[at]["messages"] if message["role"] == "tool"]
 
 
@@ -55,7 +55,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 def calling(*deltas: dict[str, Any]) -> Reply:
-    """A turn of tool calls, each delta in a frame of its own."""
+    """A turn of tool calls, each delta in its own frame."""
     frames = [chunk({"tool_calls": [delta]}) for delta in deltas]
     return Reply((*frames, chunk({}, finish="tool_calls"), usage(80, 10), DONE))
 

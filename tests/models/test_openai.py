@@ -100,7 +100,7 @@ async def test_after_three_attempts_it_is_unavailable(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("status", "hint"),
-    [(401, "OPENAI_API_KEY"), (403, "what it may do"), (404, "OPENAI_MODEL"), (400, "config --check")],
+    [(401, "OPENAI_API_KEY"), (403, "its permissions"), (404, "OPENAI_MODEL"), (400, "config --check")],
 )
 async def test_what_would_be_refused_again_is_not_tried_again(bench: Bench, status: int, hint: str) -> None:
     bench.server.then([fails(status)])
@@ -270,7 +270,7 @@ async def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
 
 
 class LongThinker(ModelServer):
-    """Each time it is asked it thinks for so long, and says nothing."""
+    """Thinks for this long each time it is asked, and says nothing."""
 
     def __init__(self, jump: Jump, seconds: float) -> None:
         super().__init__(stalls())
@@ -303,7 +303,7 @@ async def test_a_model_that_goes_on_for_too_long_is_cut_off_and_its_words_are_ke
 
 @pytest.fixture
 def slow_start(jump: Jump, monkeypatch: pytest.MonkeyPatch) -> SlowStart:
-    """A model that sends this first, and all the rest so many seconds later."""
+    """A model that sends this first, and the rest this many seconds later."""
     read = asyncio.Event()
     feed = EventLines.feed
 
@@ -320,7 +320,7 @@ def slow_start(jump: Jump, monkeypatch: pytest.MonkeyPatch) -> SlowStart:
         async def later() -> None:
             await read.wait()
             jump(seconds)
-            await asyncio.sleep(0.01)  # whatever is due at that time, is done
+            await asyncio.sleep(0.01)  # do everything that is due by then
 
         return Reply((nothing_read, chunk(delta), later, *says("two").steps))
 
@@ -432,7 +432,7 @@ async def test_the_check_asks_as_a_question_does_and_says_what_answers(bench: Be
 async def test_the_check_says_what_the_model_refuses(bench: Bench) -> None:
     bench.server.then([fails(400, "tools? temperature?"), says("ready")])
     assert (await bench.model.check(TOOLS)).endswith(
-        "answers. It refuses temperature, tools: questions are asked without."
+        "answers. It refuses temperature, tools; requests leave these out."
     )
 
 

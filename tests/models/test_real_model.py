@@ -1,8 +1,7 @@
 """One journey with a real language model: real weights, real embeddings, real index, real HTTP on both sides.
 
-It has 135 million weights and its answers are worth nothing, so only shapes are asserted: words stream, tokens are
-counted, the turn is stored as it was streamed, a reader who leaves stops the model, and a question that is too long is
-refused.
+It has 135 million weights and its answers are worthless, so only shapes are asserted: words stream, tokens are counted,
+the turn is stored as streamed, a reader who leaves stops the model, and a question that is too long is refused.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ async def quoth(address: str, tmp_path: Path, data_dir: Path) -> AsyncIterator[Q
         openai_base_url=f"{address}/v1",
         openai_model="smollm2",
         top_k=1,
-        model_first_token_timeout=100.0,  # one thread of a machine that is busy with other tests
+        model_first_token_timeout=100.0,  # one thread on a machine that is busy with other tests
         model_timeout=110.0,
     )
     async with bootstrap(settings) as quoth:
@@ -91,6 +90,6 @@ async def test_a_journey_with_a_real_model(quoth: Quoth) -> None:
     assert "smollm2" in await model.check()
     words = model.reply([Message("user", "Count from one to a hundred.")])
     assert isinstance(await anext(words), ModelText)
-    await words.aclose()  # its only slot is free again, or the next one would wait for ever
+    await words.aclose()  # frees its only slot, or the next request would wait forever
     with pytest.raises(ModelRejected):
         await anext(model.reply([Message("user", "word " * 5_000)]))

@@ -1,4 +1,4 @@
-"""What may be reached, and what one request may cost."""
+"""Which addresses may be reached, and what one request may cost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sleeper:
 
 
 class Names:
-    """A name server whose answers for a name may change from one question to the next."""
+    """A name server whose answers for a name may change from one query to the next."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
@@ -154,7 +154,7 @@ async def test_a_name_is_judged_by_every_address_it_has(answers: list[str]) -> N
 async def test_a_name_that_changes_its_mind_after_the_check_gains_nothing(
     site: Website, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name is asked for once, and what is connected to is the address that was checked."""
+    """The name is looked up once, and the connection goes to the address that was checked."""
     import httpcore2
 
     site.replies["/secret"] = Reply(b"internal")
@@ -303,7 +303,7 @@ async def test_a_compressed_page_is_unfolded_and_a_broken_one_is_told(site: Webs
 
 
 async def test_a_server_that_drips_bytes_is_left_when_the_time_is_over(site: Website) -> None:
-    """Each single byte comes in time; the whole does not."""
+    """Each byte comes in time; the whole answer does not."""
     site.replies["/slow"] = Reply(b"x" * 1_000, drip=0.02)
     with pytest.raises(Unreadable, match=r"within 0\.2 s"):
         await get(f"{site.url}/slow", FetchOptions(timeout=0.2, allow_private=True))

@@ -1,6 +1,6 @@
 """Every recipe of docs/clients.md with its real client, in the environments of `make test-clients` (decision 0040).
 
-Not called `test_…`: without those environments nothing here can run. The book is the one of `doors`, at a real port.
+Not called `test_…`: without those environments nothing here can run. The book is the one from `doors`, on a real port.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where npm's packages are found."""
+    """A folder where npm packages are found."""
     assert PACKAGES.is_dir(), "make clients-env"
     (tmp_path / "node_modules").symlink_to(PACKAGES)
     return tmp_path
@@ -62,7 +62,7 @@ async def test_node(heading: str, address: str, folder: Path) -> None:
 
 
 async def test_openai_in_a_browser(tmp_path: Path, chromium: Browser) -> None:
-    """From another origin, with a public key of it, after a preflight with all headers that the client adds."""
+    """From another origin, with its public key, after a preflight with all headers that the client adds."""
     async with closed(tmp_path) as doors, served(doors.quoth) as quoth:
         with website() as site:
             key = (await a_key(doors, origins=(site.url,)))["authorization"].removeprefix("Bearer ")
@@ -107,7 +107,7 @@ export const asked: components["schemas"]["ChatRequest"] = { query: "What is a t
 
 
 async def test_generated_clients(address: str, folder: Path) -> None:
-    """What is generated asks: TypeScript accepts a request without its optional fields, and Python's client gets an
+    """Generated clients can ask: TypeScript accepts a request without its optional fields, and Python's client gets an
     answer."""
     await shell("python", at(address, RECIPES["Generated clients", "text"]), folder)
     (folder / "asked.ts").write_text(LEAVES_OUT)

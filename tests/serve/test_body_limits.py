@@ -1,5 +1,5 @@
-"""How large and how slow a request may be, and how slowly its answer may be read: no client holds a place for
-answers by sending half a question, or by not reading."""
+"""How large and how slow a request may be, and how slowly its answer may be read: no client holds a place for answers
+by sending half a question or by not reading."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_a_body_that_drips_has_no_more_time_than_one_that_stops(
 async def test_an_answer_may_take_longer_than_its_question_took(
     client: httpx2.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit ends with the body: a door goes on listening for the client's leaving."""
+    """The limit ends with the body: after that, a door only listens for the client to disconnect."""
     monkeypatch.setattr(bodies, "BODY_TIMEOUT", 0.05)
     async with opened(tmp_path, model=Slow(0.3)) as doors:
         assert (await doors.client.post("/chat", json={"query": ASKED})).status_code == 200
@@ -282,7 +282,7 @@ async def test_a_client_that_never_reads_its_stream_holds_nothing_for_long(
                 return (await client.post("/chat", json={})).status_code
 
             async with asyncio.timeout(60):
-                while await status() != 429:  # until the silent one has taken the place
+                while await status() != 429:  # until the silent client has taken the place
                     pass
                 while (last := await status()) == 429:  # until it has lost it again
                     pass
@@ -291,7 +291,7 @@ async def test_a_client_that_never_reads_its_stream_holds_nothing_for_long(
 
 @pytest.mark.slow
 async def test_a_client_cannot_choose_its_own_address_on_a_real_connection(tmp_path: Path) -> None:
-    """uvicorn believes X-Forwarded-For from loopback unless it is told not to."""
+    """uvicorn trusts X-Forwarded-For from loopback unless told not to."""
     async with (
         opened(tmp_path, settings={"rate_limit": 1}) as doors,
         served(doors.quoth) as address,

@@ -1,5 +1,5 @@
-"""Where a request came from, by which name, and from whose page: a site that makes its own name point here (DNS
-rebinding) and a page of another site reach no door."""
+"""Where a request came from, by which name and from whose page: neither a site that makes its own name point here (DNS
+rebinding) nor a page of another site reaches any door."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /chat/run` and the promise that every door gives the same answer."""
+"""`POST /chat/run`, and the promise that every door gives the same answer."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ async def test_whatever_door_is_asked_it_is_one_answer(
 
 @pytest.fixture
 def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every verdict is of low confidence."""
+    """Every verdict has low confidence."""
     real = judging.judge
 
     def judge(*given: Any) -> Verdict:

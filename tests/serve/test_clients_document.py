@@ -1,4 +1,4 @@
-"""docs/clients.md: the recipes with clients that the tests have are run as they are; the others at least compile."""
+"""docs/clients.md: recipes whose client is installed for the tests run as they are; the others at least compile."""
 
 from __future__ import annotations
 

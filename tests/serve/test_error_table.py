@@ -1,6 +1,6 @@
 """Every error code of docs/contract.md, on every door where it can happen, in the one shape.
 
-`DOORS` lists the doors, each with a request that works and what it is like; `CASES` lists what can go wrong, for which
+`DOORS` lists the doors, each with a request that works and its traits; `CASES` lists what can go wrong, for which
 doors, in which world. A door of the application that is not listed is a failure, and so is a code without a case.
 """
 
@@ -42,7 +42,7 @@ class Door:
     at: Mapping[str, str] = field(default_factory=dict)  # the values of the path's parameters
     query: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | None = None  # sent as it is, instead of the body
+    content: bytes | None = None  # sent as is, instead of the body
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -165,7 +165,7 @@ def doors_of(app: Any) -> list[tuple[str, str]]:
 
 
 def here(doors: Doors, *like: str) -> list[Door]:
-    """The doors that are all of this, as far as they are built."""
+    """The doors that have all these traits."""
     built = set(doors_of(doors.app))
     return [one for one in DOORS if (one.method, one.path) in built and one.like.issuperset(like)]
 
@@ -174,7 +174,7 @@ def here(doors: Doors, *like: str) -> list[Door]:
 
 
 class Breakable:
-    """Stands before a real part; from the moment it is broken every call fails."""
+    """Wraps a real part; once it is broken, every call fails."""
 
     def __init__(self, part: object) -> None:
         self._part = part
@@ -193,7 +193,7 @@ class Breakable:
 
 
 class Idle:
-    """In the place of the process that ingests: at work until it is stopped."""
+    """Replaces the process that ingests: it runs until it is stopped."""
 
     def __init__(self) -> None:
         self._stopped = asyncio.Event()
@@ -211,7 +211,7 @@ class Idle:
 
 @asynccontextmanager
 async def world(folder: Path, kind: str) -> AsyncIterator[Doors]:
-    """The open server, a closed one, a limited one, or one a part of which is broken."""
+    """An open server, a closed one, a limited one, or one with a broken part."""
     index, library = Breakable(MemoryIndex(fingerprint_of(FakeEmbedder()))), Breakable(MemoryLibrary())
     settings: dict[str, Any] = {"auth": "keys" if kind in ("closed", "asking", "reading") else "off"}
     settings |= {"limited": {"rate_limit": 1}, "busy": {"max_answers": 1}}.get(kind, {})
@@ -252,10 +252,10 @@ Change = Callable[[Door], Door]
 class Case:
     name: str
     code: str
-    like: str = ""  # for the doors that are all of this
+    like: str = ""  # for the doors with all these traits
     change: Change = lambda door: door
     world: str = "open"
-    but: str = ""  # not for those that are any of this
+    but: str = ""  # not for those with any of these traits
     headers: tuple[str, ...] = ()  # that the answer must have
 
     def __str__(self) -> str:
@@ -379,12 +379,12 @@ async def test_every_door_stands_in_the_table(tmp_path: Path) -> None:
 
 
 async def test_the_request_of_every_door_works_or_fails_for_what_is_not_there(tmp_path: Path) -> None:
-    """Otherwise a case might prove nothing but that the door was always shut."""
+    """Otherwise a case might only prove that the door was always shut."""
     known = {"NOT_FOUND", "UNKNOWN_CHUNK", "SESSION_NOT_FOUND", "UNAUTHORIZED", "NOT_ACCEPTABLE", "FORBIDDEN"}
     async with world(tmp_path, "open") as doors:
         for one in here(doors):
             response = await one.knock(doors.client)
-            if one.path == "/a/{share_id}":  # a page for people, also where there is nothing
+            if one.path == "/a/{share_id}":  # a page for people, even if there is no answer
                 continue
             told = {} if response.status_code < 400 else response.json()
             assert response.status_code < 400 or told["error_code"] in known, f"{one}: {told}"

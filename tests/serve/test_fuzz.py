@@ -29,7 +29,7 @@ from quoth.sources import open_source
 COUNT = 500
 SECRET = b"It's a Secret to Everybody"
 JSON_BODY = ((b"host", b"localhost"), (b"content-type", b"application/json"))
-OF_AN_ANSWER = ("POST /feedback", "POST /share")  # they name an answer that there is not
+OF_AN_ANSWER = ("POST /feedback", "POST /share")  # they name an answer that does not exist
 PAGES = ["GET /", "GET /widget.js", "GET /assets/page.css", "GET /errors/EMPTY_QUERY"]
 
 
@@ -59,7 +59,7 @@ def target_of(door: str) -> Target:
 
 @dataclass(frozen=True)
 class Field:
-    """Where the shots land, and what is really there to be named by them."""
+    """Where the shots land, and the real things they can name."""
 
     doors: Doors
     values: dict[str, Any]

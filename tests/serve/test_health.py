@@ -67,7 +67,7 @@ async def test_health_follows_a_part_that_fails_and_recovers(tmp_path: Path) -> 
         unready = await doors.client.get("/readyz")
         assert (unready.status_code, unready.json()["error_code"]) == (503, "SERVICE_UNAVAILABLE")
         told = unready.json()["details"]["services"]["index"]["error"]
-        assert told.startswith("The index cannot be used now.")
+        assert told.startswith("The index is not available right now.")
         assert unready.headers["retry-after"] == "5"
         index.sick = False
         assert (await health_of(doors))[""] == "healthy"
@@ -75,7 +75,7 @@ async def test_health_follows_a_part_that_fails_and_recovers(tmp_path: Path) -> 
 
 
 class PoorerIndex(MemoryIndex):
-    """It answers, but a part of it is lost."""
+    """It answers, but part of it is lost."""
 
     async def fault(self) -> IndexUnavailable:
         return IndexUnavailable("A copy is missing.", hint="Bring it back.", inside="10.1.2.3:6333 refuses")
@@ -131,7 +131,7 @@ async def test_each_part_is_told_apart_and_the_server_starts_all_the_same(tmp_pa
 
 
 class OddIndex(MemoryIndex):
-    """Some of its books were built otherwise."""
+    """Some of its books have another fingerprint."""
 
     def __init__(self, *odd: str) -> None:
         super().__init__(fingerprint_of(FakeEmbedder()))
@@ -166,7 +166,7 @@ class SteppedClock(TickingClock):
 
 
 class Frail:
-    """A part of every kind that works, fails or hangs as it is told, and counts how often it is used."""
+    """A part of every kind that works, fails or hangs as told, and counts how often it is used."""
 
     def __init__(self) -> None:
         self.state = "well"
@@ -237,7 +237,7 @@ NAMES = {"database": "library"}
 async def test_a_part_that_breaks_and_is_mended_is_seen_within_two_seconds(
     tmp_path: Path, part: str, failure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The longest way to the truth: a caller has just asked, and then the part does not answer at all.
+    # The slowest case: a caller has just asked, and then the part does not answer at all.
     assert health.HOLDS + health.CHECK_TIMEOUT < 2
     monkeypatch.setattr(health, "CHECK_TIMEOUT", 0.5)
     frail, clock = Frail(), SteppedClock()
@@ -336,7 +336,7 @@ async def test_a_database_whose_disk_is_full_is_not_healthy(
     (tmp_path / "elsewhere").mkdir()
     url = {"database_url": "postgresql+asyncpg://quoth@db.example.com/quoth"}
     async with opened(tmp_path / "elsewhere", settings=url) as doors:
-        assert (await health_of(doors))["database"] == "healthy"  # it has a disk of its own
+        assert (await health_of(doors))["database"] == "healthy"  # it has its own disk
 
 
 async def test_the_reason_of_a_failure_is_logged_once_and_not_shown(

@@ -1,4 +1,4 @@
-"""Jobs and changes behind the real doors, with the work done in this process instead of a child's."""
+"""Jobs and changes behind the real doors, with the work done in this process instead of a child process."""
 
 from __future__ import annotations
 

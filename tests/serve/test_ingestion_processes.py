@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 QUEUES = "# Queues\n\nA bounded queue drops the oldest message when it is full.\n"
 ASKED = "What does a bounded queue drop when it is full?"
-# Enough to be at work for seconds on any machine, so that a signal meets it in the middle.
+# Enough work for seconds on any machine, so that a signal arrives in the middle.
 MANY = 600
 
 

@@ -1,4 +1,4 @@
-"""The process that works on a job of the server: real, but small, processes."""
+"""The process that works on a server's job: real but small processes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_a_failure_without_a_word_tells_its_exit_code() -> None:
 
 async def test_a_process_that_was_killed_tells_the_signal() -> None:
     program = "import os, signal, sys; sys.stderr.write('so far\\n'); sys.stderr.flush(); os.kill(os.getpid(), 9)"
-    assert await run(python(program)) == "its process was ended by SIGKILL; it said last: so far"
+    assert await run(python(program)) == "its process was ended by SIGKILL; its last line was: so far"
 
 
 async def test_a_program_that_is_not_there_is_named() -> None:

@@ -1,4 +1,4 @@
-"""How often and how much at once: windows in memory and in a real Redis, and what readers are told."""
+"""How often, and how much at once: windows in memory and in a real Redis, and what readers are told."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_no_crowd_takes_all_the_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redis]:
-    monkeypatch.setattr(redis_limiter, "ANSWER_WITHIN", 30.0)  # what is tested here is not how busy this machine is
+    monkeypatch.setattr(redis_limiter, "ANSWER_WITHIN", 30.0)  # this does not test how busy the machine is
     with running_redis(tmp_path) as server:
         yield server
 
@@ -128,7 +128,7 @@ async def test_a_redis_that_goes_away_is_logged_once_and_limits_go_on(
 
 
 class Broken:
-    """A shared counter that fails while it is told to."""
+    """A shared counter that fails on demand."""
 
     def __init__(self) -> None:
         self.down = True
@@ -193,7 +193,7 @@ async def test_every_answer_tells_how_much_is_left_and_the_next_one_is_refused(t
 
 
 async def test_the_questions_of_browsers_are_counted_too(tmp_path: Path) -> None:
-    """Whether a page may ask: a browser sends it before the request, and anybody else can send it for nothing."""
+    """A browser sends a preflight before the request, and anyone else can send one for free."""
     headers = {"origin": SITE, "access-control-request-method": "POST"}
     async with opened(tmp_path, settings={"rate_limit": 2, "cors_origins": SITE}) as doors:
         answers = [await doors.client.options("/chat", headers=headers) for _ in range(3)]
@@ -245,7 +245,7 @@ async def test_asking_whether_one_may_ask_is_counted_too(tmp_path: Path) -> None
         wants = {"origin": SITE, "access-control-request-method": "POST"}
         status = [(await doors.client.options("/chat", headers=wants)).status_code for _ in range(3)]
         assert status == [204, 204, 429]
-        assert (await doors.client.get("/books", headers=public)).status_code == 200  # the key has a count of its own
+        assert (await doors.client.get("/books", headers=public)).status_code == 200  # the key has its own count
 
 
 async def test_on_loopback_nothing_is_limited_until_a_key_is_needed(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_place_is_free_again_when_an_answer_has_ended_however_it_ended() -> No
 
     def fail() -> None:
         with places.take("me"):
-            with pytest.raises(RateLimited, match="All 1 places"), places.take("you"):
+            with pytest.raises(RateLimited, match="The server is busy: 1 answers"), places.take("you"):
                 pass
             raise ZeroDivisionError
 
@@ -276,7 +276,7 @@ def test_a_place_is_free_again_when_an_answer_has_ended_however_it_ended() -> No
 
 
 def taken_by(places: AnswerPlaces, caller: str, held: ExitStack) -> int:
-    """How many places a caller gets who takes all that there are."""
+    """How many places a caller gets who tries to take all of them."""
     for number in range(1_000):
         try:
             held.enter_context(places.take(caller))
@@ -290,7 +290,7 @@ def test_one_caller_leaves_half_of_the_places_to_others() -> None:
     with ExitStack() as held:
         greedy = [taken_by(places, f"address {number}", held) for number in range(3)]
         assert greedy == [65, 32, 16]
-        with pytest.raises(RateLimited, match="65 of your answers are under way; the 15 places left are for others"):
+        with pytest.raises(RateLimited, match="65 of your answers are in progress; the last 15 places are for others"):
             held.enter_context(places.take("address 0"))
         held.enter_context(places.take("an administrator"))
     assert not places._held

@@ -52,7 +52,7 @@ async def doors(tmp_path: Path) -> AsyncIterator[Doors]:
 
 @pytest.fixture(autouse=True)
 def _left_open() -> Iterator[None]:
-    """A client that is cancelled in the middle leaves its connection to the garbage: no fault of the next test."""
+    """A client cancelled in the middle leaves its connection to the garbage collector: not the next test's fault."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
@@ -214,7 +214,10 @@ class FailingIndex(MemoryIndex):
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (IndexUnavailable("/swordfish cannot be read."), r"The index cannot be used now\. .* \[QDRANT_UNAVAILABLE\]"),
+        (
+            IndexUnavailable("/swordfish cannot be read."),
+            r"The index is not available right now\. .* \[QDRANT_UNAVAILABLE\]",
+        ),
         (QuothError("the password is swordfish"), r"Something went wrong inside Quoth\. \[INTERNAL_ERROR\]"),
     ],
 )
@@ -231,7 +234,7 @@ async def test_over_http_an_outage_names_nothing_of_the_server(tmp_path: Path) -
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": ASKED}}}
     async with opened(tmp_path, index=index) as doors:
         response = await doors.client.post("/mcp", json=call, headers=ACCEPT)
-    assert "The index cannot be used now." in response.text
+    assert "The index is not available right now." in response.text
     assert "/srv/quoth" not in response.text
 
 
@@ -325,7 +328,7 @@ async def test_a_key_does_not_open_a_foreign_name(tmp_path: Path) -> None:
 
 
 class SlowModel(ScriptedModel):
-    """Says a sentence each tenth of a second, for ever; tells when it was asked and when it was left."""
+    """Says a sentence every tenth of a second, forever; tells when it was asked and when its reader left."""
 
     def __init__(self) -> None:
         super().__init__([[]])
@@ -352,7 +355,7 @@ async def test_an_agent_that_hangs_up_stops_the_work(tmp_path: Path) -> None:
 
 
 async def initialized(client: httpx2.AsyncClient, at: str) -> dict[str, str]:
-    """The headers of a client that has shaken hands."""
+    """The headers of a client after the handshake."""
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
     headers = {"accept": ACCEPT["accept"], "mcp-protocol-version": "2025-06-18"}
@@ -390,7 +393,7 @@ async def test_a_call_over_http_can_be_cancelled_by_its_own_session_and_by_no_ot
 
 @pytest.fixture
 def workers() -> Iterator[Path]:
-    """Not below `tmp_path`, which is too long for the path of a socket."""
+    """A folder outside `tmp_path`, which is too long for a socket's path."""
     with tempfile.TemporaryDirectory(prefix="quoth-workers-") as folder:
         yield Path(folder)
 
@@ -442,7 +445,7 @@ async def test_a_client_that_leaves_stops_the_model_within_a_second(tmp_path: Pa
         call = asyncio.create_task(client.call_tool("ask", {"query": ASKED}))
         await model.begun.wait()
         call.cancel()
-        await asyncio.wait_for(model.left.wait(), timeout=20)  # a second on a machine that has nothing else to do
+        await asyncio.wait_for(model.left.wait(), timeout=20)  # a second on an idle machine
 
 
 @pytest.mark.parametrize("mode", MODES)

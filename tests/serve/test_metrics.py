@@ -1,4 +1,4 @@
-"""What Prometheus is told: true counts, few labels, of all workers."""
+"""What Prometheus gets: true counts of all workers, with few labels."""
 
 from __future__ import annotations
 

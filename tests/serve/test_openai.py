@@ -1,4 +1,4 @@
-"""The doors of OpenAI's protocol, through the openai client as it comes."""
+"""The doors of OpenAI's protocol, through the unmodified openai client."""
 
 from __future__ import annotations
 
@@ -462,7 +462,7 @@ async def test_an_unknown_model_is_not_found(doors: Doors) -> None:
 
 
 class RefusingLibrary(MemoryLibrary):
-    """Says to every book what it is told to say."""
+    """Raises the given error for every book."""
 
     def __init__(self, error: QuothError) -> None:
         super().__init__()
@@ -533,7 +533,7 @@ async def test_an_outage_is_told_before_anything_is_streamed(tmp_path: Path, str
 
 async def test_a_failure_after_the_first_chunk_is_raised_by_the_client(tmp_path: Path) -> None:
     async with opened(tmp_path, library=FailingLibrary()) as doors:
-        with pytest.raises(openai.APIError, match="The database cannot be used now"):
+        with pytest.raises(openai.APIError, match="The database is not available right now"):
             await streamed(client_of(doors))
         response = await post(doors, stream=True)
         assert "[DONE]" not in response.text

@@ -1,4 +1,4 @@
-"""`/v1/responses` and `/v1/embeddings`, through the openai client as it comes."""
+"""`/v1/responses` and `/v1/embeddings`, through the unmodified openai client."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_no_example_is_kept_of_a_door_that_is_gone(schema: dict[str, Any]) -> No
 
 
 def pieces(value: Any) -> Iterator[dict[str, Any]]:
-    """Every object of the document."""
+    """Every object in the document."""
     if isinstance(value, dict):
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -160,7 +160,7 @@ def test_an_optional_field_stays_optional_in_generated_clients(schema: dict[str,
 
 
 def test_patterns_mean_the_same_to_every_engine(schema: dict[str, Any]) -> None:
-    """Anchors other than ^ and $, and groups with a question mark, are read in several ways."""
+    """Engines disagree about anchors other than ^ and $, and about groups with a question mark."""
     patterns = {piece["pattern"] for piece in pieces(schema) if isinstance(piece.get("pattern"), str)}
     assert len(patterns) >= 3
     for pattern in patterns:
@@ -202,7 +202,7 @@ def test_every_operation_has_a_name_of_its_own(schema: dict[str, Any]) -> None:
 
 
 def test_a_change_of_the_schema_is_seen(schema: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    """What clients are built on. After a change that is meant: pytest tests/serve/test_openapi.py --snapshot-update."""
+    """Clients are built on this. After an intended change: pytest tests/serve/test_openapi.py --snapshot-update."""
     shown = without({**schema, "info": {}}, "example", "headers")
     assert shown == snapshot(extension_class=JSONSnapshotExtension)
 

@@ -1,4 +1,4 @@
-"""What readers think of an answer, and whom they show it."""
+"""Readers rate answers and share them."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ async def test_a_server_without_a_book_says_how_to_add_one(tmp_path: Path) -> No
 
 
 class FailingIndex(MemoryIndex):
-    """Searching fails as it is told to."""
+    """Searching fails with the given error."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(fingerprint_of(FakeEmbedder()))
@@ -128,7 +128,7 @@ class FailingIndex(MemoryIndex):
 
 
 class FailingLibrary(MemoryLibrary):
-    """Remembering fails as it is told to; everything before it works."""
+    """Storing fails with the given error; everything before it works."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ async def test_an_outage_names_no_path_host_or_table_but_to_operators_and_the_lo
         response = await doors.client.post(door, json=fields)
         problem = check_problem(response, 503, "QDRANT_UNAVAILABLE")
         assert "internal" not in response.text
-        assert problem["message"] == "The index cannot be used now."
+        assert problem["message"] == "The index is not available right now."
         assert problem["request_id"] in problem["hint"]
         assert INSIDE in caplog.text
     (tmp_path / "closed").mkdir()
@@ -194,7 +194,7 @@ async def test_an_outage_in_the_middle_of_a_stream_names_nothing_either(tmp_path
     async with opened(tmp_path, library=FailingLibrary(LibraryUnavailable(INSIDE))) as doors:
         response = await doors.client.post("/chat/stream", json={"query": ASKED})
         name, problem = frames(response.text)[-1]
-        assert (name, problem["message"]) == ("error", "The database cannot be used now.")
+        assert (name, problem["message"]) == ("error", "The database is not available right now.")
         assert "internal" not in response.text
 
 

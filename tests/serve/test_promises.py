@@ -1,4 +1,4 @@
-"""Every door keeps what the OpenAPI document promises, whatever it is sent: schemathesis asks a real server."""
+"""Every door keeps the promises of the OpenAPI document, whatever it gets: schemathesis queries a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream that broke is read on from where it broke; nothing is asked again."""
+"""A broken stream resumes where it broke, without asking again."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_nobody_reads_on_with_another_key(tmp_path: Path) -> None:
 
 
 class Slow:
-    """Says a word, and the rest when it is let."""
+    """Says one word, and the rest when it is allowed to."""
 
     name = "slow"
 

@@ -52,7 +52,7 @@ def test_the_kernel_ends_connections_whose_client_does_not_read() -> None:
 def test_a_taken_port_is_one_clear_line() -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BadConfiguration, match=f"Port {port} of 127.0.0.1 is already in use") as told:
+        with pytest.raises(BadConfiguration, match=f"Port {port} on 127.0.0.1 is already in use") as told:
             listen("127.0.0.1", port)
     assert "--port" in told.value.hint
 

@@ -1,4 +1,4 @@
-"""A conversation from outside: a thread, its history, who may see it, and how it is erased."""
+"""A conversation from the outside: a thread, its history, who may see it, and how it is erased."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOPIC = "How durability treats late subscribers"
 
 
 class SetClock(TickingClock):
-    """Time that can be put forward."""
+    """A clock that can be set forward."""
 
     def forward(self, by: timedelta) -> None:
         self._now += by
@@ -140,7 +140,7 @@ def asks_for_a_topic(messages: list[Message]) -> bool:
 
 
 class Titled(ScriptedModel):
-    """Answers as it is told to, and knows a title."""
+    """Follows its script, and knows a title."""
 
     title: str | ModelUnavailable = TOPIC
 
@@ -151,7 +151,7 @@ class Titled(ScriptedModel):
 
 
 async def settled(doors: Doors) -> None:
-    """Until nothing is done in the background any more."""
+    """Wait until the background work is done."""
     while tasks := doors.quoth.conversations.memory._tasks:
         await next(iter(tasks))
 

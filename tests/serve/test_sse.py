@@ -15,7 +15,7 @@ SCOPE: dict[str, Any] = {"type": "http", "method": "POST", "path": "/chat/stream
 
 
 class Reader:
-    """The other end of the wire: keeps what was sent, and leaves when told to."""
+    """The other end of the wire: keeps what was sent, and disconnects when told to."""
 
     def __init__(self) -> None:
         self.body = b""

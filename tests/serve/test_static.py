@@ -1,4 +1,4 @@
-"""The files of the page and the widget: small on the wire, kept for ever, renewed at once."""
+"""The files of the page and the widget: small on the wire, cached forever, renewed at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The server is stopped under load, twenty times in all: whatever a reader got whole is in the store.
+"""The server is stopped under load, twenty times in all: every answer that a reader got in full is in the store.
 
 Eight readers ask without a pause, half of them as streams, when the signal comes. A reader either has the answer, and
-then the store has it too, or an error; never a 500, and the server leaves in good order.
+then the store has it too, or an error; never a 500, and the server stops cleanly.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ WORDS = ["Transient ", "local ", "durability ", "keeps ", "the ", "last ", "mess
 @dataclass
 class Asked:
     session_id: str
-    answer: str | None = None  # only when all of it arrived
+    answer: str | None = None  # only if all of it arrived
     status: int | None = None
     shown: str = ""  # what was read before it broke off
     error: str = ""
 
 
 async def reader(address: str, number: int, asked: list[Asked], stopped: asyncio.Event) -> None:
-    """Asks until the server is gone, in a session of its own each time."""
+    """Asks until the server is gone, each time in a new session."""
     async with httpx2.AsyncClient(base_url=address, timeout=30) as client:
         for count in range(10_000):
             one = Asked(str(uuid.uuid4()))
@@ -60,7 +60,7 @@ async def reader(address: str, number: int, asked: list[Asked], stopped: asyncio
                 if stopped.is_set():
                     return
             if stopped.is_set():
-                await asyncio.sleep(0.01)  # it still answers on this connection until it is done
+                await asyncio.sleep(0.01)  # it still answers on this connection until it has stopped
 
 
 async def ask_whole(client: httpx2.AsyncClient, body: dict[str, str], one: Asked) -> None:
@@ -92,7 +92,7 @@ async def ask_stream(client: httpx2.AsyncClient, body: dict[str, str], one: Aske
 
 @asynccontextmanager
 async def readers(address: str) -> AsyncIterator[tuple[list[Asked], asyncio.Event]]:
-    """Set the event when the server was told to stop."""
+    """Set the event once the server was told to stop."""
     asked: list[Asked] = []
     stopped = asyncio.Event()
     tasks = [asyncio.create_task(reader(address, number, asked, stopped)) for number in range(READERS)]
@@ -112,7 +112,7 @@ async def until(asked: Sequence[Asked], number: int, seen: Callable[[Asked], obj
 
 
 async def stored(url: str, asked: Sequence[Asked]) -> dict[str, Turn]:
-    """The one turn of each session that has any."""
+    """The only turn of each session that has one."""
     library = await open_library(url)
     found = {}
     for one in asked:

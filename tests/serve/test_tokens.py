@@ -1,4 +1,4 @@
-"""Tokens of a site's own login: keys made here, published by a server on loopback, rotated, taken away."""
+"""Tokens of a site's own login: keys made here, published by a server on loopback, rotated, removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ISSUER, AUDIENCE = "https://login.example.org/", "quoth"
 
 @dataclass
 class Login:
-    """A login that publishes its keys at an address of this machine."""
+    """A login that publishes its keys on this machine."""
 
     url: str = ""
     published: dict[str, Any] = field(default_factory=lambda: {"keys": []})
@@ -179,7 +179,7 @@ async def test_a_login_may_change_its_keys(key: SigningKey) -> None:
     async with login_of(key) as login, checking(login, clock) as tokens:
         await tokens.subject(key.token())
         login.publish(new)
-        with pytest.raises(Unauthorized):  # anyone can name a key: not each one is worth a fetch
+        with pytest.raises(Unauthorized):  # anyone can name a key, so not every name is worth a fetch
             await tokens.subject(new.token())
         clock.pass_by(30)
         assert await tokens.subject(new.token()) == "ada"

@@ -1,4 +1,4 @@
-"""GitHub's webhook: only what is signed is believed, and nothing is done twice."""
+"""GitHub's webhook: only signed content is trusted, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ async def test_pushes_while_a_job_is_at_work_are_followed_by_one_more(doors: Doo
     foreman.go.set()
     await ended(doors, first.json()["job_id"])
     await ended(doors, first.json()["job_id"] + 1)
-    await doors.app.state.jobs.close()  # whatever else was waiting would be failed by this
+    await doors.app.state.jobs.close()  # this would fail any other waiting job
     assert [job.status for job in await doors.quoth.library.jobs()] == ["completed"] * 3
     assert len(foreman.begun) == 2
 
@@ -247,7 +247,7 @@ async def test_a_push_while_another_process_writes_is_taken_up_when_it_is_done(
 
 
 def checkout(folder: Path, origin: str) -> None:
-    """What `git clone` leaves behind, as far as we look at it."""
+    """The part of a `git clone` that we look at."""
     (folder / ".git").mkdir(parents=True)
     config = (
         f'[core]\n\tbare = false\n[remote "other"]\n\turl = x\n[remote "origin"]\n\turl = {origin}\n\tfetch = +refs\n'

@@ -47,7 +47,7 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def on_many_connections(served: Served, number: int, ask: Callable[[httpx2.AsyncClient], Any]) -> list[Any]:
-    """Each on a connection of its own, so that every worker gets some."""
+    """Each on its own connection, so that every worker gets some."""
 
     async def one() -> Any:
         async with httpx2.AsyncClient(base_url=served.address, timeout=60) as client:
@@ -81,7 +81,7 @@ async def test_two_workers_answer_on_one_port_and_stop_together(served: Served, 
 async def test_whichever_worker_is_asked_tells_the_figures_of_all(served: Served) -> None:
     first, _ = served.workers()
     await on_many_connections(served, 16, lambda client: client.post("/chat", json={"query": ASKED}))
-    os.kill(first, signal.SIGKILL)  # what it counted stays counted, what it had under way is over
+    os.kill(first, signal.SIGKILL)  # its counts stay, its open requests are over
     await until(lambda: first not in served.workers() and len(served.workers()) == 2)
     told = await on_many_connections(served, 6, lambda client: client.get("/metrics"))
     for one in told:
@@ -163,8 +163,7 @@ async def test_every_worker_notices_what_was_ingested_over_http_and_tells_of_the
 
 
 async def test_a_call_of_an_agent_is_cancelled_at_whichever_worker_the_message_arrives(tmp_path: Path) -> None:
-    """Each request is on a connection of its own: half of the messages arrive at the worker that does not know the
-    call."""
+    """Each request has its own connection: half of the messages arrive at the worker that does not know the call."""
     await ingest(tmp_path, "book")
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}

@@ -1,4 +1,4 @@
-"""The shipped fake keeps the promises of the port, and what tests rely on beyond them."""
+"""The shipped fake keeps the promises of the port, and those that tests rely on beyond them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The page and the widget for everyone: axe has nothing to say in any state, targets are large enough, what is written
-is read out, and everything can be done with the keyboard."""
+"""The page and the widget for everyone: axe finds nothing in any state, targets are large enough, texts are read out,
+and everything can be done with the keyboard."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def ask(page: Page, question: str, state: str) -> None:
 
 
 async def every_state(page: Page, root: str | None) -> AsyncIterator[str]:
-    """The conversation in one state after the other: empty, on its way, answered, a source opened, refused, failed."""
+    """The conversation in one state after another: empty, in progress, answered, a source opened, refused, failed."""
     yield "empty"
     gate = asyncio.Event()
 
@@ -141,7 +141,7 @@ async def test_the_journey_in_the_widget_needs_no_pointer(host: Host, chromium: 
 async def test_nothing_is_beside_the_page_and_the_answer_is_seen(
     library: str, chromium: Browser, locale: str, width: int
 ) -> None:
-    """A page from right to left that has anything to its left could be scrolled there, and would be empty."""
+    """A right-to-left page with anything to its left could be scrolled there, and would be empty."""
     async with new_page(chromium, locale=locale, viewport={"width": width, "height": 700}) as page:
         await page.goto(library)
         await ask(page, ASKED, ".settled")

@@ -1,4 +1,4 @@
-"""The choice of the interface's language, in a real browser: at once, without losing anything, and remembered."""
+"""The choice of the interface language in a real browser: it works at once, loses nothing, and is remembered."""
 
 from __future__ import annotations
 

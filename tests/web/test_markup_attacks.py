@@ -1,5 +1,5 @@
-"""Every text of `attacks` through the page and the widget, in a real browser: as a question, as what a book says and as
-what a model that was taken over writes. Nothing runs, nothing is asked of anybody else."""
+"""Every text of `attacks` through the page and the widget, in a real browser: as a question, as a book's text and as
+the words of a hijacked model. Nothing runs, and no request goes anywhere else."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ The zyxomat link is [click me](javascript:document.title='owned') and [a real on
 """
 
 
-# What a renderer could trip over.
+# Texts that a renderer could trip over.
 BROKEN = [
     *[
         "[a](http://[)",
@@ -62,7 +62,7 @@ BROKEN = [
 
 
 class Switch(MemoryIndex):
-    """An index that can be taken away."""
+    """An index that can be switched off."""
 
     def __init__(self) -> None:
         super().__init__(fingerprint_of(FakeEmbedder()))
@@ -156,7 +156,7 @@ async def test_the_book_opens_by_itself_where_there_is_room_until_the_reader_clo
 
 
 async def test_sources_are_there_before_the_first_word(page: Page) -> None:
-    """The stream ends after the event that says what was found."""
+    """The stream ends after the event with the passages found."""
     body = await page.evaluate(
         """async (query) => {
             const headers = { "content-type": "application/json" };
@@ -286,7 +286,7 @@ async def test_what_a_book_says_never_runs(page: Page) -> None:
 
 
 async def test_no_attack_runs_or_loads_anything(page: Page) -> None:
-    """Every text of the corpus as an answer and as a page of a book; `new_page` fails on any request elsewhere."""
+    """Every text in the corpus as an answer and as a page of a book; `new_page` fails on any foreign request."""
     made = await page.evaluate(
         """async (texts) => {
             const { render } = await import("/assets/markdown.js");
@@ -315,7 +315,7 @@ async def test_nothing_sticks_out_on_a_phone(page: Page) -> None:
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-# A sample of what books hold, each with the tags it must become. Rendered in the browser by the page's own module.
+# Samples of book text, each with the tags it must become. Rendered in the browser by the page's own module.
 MARKDOWN = {
     "a **b** and *c* and `d*e*`": "p strong em code",
     "snake_case_name and __init__ and 2 * 3 * 4": "p strong",
@@ -354,7 +354,7 @@ async def test_markdown_becomes_nodes(page: Page) -> None:
 
 
 async def test_columns_and_bullets_go_the_way_of_their_text(page: Page) -> None:
-    """An English book is read by readers whose interface goes from right to left, and the other way round."""
+    """An English book may have readers with a right-to-left interface, and the other way round."""
     texts = ["- one\n- two", "| a | b |\n|---|---|\n| 1 | 2 |", "1. کتاب", "| کتاب | سوال |\n|---|---|\n| a | b |"]
     made = await page.evaluate(
         """async (texts) => {
@@ -375,7 +375,7 @@ TRAPS = ["*", "_a_ ", "[", "`", "[a](", "| ", "> ", "- a ", "1. - ", ":::a\n"]
 
 
 async def test_no_text_takes_the_page_long(page: Page) -> None:
-    """Texts as long as the longest answers, made of what a renderer could trip over: a slow pattern would run for
-    minutes and meet the time limit, deep nesting would meet the end of the stack."""
+    """Texts as long as the longest answers that a renderer could trip over: a slow pattern would run for minutes and
+    hit the time limit, deep nesting would overflow the stack."""
     made = await page.evaluate(RENDER, [trap * (20_000 // len(trap)) for trap in TRAPS])
     assert len(made) == len(TRAPS)

@@ -1,5 +1,5 @@
-"""The recipes of docs/widget.md on sites that MkDocs, Sphinx, Docusaurus and mdBook have really built (`make sites`),
-in a real browser. The Docusaurus site has a root of 10 pixels."""
+"""The recipes of docs/widget.md on sites built with the real MkDocs, Sphinx, Docusaurus and mdBook (`make sites`), in a
+real browser. The Docusaurus site has a root font size of 10 pixels."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_the_widget_answers_and_its_citation_opens_the_built_page_at_the_l
 async def test_the_widget_stays_while_the_reader_follows_the_links_of_the_site(
     site: BuiltSite, chromium: Browser
 ) -> None:
-    """Two of the four change the page without loading a new one."""
+    """Two of the four change pages without loading a new one."""
     async with visited(chromium, f"{site.url}/", viewport={"width": 1600, "height": 900}) as page:
         await launch(page).click()
         await ask(page, ASKED)
@@ -81,7 +81,7 @@ async def test_no_style_of_the_site_reaches_the_widget(site: BuiltSite, chromium
 
 
 def switch(page: Page, name: str) -> list[Locator]:
-    """What a reader presses for the dark colours of this site."""
+    """What a reader presses to get this site's dark colours."""
     return {
         "MkDocs": [page.locator(".md-header__option label:visible")],
         "Sphinx": [page.locator(".theme-toggle:visible").first],

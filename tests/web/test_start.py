@@ -1,4 +1,4 @@
-"""The start of the reader's page and what stays after it, in a real browser: contents, questions, filters,
+"""The start of the reader's page and what remains after it, in a real browser: contents, questions, filters,
 conversations, pictures and formulas."""
 
 from __future__ import annotations
@@ -163,11 +163,11 @@ async def test_an_answer_is_judged_and_shared_and_everyone_with_the_link_reads_i
     await expect(other.locator(".verdict")).to_have_count(1)
     await expect(other.locator("textarea")).to_have_count(0)
     await other.goto(link[:-1] + ("x" if link[-1] != "x" else "y"))
-    await expect(other.locator("main")).to_have_text("This link does not lead to an answer any more.")
+    await expect(other.locator("main")).to_have_text("This link no longer leads to an answer.")
 
 
 async def around_the_answer(page: Page) -> AsyncIterator[str]:
-    """What there is beside the conversation itself, one thing after the other."""
+    """Everything beside the conversation itself, one thing after another."""
     await page.locator(".starter").first.wait_for()
     yield "the start"
     await page.get_by_text("Narrow down").click()
@@ -214,7 +214,7 @@ async def test_axe_finds_nothing_around_the_answer(page: Page, reader: str) -> N
 
 
 async def test_the_journey_on_the_page_needs_no_pointer(page: Page) -> None:
-    """Ask, open the source, leaf, come back, judge, share, narrow down, rename, delete, begin anew."""
+    """Ask, open the source, turn pages, come back, rate, share, narrow down, rename, delete, start again."""
     press = page.keyboard.press
     box = page.get_by_label("Your question")
     await expect(box).to_be_focused()

@@ -1,4 +1,4 @@
-"""In a real browser: an answer that is stopped stays where it was stopped, and the conversation goes on from there."""
+"""In a real browser: a stopped answer stays as it was, and the conversation continues from there."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ HTML = """<!doctype html><html><head><meta charset="utf-8">
 
 @asynccontextmanager
 async def site(html: Callable[[], str]) -> AsyncIterator[str]:
-    """A web server that knows one page and hands it out at every path."""
+    """A web server that serves the same page at every path."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -44,7 +44,7 @@ async def site(html: Callable[[], str]) -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture(loop_scope=LOOP)
 async def page(tmp_path: Path, chromium: Browser) -> AsyncIterator[Page]:
-    """A page of a site that the key is made for."""
+    """A page on a site that the key was made for."""
     written = ""
     async with (
         closed(tmp_path) as doors,

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, *MARKS]
 PHONE = {"viewport": {"width": 375, "height": 700}, "has_touch": True, "is_mobile": True}
 TIMING = "What does the deadline policy name?"
 
-# What a site may do to every element, also to ours.
+# What a site may do to every element, including ours.
 HOSTILE = """<style>
 html { font-size: 10px; letter-spacing: 5px; word-spacing: 9px; text-transform: uppercase; direction: rtl; }
 * { letter-spacing: 4px !important; text-transform: uppercase !important; font-family: cursive !important; color: red;
@@ -51,14 +51,14 @@ async def test_no_style_of_a_site_reaches_the_widget(host: Host, chromium: Brows
 
 
 async def test_the_widget_follows_the_readers_own_size_of_text(host: Host, chromium: Browser) -> None:
-    """Not the site's: `medium` is what the reader has set."""
+    """It ignores the site's size: `medium` is the reader's own setting."""
     async with visited(chromium, host.publish("/plain")) as page:
         await launch(page).click()
         assert await box(page).evaluate("node => getComputedStyle(node).fontSize") == "16px"
         assert await page.locator("quoth-widget .corner").evaluate("node => node.offsetWidth") == 27 * 16
 
 
-# How the sites of each toolchain say that they are dark. The pages are ours; they do what the themes are known to do.
+# How the sites of each toolchain say that they are dark. The pages are ours; they imitate the themes.
 SWITCHES = {
     "docusaurus": (
         "html[data-theme=dark] { background-color: #1b1b1d; }",
@@ -128,7 +128,7 @@ async def test_on_a_phone_a_citation_uncovers_its_place_and_the_button_leads_bac
         await back.tap()
         await expect(page.locator("quoth-widget .answer")).to_be_visible()
 
-        # From another page: the cited one opens uncovered, its words lit, and the way back is there too.
+        # From another page: the cited one opens uncovered, with its words highlighted and a way back.
         await page.goto(f"{host.site.url}/other")
         await page.locator("quoth-widget .marker a").first.tap()  # its card
         await page.locator("quoth-widget .card a").first.tap()

@@ -1,4 +1,4 @@
-"""The terminal door: each command parses, calls one pipeline, prints.
+"""The terminal door: each command parses its arguments, calls one pipeline and prints the result.
 
 Exit codes: 0 ok · 1 failed · 2 wrong usage or configuration · 3 the book could not be read. An error is one line that
 says what to do next; only --verbose shows a traceback. `main` is the one place here that catches everything.
@@ -62,10 +62,10 @@ def main() -> None:
             raise KeyboardInterrupt
         leave(code)
     except KeyboardInterrupt:
-        sys.stderr.write("quoth: interrupted; what was published before is intact.\n")
+        sys.stderr.write("quoth: Interrupted; everything published before is intact.\n")
         sys.exit(1)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of the pipe has gone
+        sys.stderr.close()  # the reader of the pipe is gone
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the last handler: nothing may leave as a traceback
         if verbose:
@@ -76,8 +76,8 @@ def main() -> None:
 
 
 def leave(code: int | None) -> NoReturn:
-    """Leave at once. Everything is closed and printed by now; the interpreter would only spend a fifth of a second on
-    taking the model apart in memory."""
+    """Leave at once. Everything is closed and printed by now; the interpreter would only spend a fifth of a second
+    freeing the model."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code or 0)
@@ -93,4 +93,4 @@ def as_quoth_error(error: Exception) -> QuothError:
         return InternalError(f"{type(error).__name__}: {error}")
     context = getattr(error, "ctx", None)
     command = "quoth" if context is None else context.command_path
-    return WrongUsage(str(complaint()), hint=f"`{command} --help` shows how.")
+    return WrongUsage(str(complaint()), hint=f"See `{command} --help`.")

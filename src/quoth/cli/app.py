@@ -1,6 +1,7 @@
-"""The `quoth` command: the options that several commands share, and the way from a command to settings and pipelines.
+"""The `quoth` command: options that several commands share, and the path from a command to settings and pipelines.
 
-In: what was typed. Out: `Settings`, and a pipeline that runs to its end on one event loop. Knows no single command."""
+In: what the user typed. Out: `Settings`, and a pipeline that runs to its end on one event loop. Knows no particular
+command."""
 
 from __future__ import annotations
 
@@ -40,9 +41,12 @@ app = typer.Typer(
 
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Where books are kept (QUOTH_DATA_DIR).", show_default="the user's data directory"),
+    typer.Option(
+        "--data-dir", help="Where books are stored (QUOTH_DATA_DIR).", show_default="the user's data directory"
+    ),
 ]
-BookId = Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="the only one")]
+BookId = Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="QUOTH_BOOK or the only one")]
+AnyBookId = Annotated[str | None, typer.Option("--book", help="Only the book with this id.", show_default="all books")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print [DEBUG] lines and tracebacks on standard error.")]
 
@@ -72,7 +76,7 @@ def settings_for(*, data_dir: Path | None, verbose: bool = False, **overrides: A
 
 def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool = False) -> T:
     """Open everything, do one thing, close everything. `warm`: the embedding model will be needed. SIGTERM ends the
-    work in good order, as Ctrl-C does. (It does not raise SIGINT, because a shell may have started us with that signal
+    work cleanly, as Ctrl-C does. (It does not raise SIGINT, because a shell may have started us with that signal
     ignored.)"""
 
     async def joined() -> T:
@@ -90,7 +94,7 @@ def run(settings: Settings, work: Callable[[Quoth], Awaitable[T]], *, warm: bool
 
 def print_json(document: Any) -> None:
     text = json.dumps(document, ensure_ascii=False, indent=2)
-    # JSON leaves these as they are, and terminals take some of them for commands.
+    # JSON does not escape these, and terminals take some of them for commands.
     sys.stdout.write(re.sub(r"[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
 
 
@@ -111,7 +115,7 @@ def report(error: QuothError, *, as_json: bool) -> None:
 
 OPTIONS: dict[str, Any] = {
     "url_prefix": Annotated[str | None, typer.Option("--url-prefix", help="Only pages whose URL starts with this.")],
-    "section": Annotated[str | None, typer.Option("--section", help="Only under this heading, exactly as written.")],
+    "section": Annotated[str | None, typer.Option("--section", help="Only below this heading, exactly as written.")],
     "module": Annotated[str | None, typer.Option("--module", help="Only this module.")],
     "chapter_min": Annotated[int | None, typer.Option("--chapter-min", help="Only from this chapter on.")],
     "chapter_max": Annotated[int | None, typer.Option("--chapter-max", help="Only up to this chapter.")],
@@ -130,7 +134,7 @@ FIELDS = {"url_prefix": "source_url_prefix"}
 
 
 def takes_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all filter options. It receives the ones that were used as one dict, `filters`."""
+    """Give a command all filter options. It receives those in use as one dict, `filters`."""
 
     @functools.wraps(command)
     def wrapper(**values: Any) -> None:

@@ -1,6 +1,6 @@
 """`quoth ask` and `quoth search`: the same pipelines as the HTTP doors, and with `--json` the same bodies.
 
-On a terminal an answer appears while it is written: first what is going on, then the words as they come, then the
+On a terminal an answer appears as it is written: first the current step, then the words as they come, then the
 sources. A pipe gets the finished answer (`output`).
 """
 
@@ -24,7 +24,7 @@ from quoth.serve.search_views import search_view
 from quoth.serve.views import answer_view
 from quoth.settings import Settings
 
-# --- an answer while it is written -----------------------------------------------------------------------------------
+# --- an answer as it is written --------------------------------------------------------------------------------------
 
 
 UNDER_WAY = {"retrieving": "searching the book …", "generating": "answering …"}
@@ -32,7 +32,7 @@ CLEAR_LINE = "\r\x1b[2K"
 
 
 async def answered_live(quoth: Quoth, question: Question) -> Answer:
-    """Ask and show. If it is stopped, the cursor is at the beginning of a line and no colour is left on."""
+    """Ask, and show the answer. If it is stopped, the cursor is at the start of a line and no colour is left on."""
     screen = Screen()
     try:
         async with aclosing(quoth.conversations.ask(question)) as events:
@@ -47,8 +47,8 @@ async def answered_live(quoth: Quoth, question: Question) -> Answer:
 
 class Screen:
     def __init__(self) -> None:
-        self._note = False  # the line shows what is going on
-        self._open = False  # the line has words of the answer on it
+        self._note = False  # the line shows the current step
+        self._open = False  # the line holds words of the answer
         self._spoke = False
 
     def take(self, event: AnswerEvent) -> None:
@@ -82,11 +82,11 @@ class Screen:
 # --- the commands ----------------------------------------------------------------------------------------------------
 
 
-TopK = Annotated[int | None, typer.Option("--top-k", "-k", help="Passages to read, 1 to 20.", show_default="5")]
+TopK = Annotated[int | None, typer.Option("--top-k", "-k", help="How many passages, 1 to 20.", show_default="5")]
 Selection = Annotated[Path | None, typer.Option(help="Answer only from the text in this file.")]
 SessionId = Annotated[str | None, typer.Option(help="Continue this session (UUID v4).")]
 
-# The search request has other names for four of the filters.
+# The search request uses other names for four of the filters.
 SEARCH_FIELDS = {name: f"{name}_filter" for name in ("module", "lesson", "hardware_tier", "layer")}
 
 
@@ -95,7 +95,7 @@ def given(**fields: Any) -> dict[str, Any]:
 
 
 def ask_book(settings: Settings, fields: dict[str, Any], *, live: bool = False) -> Answer:
-    """With `live` the answer is shown while it is written; otherwise the caller shows it."""
+    """With `live` the answer is shown as it is written; otherwise the caller shows it."""
     request = parse(ChatRequest, fields)
 
     async def work(quoth: Quoth) -> Answer:
@@ -126,7 +126,7 @@ def ask(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Ask the book: its own words with citations, or an honest refusal."""
+    """Ask the book: a cited answer, or an honest refusal."""
     fields = given(
         query=question,
         book_id=book,
@@ -164,7 +164,7 @@ def search(
     filters: dict[str, Any],
     book: BookId = None,
     top_k: TopK = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the raw scores and ranks of both lists.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show each passage's scores and ranks.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,

@@ -1,7 +1,7 @@
-"""The pipelines on an event loop in a thread of their own; the main thread belongs to the terminal.
+"""Runs the pipelines on an event loop in a thread of their own; the main thread belongs to the terminal.
 
-Line editing and Ctrl-C work only in the main thread. A command that talks with a person stays there and sends its work
-here. Everything is opened once and closed at the end.
+Line editing and Ctrl-C work only in the main thread. An interactive command stays there and sends its work here.
+Everything is opened once and closed at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quoth.settings import Settings
 
 T = TypeVar("T")
 
-GRACE = 5.0  # seconds that stopped work gets to clean up
+GRACE = 5.0  # seconds for stopped work to clean up
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Background:
     loop: asyncio.AbstractEventLoop
 
     def do(self, work: Callable[[Quoth], Coroutine[Any, Any, T]]) -> T:
-        """Run it there and wait here. An interrupt stops the work, and is raised when the work has ended."""
-        ended = threading.Lock()  # not an Event: Ctrl-C inside its wait can leave it locked for ever
+        """Run the work on that loop and wait for it here. An interrupt stops the work, and is raised once it ended."""
+        ended = threading.Lock()  # not an Event: Ctrl-C inside its wait can leave it locked forever
         ended.acquire()
         tasks: list[asyncio.Task[T]] = []
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from quoth.bootstrap import Quoth
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.app import AnyBookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted, echo, harmless
 from quoth.domain import Book
 from quoth.errors import IndexDamaged, IndexMismatch, UnknownBook, Unsupported
@@ -39,8 +39,8 @@ def books(data_dir: DataDir = None, json: Json = False, verbose: Verbose = False
 
 
 @app.command(epilog="Example: quoth status --book my-docs")
-def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Show what is stored, where, how it was built, and how the last job went."""
+def status(book: AnyBookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
+    """Show what is stored: sources, sizes, state and last job."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> dict[str, Any]:
@@ -81,8 +81,8 @@ def status(book: BookId = None, data_dir: DataDir = None, json: Json = False, ve
 
 
 @app.command(epilog="Example: quoth verify --book my-docs")
-def verify(book: BookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
-    """Read every file of the index, of one book or of all, and compare it with what was published."""
+def verify(book: AnyBookId = None, data_dir: DataDir = None, json: Json = False, verbose: Verbose = False) -> None:
+    """Check that every index file is still as it was published."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     async def work(quoth: Quoth) -> list[dict[str, Any]]:
@@ -108,7 +108,9 @@ async def _verified(quoth: Quoth, book: Book) -> dict[str, Any]:
     from quoth.index.embedded import EmbeddedIndex
 
     if not isinstance(quoth.index, EmbeddedIndex):
-        raise Unsupported("The chunks are on a Qdrant server, which checks its files itself.", hint="See its log.")
+        raise Unsupported(
+            "The index is on a Qdrant server, which checks its own files.", hint="See the log of that server."
+        )
     row: dict[str, Any] = {"book_id": book.book_id, "files": 0, "bytes": 0, "problem": "", "hint": "", "damage": []}
     try:
         verified = await quoth.index.verify(book.book_id)

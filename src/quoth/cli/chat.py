@@ -1,7 +1,7 @@
-"""`quoth chat`: question after question in one session, in a terminal or from a pipe.
+"""`quoth chat`: one question after another in one session, in a terminal or from a pipe.
 
-One event loop and one opened book serve the whole chat. A question that fails costs one line, and the chat goes on.
-Ctrl-C stops the answer that is being written. At the prompt it leaves, as Ctrl-D, `quit`, `exit` and `q` do.
+One event loop and one opened book serve the whole chat. A failed question costs one line, and the chat goes on. Ctrl-C
+stops an answer that is being written. At the prompt it ends the chat, as Ctrl-D, `quit`, `exit` and `q` do.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def chat(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Ask question after question; follow-ups are understood. Leave with quit, exit, q, Ctrl-C or Ctrl-D.
+    """Ask one question after another; follow-ups are understood. Leave with quit, exit, q, Ctrl-C or Ctrl-D.
 
-    Ctrl-C also stops an answer that is being written. From a pipe, every line is a question."""
+    Ctrl-C also stops an answer that is being written. From a pipe, every line is one question."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     fields = given(
         book_id=book,
@@ -103,7 +103,7 @@ class Talk:
         if resumed:
             self._remind()
         if self.live:
-            typer.echo(styled(f"{self.book.book_id}. Ask a question; quit, Ctrl-C or Ctrl-D leaves.", dim=True))
+            typer.echo(styled(f"{self.book.book_id}. Ask a question; leave with quit, Ctrl-C or Ctrl-D.", dim=True))
 
     def go_on(self) -> None:
         most = self.settings.max_turns
@@ -112,9 +112,9 @@ class Talk:
             if question is None:
                 return
             self._turn(question)
-        if self.live or self._question() is not None:  # a piped question is never left out silently
+        if self.live or self._question() is not None:  # never drop a piped question silently
             self.failed += not self.live
-            sys.stderr.write(f"quoth: One chat has at most {counted(most, 'question')} (QUOTH_MAX_TURNS).\n")
+            sys.stderr.write(f"quoth: A chat may have at most {counted(most, 'question')} (QUOTH_MAX_TURNS).\n")
 
     def close(self, data_dir: Path | None) -> None:
         session = self.fields["session_id"]
@@ -159,7 +159,7 @@ class Talk:
             report(error, as_json=False)
 
     def _question(self) -> str | None:
-        """The next line that is not empty; None to leave."""
+        """The next non-empty line; None to leave."""
         while True:
             try:
                 line = input(prompt() if self.live else "").strip()
@@ -189,13 +189,13 @@ class Talk:
 
 
 def prompt() -> str:
-    # The marks tell the line editor that these characters take no room on the screen.
+    # The marks tell the line editor that these characters take up no space on the screen.
     return "\x01\x1b[1;36m\x02> \x01\x1b[0m\x02" if decorated() else "> "
 
 
 @contextmanager
 def line_editing(history: Path) -> Iterator[None]:
-    """Arrow keys and the questions of earlier chats; plain lines where Python has no readline."""
+    """Arrow keys and the questions of earlier chats; plain input lines if Python has no readline."""
     try:
         import readline
     except ImportError:
@@ -214,12 +214,12 @@ def line_editing(history: Path) -> Iterator[None]:
             history.touch(mode=0o600)  # only its owner may read it
             readline.write_history_file(history)
         except OSError as error:
-            sys.stderr.write(f"quoth: The history of questions could not be written to {history}: {error.strerror}.\n")
+            sys.stderr.write(f"quoth: Cannot write the history of questions to {history}: {error.strerror}.\n")
 
 
 @contextmanager
 def terminated_in_good_order() -> Iterator[None]:
-    """A closed window or a `kill` ends the chat in good order."""
+    """A closed window or a `kill` ends the chat cleanly."""
 
     def leave(number: int, _: FrameType | None) -> NoReturn:
         sys.exit(128 + number)

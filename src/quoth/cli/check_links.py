@@ -1,7 +1,7 @@
 """`quoth check-links`: does every link of a book open?
 
-In: a book, by its id or its folder, and its site, built or published. Out: how many pages and anchors are there, and a
-table of those that are not; the exit code is 1 if there are any.
+In: a book, by its id or its folder, and its site, built or published. Out: how many pages and anchors exist, and a
+table of the missing ones; the exit code is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ SHOWN = 50  # bad links
     " --base-url https://docs.example.com",
 )
 def check_links(
-    path: Annotated[
-        str | None, typer.Argument(help="The folder of the book.", show_default="the book that was ingested")
-    ] = None,
+    path: Annotated[str | None, typer.Argument(help="The book's folder.", show_default="the ingested book")] = None,
     book: BookId = None,
-    site: Annotated[Path | None, typer.Option("--site", help="The folder that the site was built into.")] = None,
-    base_url: Annotated[str, typer.Option(help="Where the book is published, if it does not say so itself.")] = "",
+    site: Annotated[Path | None, typer.Option("--site", help="The folder of the built site.")] = None,
+    base_url: Annotated[str, typer.Option(help="Where the book is published, if its project does not say.")] = "",
     url_style: UrlStyle = "",
-    max_pages: Annotated[int | None, typer.Option(help="The most pages to ask for.", show_default="5,000")] = None,
+    max_pages: Annotated[int | None, typer.Option(help="Fetch at most this many pages.", show_default="5,000")] = None,
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Allow this machine and private networks.")
     ] = False,
@@ -48,7 +46,7 @@ def check_links(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Compare every page and anchor that Quoth would cite with what the site has."""
+    """Check that every page and anchor Quoth would cite exists."""
     if path and book:
         raise WrongUsage("A folder and --book cannot be combined.", hint="Leave one of them out.")
     settings = settings_for(
@@ -104,10 +102,10 @@ def _print(report: LinkReport) -> None:
     _print_links("wrong", report.wrong)
     _print_links("not checked", report.unchecked)
     if report.redirected:
-        typer.echo(f"{counted(report.redirected, 'page')} open by way of a redirect.")
+        typer.echo(f"{counted(report.redirected, 'page')} reached through a redirect.")
     typer.echo(
         f"{report.pages_found} of {counted(report.pages, 'page')} and {report.anchors_found} of"
-        f" {counted(report.anchors, 'anchor')} are there."
+        f" {counted(report.anchors, 'anchor')} found."
     )
 
 

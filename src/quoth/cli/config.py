@@ -14,12 +14,12 @@ from quoth.cli.app import DataDir, Json, Verbose, app, print_json, run, settings
 from quoth.providers import embedder_of
 from quoth.settings import Settings
 
-Check = Annotated[bool, typer.Option("--check", help="Embed one text, and ask the language model for one word.")]
+Check = Annotated[bool, typer.Option("--check", help="Embed one text and ask the language model for one word.")]
 
 
 @app.command(epilog="Example: OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_MODEL=llama3.2 quoth config --check")
 def config(data_dir: DataDir = None, check: Check = False, json: Json = False, verbose: Verbose = False) -> None:
-    """Show the settings in force and where each comes from; with --check, test the models."""
+    """Show the settings in force and where each comes from. With --check, test the models."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     if check:
         _check(settings, json=json)
@@ -43,10 +43,10 @@ def _check(settings: Settings, *, json: bool) -> None:
 
     async def work(quoth: Quoth) -> str:
         if quoth.model is None:
-            return "No language model is configured: the book answers in its own sentences."
+            return "No language model is configured; the book answers in its own sentences."
         return await quoth.model.check(TOOLS)
 
-    # First, and by itself: the rest needs to know how long its vectors are.
+    # First and on its own: everything else needs to know how long its vectors are.
     embedder = asyncio.run(embeds())
     if not json:
         typer.echo(embedder)

@@ -1,4 +1,4 @@
-"""`quoth demo`: reads the sample book, asks it twice, and says what to type next: a cited answer, an honest refusal."""
+"""`quoth demo`: reads the sample book, gets a cited answer and an honest refusal, and says what to type next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ YOURS = "Why is my clock not moving in the simulation?"
 
 
 def sample_book() -> Path:
-    """In the installed package, or in a checkout beside the sources."""
+    """Its folder in the installed package, or beside the sources in a checkout."""
     package = Path(quoth.__file__).parent
     for place in (package / "examples" / BOOK_ID, package.parents[1] / "examples" / BOOK_ID):
         if place.is_dir():

@@ -69,7 +69,7 @@ def evaluate(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Measure a book with questions whose answers are known: what is found, quoted and refused, how fast."""
+    """Measure a book with questions whose answers are known. Shows what is found, quoted and refused, and how fast."""
     from quoth.evals import report as reports
     from quoth.evals.cases import read_cases
 
@@ -118,7 +118,7 @@ async def _asked(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int, 
 
 
 def _about(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int) -> dict[str, Any]:
-    """What was measured, and how."""
+    """What was measured and how."""
     own = quoth.calibrations.provenance(book.book_id)
     shipped = (
         "shipped"
@@ -128,9 +128,7 @@ def _about(quoth: Quoth, book: Book, golden: GoldenSet, concurrency: int) -> dic
     source = "fitted to this book" if own else shipped
     note = ""
     if own and own.get("file_sha256") == golden.digest:
-        note = (
-            "it was fitted on these very questions, so its figures for confidence and refusal look better than they are"
-        )
+        note = "it was fitted on these very questions, so the figures for confidence and refusal look too good"
     return {
         "quoth": __version__,
         "at": timestamp(quoth.clock.now()),
@@ -204,7 +202,7 @@ def _print(document: Document) -> None:
 
 
 def _complaints(document: Document, *, strict: bool) -> Sequence[str]:
-    """Why the command fails, a line each."""
+    """Why the command fails, one line per reason."""
     lines = [
         f"{one['metric']} is {one['value']}, {'over' if one['at_most'] else 'under'} {one['bound']}."
         for one in document.get("floors", ())

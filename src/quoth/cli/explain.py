@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-PIPED = 120  # columns, where no terminal says how many it has
+PIPED = 120  # columns when there is no terminal
 Row = dict[str, Any]
 
 
@@ -36,13 +36,13 @@ def explain(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Show how an answer came about: what was searched and found, how it was judged, written and checked."""
+    """Show how an answer came about. What was searched and found, and how it was judged, written and checked."""
 
     async def work(quoth: Quoth) -> Trace:
         return await quoth.library.trace(request_id)
 
     trace = run(settings_for(data_dir=data_dir, verbose=verbose), work)
-    trace = replace(trace, record=hide(trace.record))  # an earlier Quoth stored it as it was asked
+    trace = replace(trace, record=hide(trace.record))  # earlier versions stored the question unredacted
     if json:
         print_json(view(trace))
     else:
@@ -115,7 +115,7 @@ def _question(console: Console, trace: Trace) -> None:
     if query["rules"]:
         _line(
             console,
-            f"follow-up ({', '.join(query['rules'])}), with words from before: {', '.join(query['carried']) or 'none'}",
+            f"follow-up ({', '.join(query['rules'])}), with earlier words: {', '.join(query['carried']) or 'none'}",
         )
         _line(console, f"searched  {_plain(query['searched'])}")
     else:
@@ -130,7 +130,7 @@ def _question(console: Console, trace: Trace) -> None:
 def _ranks(console: Console, record: Any) -> None:
     for side, what in (("dense", "By meaning (cosine)"), ("sparse", "By words (BM25)")):
         if rows := record[side]:
-            total = record["query"]["chunks"]  # on a server, those that pass a filter are not counted
+            total = record["query"]["chunks"]  # unknown on a server with a filter
             _head(console, f"{what}: the first {len(rows)}{'' if total is None else f' of {total}'} chunks")
             table = _table("#", "score", "section", "chunk", right=("#", "score"))
             for row in rows:
@@ -163,7 +163,7 @@ def _fused(console: Console, rows: list[Row]) -> None:
 
 
 def _read(console: Console, rows: list[Row]) -> None:
-    """Traces of an earlier Quoth, and of one without a reader, have no readings."""
+    """Traces from earlier versions, or without a reader, have no readings."""
     if not any(row.get("read") for row in rows):
         return
     _head(console, "Read")
@@ -218,7 +218,7 @@ def _answer(console: Console, answer: Row, grounding: Row) -> None:
 
 
 def _tail(place: str) -> str:
-    """The page and the section: paths of chunks differ at their end."""
+    """The page and the section: the paths of chunks differ at the end."""
     parts = place.split(" › ")
     return " › ".join(parts if len(parts) <= 2 else ("…", *parts[-2:])) or "–"
 
@@ -232,7 +232,7 @@ def _plain(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a book must not be read as markup."""
+    """Text from a book must not be read as markup."""
     from rich.markup import escape
 
     return escape(_plain(text))

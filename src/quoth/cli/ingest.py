@@ -1,6 +1,6 @@
 """`quoth ingest`: reads a book into the index, once or (`--watch`) after every edit.
 
-In: a folder or the address of a site. Out: what was read, added and dropped, or with `--dry-run` what would be.
+In: a folder or the URL of a site. Out: what was read, added and dropped, or with `--dry-run` what would be.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from quoth.sources import BookSource
 
 
-AUTO = "auto"  # of --url-style: as the toolchain does it
+AUTO = "auto"  # for --url-style: the toolchain's own style
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class IngestCommand:
         return self.path.lower().startswith(("http://", "https://"))
 
     def open(self, settings: Settings, tell: TellProgress = lambda progress: None) -> BookSource:
-        from quoth.ingest import Progress  # brings the parsers along, which asking does not need
+        from quoth.ingest import Progress  # imports the parsers, which asking does not need
 
         def crawled(done: int, total: int) -> None:
             tell(Progress(done, total, 0))
@@ -59,8 +59,8 @@ class IngestCommand:
         )
 
     async def remembering(self, quoth: Quoth) -> IngestCommand:
-        """With what was said about its addresses when the book was ingested before. `auto` forgets their style; where
-        the book is published stays known as long as its project does not say so itself."""
+        """This command, with the URL options of the book's last ingest filled in. `auto` forgets the style. The
+        remembered base URL applies only if the project does not name one."""
         said = replace(self, url_style="" if self.url_style == AUTO else self.url_style)
         try:
             known = await quoth.library.book(self.book_id)
@@ -80,7 +80,7 @@ class IngestCommand:
 
 
 async def carry_out(quoth: Quoth, command: IngestCommand, *, quiet: bool) -> tuple[IngestJob, FilePlan]:
-    """With an embedder that costs something, what it will be asked for is counted and said first."""
+    """Before a remote embedder is used, print how much it will have to embed."""
     plans: list[FilePlan] = []
     command = await command.remembering(quoth)
     with progress_bar("Reading", quiet=quiet) as bar:
@@ -115,38 +115,40 @@ def ingest_path(settings: Settings, path: Path, *, book_id: str) -> IngestJob:
 
 Place = Annotated[
     str,
-    typer.Argument(help="The folder of the book or its project, a single file, or the URL of a site or its sitemap."),
+    typer.Argument(help="The book's folder or project, a single file, or the URL of a site or its sitemap."),
 ]
 NewBookId = Annotated[
-    str | None, typer.Option("--book", help="The id to keep the book under.", show_default="the folder's name")
+    str | None,
+    typer.Option("--book", help="The id to store the book under.", show_default="QUOTH_BOOK or the folder's name"),
 ]
 BaseUrl = Annotated[str, typer.Option(help="Where the book is published; citations link there.")]
 Mode = Annotated[
     str, typer.Option(help="incremental: read what changed · full: read everything · recreate: start over.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show the plan (pages, chunks, embeddings) and change nothing.")
+    bool, typer.Option("--dry-run", help="Show the plan (pages, chunks, embeddings) without changing anything.")
 ]
-Watch = Annotated[bool, typer.Option("--watch", help="Keep running and ingest every edit, until Ctrl-C.")]
-MaxPages = Annotated[int | None, typer.Option(help="For a site: the most pages to read.", show_default="5,000")]
+Watch = Annotated[bool, typer.Option("--watch", help="Keep running and ingest every edit until Ctrl-C.")]
+MaxPages = Annotated[int | None, typer.Option(help="For a site: read at most this many pages.", show_default="5,000")]
 AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="For a site: allow this machine and private networks.")
 ]
 UrlStyle = Annotated[
     str,
     typer.Option(
-        help="How the site writes addresses: html (a/b.html) · slash (a/b/) · bare (a/b) · auto. Remembered.",
-        show_default="as the book was ingested before, else auto",
+        help="How the site writes URLs: html (a/b.html) · slash (a/b/) · bare (a/b) · auto. It is remembered.",
+        show_default="as in the last ingest, else auto",
     ),
 ]
 Project = Annotated[
     Path | None,
     typer.Option(
-        "--project", help="The folder around the book whose files it may include.", show_default="its checkout"
+        "--project", help="The folder whose files the book may include.", show_default="the book's Git checkout"
     ),
 ]
 Report = Annotated[
-    Path | None, typer.Option("--report", help="Write the author's page: what was read and left, and every note.")
+    Path | None,
+    typer.Option("--report", help="Write an HTML page for the author: what was read, what was not, and every note."),
 ]
 JobId = Annotated[int | None, typer.Option(hidden=True, help="The queued job to take over (for the server).")]
 
@@ -169,7 +171,8 @@ def ingest(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read a book: the project of a documentation tool (docs/books.md), a folder of files, or a published site."""
+    """Read a book into the index. It may be a documentation project (docs/books.md lists the tools), a folder of files,
+    or a published site."""
     chosen = _mode(mode)
     settings = settings_for(
         data_dir=data_dir, verbose=verbose, max_pages=max_pages, allow_private=allow_private or None
@@ -206,7 +209,7 @@ def _complaint(job: IngestJob) -> str:
     if job.files_failed:
         return f"{counted(job.files_failed, 'page')} could not be read; all others were ingested."
     if job.coverage is not None and job.coverage.mostly_lost:
-        return "most of the text in this folder could not be read; see the notes above."
+        return "Most of the text in this folder could not be read; see the notes above."
     return ""
 
 

@@ -20,7 +20,7 @@ from quoth.errors import WrongUsage
 from quoth.serve.library_views import KeyFields, key_view
 
 commands = typer.Typer(
-    help="Create, list and revoke the keys of a server.",
+    help="Create, list and revoke server keys.",
     epilog="Example: quoth keys create --name docs-site --scope ask --public --origin https://docs.example.org",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -41,14 +41,14 @@ def create(
     name: Annotated[str, typer.Option(help="Who it is for; `quoth keys list` shows it.")],
     scope: Annotated[Scope, typer.Option(help="What it opens; admin opens everything.")] = Scope.ask,
     book: Annotated[str | None, typer.Option("--book", help="The only book it opens.", show_default="all")] = None,
-    public: Annotated[bool, typer.Option("--public", help="It will be visible in a web page; needs --origin.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="The key is visible in a web page; needs --origin.")] = False,
     origin: Annotated[
         list[str] | None,
         typer.Option(help="A site that may use the public key, such as https://docs.example.org; may be repeated."),
     ] = None,
     daily: Annotated[
         int | None,
-        typer.Option(min=0, help="Most model answers a day; after that the book answers in its own words."),
+        typer.Option(min=0, help="Model answers per day, at most; after that the book answers in its own words."),
     ] = None,
     expires: Annotated[str | None, typer.Option(help="When it expires: 90d, 12h, or 2030-12-31.")] = None,
     data_dir: DataDir = None,
@@ -131,7 +131,7 @@ def end_of(written: str, now: datetime) -> datetime:
             f"--expires {written!r} is not a time.", hint="Write 90d, 12h, or a day like 2030-12-31."
         ) from None
     if (end := day + timedelta(days=1)) <= now:
-        raise WrongUsage(f"--expires {written} is in the past.", hint="Give a day that is still to come.")
+        raise WrongUsage(f"--expires {written} is in the past.", hint="Give a day in the future.")
     return end
 
 

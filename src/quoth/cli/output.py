@@ -36,13 +36,13 @@ def decorated() -> bool:
 
 
 def harmless(text: str) -> str:
-    """Without control characters: with them, a reader, a book or a model could repaint the screen. In a pipe too, which
-    often ends on a screen."""
+    """The text without control characters, with which a reader, a book or a model could repaint the screen. In a pipe
+    too, because it often ends on a screen."""
     return _CONTROLS.sub("", text)
 
 
 def echo(text: str) -> None:
-    """One line or several of plain text, whoever wrote it."""
+    """Print untrusted text, one line or several, without control characters."""
     typer.echo(harmless(text))
 
 
@@ -59,7 +59,7 @@ def print_answer(answer: Answer) -> None:
 
 
 def print_basis(answer: Answer) -> None:
-    """What comes below the words of an answer: how far to trust it, its sources, or where to look instead."""
+    """What follows the words of an answer: how far to trust it, its sources, or where to look instead."""
     if answer.grounding.removed:
         typer.echo(styled(f"\n({counted(answer.grounding.removed, 'unsupported sentence')} removed.)", dim=True))
     if answer.disclaimer:
@@ -136,7 +136,7 @@ def print_job(job: IngestJob) -> None:
 
 
 def print_coverage(coverage: Coverage | None) -> None:
-    """What the book was taken for, how much of it was read, and what was not: on standard error, like notices."""
+    """The recognised toolchain, how much of the book was read, and what was not: on standard error, like notices."""
     if coverage is None:
         return
     by = f" by {coverage.recognised_by}" if coverage.recognised_by else ""
@@ -170,14 +170,14 @@ def print_plan(plan: FilePlan, job: IngestJob) -> None:
 
 
 def cost(planned: IngestJob, embedder: str) -> str:
-    """What a dry run says that the embedder will have to do."""
+    """How much the embedder will have to do, by a dry run."""
     texts = counted(planned.chunks_embedded, "text")
     return f"To embed with {embedder}: {texts}, about {planned.tokens_embedded:,} tokens"
 
 
 def print_notices(notices: Sequence[Notice]) -> None:
-    """Fatal ones first, each by itself; of the others one line for each kind, so that none buries another. On standard
-    error, because they are not the result."""
+    """Fatal notices first, each on its own line; one line per kind for the others, so that none buries another. On
+    standard error, because they are not the result."""
     fatal = [notice for notice in notices if notice.fatal]
     for notice in fatal[:NOTICES_SHOWN]:
         sys.stderr.write(f"error: {harmless(str(notice))}\n")
@@ -193,13 +193,13 @@ def print_notices(notices: Sequence[Notice]) -> None:
 
 
 def command_line(command: str, *arguments: str, data_dir: Path | None) -> str:
-    """A command to type next. Quote the arguments that need it: they are used as they are."""
+    """A command to type next. The arguments are used unchanged: quote those that need it."""
     place = ("--data-dir", shlex.quote(str(data_dir))) if data_dir else ()
     return " ".join((_program(), command, *place, *arguments))
 
 
 def _program() -> str:
-    """`quoth` if a shell finds this installation under that name, otherwise what was typed now."""
+    """`quoth` if a shell finds this installation under that name, otherwise the path that was typed."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m quoth"

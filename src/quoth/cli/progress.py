@@ -1,7 +1,7 @@
-"""How far a long command is, on standard error: the one progress bar of `ingest`, `import`, `migrate-index` and `eval`.
+"""The progress of a long command, on standard error: one bar for `ingest`, `import`, `migrate-index` and `eval`.
 
-In: steps done and steps in all. Out: a bar that is gone when the work is done, and nothing at all where no person
-watches. Knows nothing of the work. Rich is imported only for a bar that is shown.
+In: steps done and total steps. Out: a bar that disappears when the work is done, and nothing at all if there is no
+terminal. Knows nothing about the work. Rich is imported only if a bar is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ProgressBar:
-    """Call it after every step: it is the `Tell` of the pipelines. Without a bar it keeps quiet."""
+    """Call it after every step: it is the `Tell` of the pipelines. Without a bar it prints nothing."""
 
     def __init__(self, bar: Progress | None = None) -> None:
         self._bar = bar
@@ -34,7 +34,7 @@ class ProgressBar:
         return self._bar.tasks[0].elapsed or 0.0 if self._bar is not None else 0.0
 
     def say(self, line: str, *, always: bool = False) -> None:
-        """A line above the bar, which stays. With `always` it is written where there is no bar, too."""
+        """Print a permanent line above the bar. With `always`, print it even if there is no bar."""
         if self._bar is not None:
             self._bar.console.print(harmless(line), highlight=False)
         elif always:

@@ -1,6 +1,6 @@
-"""`quoth questions`: what readers asked and the book could not answer, or what they thought of answers, for its author.
+"""`quoth questions`: tells the author which questions the book could not answer, or how readers rated answers.
 
-In: recorded questions, redacted before they were stored, and judged answers, redacted here. Out: a list, newest first.
+In: recorded questions, redacted before they were stored, and rated answers, redacted here. Out: a list, newest first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import typer
 
 from quoth.ask.gaps import together
 from quoth.bootstrap import Quoth
-from quoth.cli.app import BookId, DataDir, Json, Verbose, app, print_json, run, settings_for
+from quoth.cli.app import AnyBookId, DataDir, Json, Verbose, app, print_json, run, settings_for
 from quoth.cli.output import counted, echo
 from quoth.domain import Turn
 from quoth.serve.library_views import rated_view, recorded_view
@@ -23,16 +23,16 @@ OFF = "Recording is off. QUOTH_RECORD_QUESTIONS=true records refused and low-con
 
 @app.command(epilog="Example: quoth questions --book my-docs --json")
 def questions(
-    book: BookId = None,
+    book: AnyBookId = None,
     forget: Annotated[bool, typer.Option("--forget", help="Delete all recorded questions of every book.")] = False,
     feedback: Annotated[
-        bool, typer.Option("--feedback", help="List the answers that readers judged, with their reasons.")
+        bool, typer.Option("--feedback", help="List the answers that readers rated, with their reasons.")
     ] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """List the questions that were refused or answered with low confidence, newest first, similar ones together."""
+    """List refused and low-confidence questions, newest first. Similar ones are grouped."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
     if feedback:
         _list_feedback(settings, book, json=json)
@@ -84,7 +84,7 @@ def _list_feedback(settings: Settings, book: str | None, *, json: bool) -> None:
         for section in row["sections"]:
             echo(f"  answered from: {' › '.join(section['breadcrumb'])}  {section['source_url']}")
     judged = counted(len(rated), "answer")
-    echo(f"{judged} judged in the last {settings.record_days} days: ↑ {ups}, ↓ {len(rated) - ups}.")
+    echo(f"{judged} rated in the last {settings.record_days} days: ↑ {ups}, ↓ {len(rated) - ups}.")
 
 
 def _when(moment: str) -> str:

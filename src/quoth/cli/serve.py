@@ -1,7 +1,7 @@
-"""`quoth serve`: the page and the HTTP doors on one port. `quoth mcp`: the books for a coding agent, over stdio.
+"""`quoth serve`: the page and the HTTP doors on one port. `quoth mcp`: the books for a coding agent over stdio.
 
-In: settings. Out: a server until a signal, or a protocol until its input ends. An address that others can reach needs
-keys, or --allow-open.
+In: settings. Out: a server that runs until a signal, or an MCP session until its input ends. An address that other
+machines can reach needs keys or --allow-open.
 """
 
 from __future__ import annotations
@@ -50,14 +50,15 @@ def serve(
             f"Other machines can reach {settings.host}, and no key is required.",
             hint="Create one (`quoth keys create --name me --scope admin`), listen on 127.0.0.1, or add --allow-open.",
         )
-    from quoth.serve.server import serve_forever  # brings FastAPI and uvicorn along
+    from quoth.serve.server import serve_forever  # imports FastAPI and uvicorn
 
     serve_forever(settings)
 
 
 @app.command(epilog="Example: quoth mcp --book my-book   An agent: claude mcp add my-book -- quoth mcp --book my-book")
 def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False) -> None:
-    """Serve coding agents (Model Context Protocol) on standard input and output. `quoth serve` has it at /mcp."""
+    """Serve coding agents over MCP, on standard input and output. `quoth serve` offers the Model Context Protocol at
+    /mcp."""
     settings = settings_for(data_dir=data_dir, verbose=verbose, book=book)
 
     async def work(quoth: Quoth) -> None:
@@ -66,7 +67,7 @@ def mcp(book: BookId = None, data_dir: DataDir = None, verbose: Verbose = False)
         from quoth.serve.mcp_tools import Agents
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)  # a thread waits for input and cannot be stopped
+            signal.signal(number, signal.SIG_DFL)  # the thread that waits for input cannot be stopped
         server = Agents(lambda request: quoth).server()
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())

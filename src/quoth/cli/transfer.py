@@ -1,8 +1,8 @@
-"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: books between files and Qdrant, and
-the texts of a collection that another program made.
+"""`quoth export` and `quoth import`: a book as JSON Lines. `quoth migrate-index`: moves books between files and Qdrant,
+and reads the texts of a collection that another program made.
 
-In: a book, a file, a collection, or two indexes. Out: lines on standard output, or what was written. Embeds only what
-has no vector of ours.
+In: a book, a file, a collection, or two indexes. Out: lines on standard output, or counts of what was written. Embeds
+only texts that come without one of our vectors.
 """
 
 from __future__ import annotations
@@ -45,16 +45,27 @@ def migrate_index(
     ] = "",
     from_collection: Annotated[
         str,
-        typer.Option(help="A collection of QDRANT_URL that another program made: its texts are embedded again."),
+        typer.Option(help="A collection at QDRANT_URL that another program made; its texts are embedded again."),
     ] = "",
-    book: Annotated[str | None, typer.Option("--book", help="The book's id.", show_default="all of them")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would move and change nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a book even if the target's is newer.")] = False,
+    book: Annotated[
+        str | None,
+        typer.Option(
+            "--book",
+            help="The book to copy; with --from-collection, the id to store it under.",
+            show_default="all books, or the collection's name",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be copied without changing anything.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a book even if the copy at the target is newer.")
+    ] = False,
     data_dir: DataDir = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Copy books to a Qdrant server, or back, without embedding them again. The originals stay."""
+    """Copy books to a Qdrant server, or back. They are not embedded again, and the originals stay."""
     if to not in (("cluster", "embedded", "") if from_collection else ("cluster", "embedded")):
         raise typer.BadParameter(f"{to!r} is not one of cluster, embedded.", param_hint="--to")
     settings = settings_for(data_dir=data_dir, verbose=verbose)
@@ -105,7 +116,7 @@ def _move(
 def _adopt(settings: Settings, name: str, book: str | None, *, embedded: bool, dry_run: bool, json: bool) -> None:
     if name == settings.qdrant_collection_name and not embedded:
         raise WrongUsage(
-            f"The collection {name!r} cannot be read and written at once.",
+            f"The collection {name!r} cannot be read and written at the same time.",
             hint="Set QDRANT_COLLECTION_NAME to a new name for the index, or add --to embedded.",
         )
 
@@ -156,7 +167,7 @@ def export(
     data_dir: DataDir = None,
     verbose: Verbose = False,
 ) -> None:
-    """Write every chunk with its metadata and offsets as JSON Lines."""
+    """Write a book as JSON Lines. Every chunk comes with its metadata and offsets."""
 
     async def work(quoth: Quoth) -> None:
         from quoth.export import line_of
@@ -188,7 +199,7 @@ def import_book(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read an exported book back, with the same chunks and ids. It replaces the book that is there."""
+    """Read an exported book back, with the same chunks and ids. It replaces a book with the same id."""
     settings = settings_for(data_dir=data_dir, verbose=verbose)
 
     with opened(file) as lines:
@@ -210,14 +221,14 @@ def import_book(
 
 @contextmanager
 def opened(file: str) -> Iterator[BinaryIO]:
-    """Can be read twice, a pipe too."""
+    """A stream that can be read twice, even from a pipe."""
     if file == "-":
         with tempfile.TemporaryFile() as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             yield copy
         return
     try:
-        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; here only opening may fail
+        lines = Path(file).open("rb")  # noqa: SIM115 - closed below; only opening may fail here
     except OSError as error:
         raise Unreadable(
             f"{file} cannot be read: {error.strerror}.", hint="Give a file, or - for standard input."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quoth.sources import BookSource
     from quoth.sources.watching import Look
 
-RETRY_SECONDS = 2.0  # after another process was writing, or something was down
+RETRY_SECONDS = 2.0  # while another process writes, or something is down
 Say = Callable[[str], None]
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -42,7 +42,7 @@ async def follow_edits(
     say: Say = say_line,
     sleep: Sleep = asyncio.sleep,
 ) -> None:
-    """Do `first`, then ingest incrementally after every edit, with a line for each. Ends only when it is cancelled or
+    """Do `first`, then ingest incrementally after every edit and print a line for it. Ends only when it is cancelled or
     `first` fails."""
     from quoth.sources.watching import changes, look_at
 
@@ -58,7 +58,7 @@ async def follow_edits(
 
 
 async def ingest_edit(quoth: Quoth, reopen: Callable[[], BookSource], *, say: Say, sleep: Sleep) -> None:
-    """One edit. Tries again while another process writes or something is down, but not on an unreadable folder."""
+    """Ingest one edit. Retry while another process writes or something is down, but not if the folder is unreadable."""
     waiting = False
     while True:
         plans: list[FilePlan] = []
@@ -85,7 +85,7 @@ def error_line(error: QuothError) -> str:
 
 
 def line_of(plan: FilePlan, job: IngestJob) -> str:
-    """Which pages were touched and what became of them; empty if the edit touched no page."""
+    """Which pages the edit touched, and the chunks added and dropped; empty if it touched no page."""
     names = [f"+{file.source_file}" for file in plan.new]
     names += [file.source_file for file in plan.changed] + [f"-{name}" for name in plan.deleted]
     if not names:

@@ -1,1 +1,1 @@
-"""Golden questions go through the pipeline that readers use, and come out as figures. `quoth eval` runs this."""
+"""Golden questions go through the readers' own pipeline and come out as figures. `quoth eval` runs this."""

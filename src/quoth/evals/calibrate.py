@@ -49,7 +49,7 @@ def fit_logistic(
         pull = beta - target
         return float((scale * (np.logaddexp(0, logits) - labels * logits)).sum() + pull @ penalty @ pull / 2)
 
-    # Start at zero, not at the prior: a prior that is far off is certain of everything, and a step from there can lead
+    # Start at zero, not at the prior: a prior that is far off is certain of everything, and a step from there can go
     # anywhere. A step that makes things worse is halved.
     beta = np.zeros(matrix.shape[1])
     for _ in range(ROUNDS):
@@ -69,11 +69,11 @@ def fit_logistic(
     )
 
 
-# --- a book of its own -----------------------------------------------------------------------------------------------
+# --- fitting to one book ---------------------------------------------------------------------------------------------
 
 
 FOLDS = 5
-LEAST_HELD, LEAST_NOT_HELD = 30, 20  # questions of each sort; with fewer, a fit shows chance rather than the book
+LEAST_HELD, LEAST_NOT_HELD = 30, 20  # questions of each sort; with fewer, a fit reflects chance, not the book
 PULL = 10.0  # how strongly the fit is pulled towards the shipped numbers, in standardised units
 ANSWERABLE_REFUSED = 0.05  # at most this share of the answerable questions may be refused
 
@@ -119,7 +119,7 @@ class Refit:
 
 
 def examples_of(outcomes: Sequence[Outcome]) -> list[Example]:
-    """A question without any passage is refused by rule and has no features."""
+    """Questions without any passage are left out: they are refused by rule and have no features."""
     return [
         Example(features(outcome.evidence), outcome.result.held, outcome.result.page or f"question {outcome.result.id}")
         for outcome in outcomes
@@ -132,7 +132,7 @@ def refit(examples: Sequence[Example], embedder: str, reader: str = "") -> Refit
     held = sum(example.held for example in examples)
     if held < LEAST_HELD or len(examples) - held < LEAST_NOT_HELD:
         raise WrongUsage(
-            f"{held} questions with a found answer and {len(examples) - held} without one are too few to fit to.",
+            f"{held} questions whose answer was found and {len(examples) - held} others are too few to fit to.",
             hint=f"--calibrate needs {LEAST_HELD} and {LEAST_NOT_HELD}; questions on selected text do not count.",
         )
     unseen, decisions = [0.0] * len(examples), [False] * len(examples)
@@ -160,8 +160,8 @@ def refit(examples: Sequence[Example], embedder: str, reader: str = "") -> Refit
 
 
 def fold_of(examples: Sequence[Example]) -> list[int]:
-    """The part of each example. Groups stay whole and go where the fewest of their sort are; the result is always the
-    same."""
+    """The part of each example. A group stays together and goes to the part with the fewest of its sort; the result is
+    always the same."""
     groups: dict[str, list[Example]] = {}
     for example in examples:
         groups.setdefault(example.group, []).append(example)
@@ -184,7 +184,7 @@ def _fitted(examples: Sequence[Example], shipped: Calibration) -> Calibration:
     sure = [model.probability(example.features) for example in examples if example.held]
     threshold = round(quantile(sure, ANSWERABLE_REFUSED) or shipped.threshold, 3)
     return Calibration(
-        similarity=Logistic(0.0),  # not fitted here: the embedder's stays
+        similarity=Logistic(0.0),  # not fitted here: the embedder's own stays
         judge=model,
         threshold=threshold,
         medium=max(threshold, shipped.medium),

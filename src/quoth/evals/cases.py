@@ -1,9 +1,9 @@
 """A YAML file → golden questions, all checked before the first one is asked.
 
-In: a file of sections, one for each kind of question. Out: frozen cases, each labelled by page and quote or marked as
-one that must be refused. A mistake is reported with file, line and what to do. An unknown field is an error: a
-misspelt `quote` would silently make another question. Knows nothing of an index: `labels` finds out whether the quotes
-are still in the book.
+In: a file of sections, one for each kind of question. Out: frozen cases, each labelled with page and quote, or marked
+as a question that must be refused. A mistake is reported with its file, its line and what to do. An unknown field is an
+error: a misspelt `quote` would silently make a different question. Knows nothing about an index: `labels` finds out
+whether the quotes are still in the book.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from quoth.domain import Filters
 from quoth.errors import WrongUsage
 
 Kind = Literal["answerable", "instruction", "unanswerable", "filtered", "selected_text", "follow_up"]
-Asks = Literal["", "definition", "how_to", "comparison", "value", "list", "why", "identifier"]  # "": it does not say
-Subject = Literal["", "absent", "near"]  # of questions that must be refused; "": the file does not say
+Asks = Literal["", "definition", "how_to", "comparison", "value", "list", "why", "identifier"]  # "": not stated
+Subject = Literal["", "absent", "near"]  # of questions that must be refused; "": not stated
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Where the answer is. A selected text is a page of its own, called ""."""
+    """Where the answer is. A selected text counts as a page with the name ""."""
 
     page: str
     quote: str
-    until: str = ""  # the last words of the block that answers; empty where the quote is all of it
+    until: str = ""  # the last words of the block that answers; empty if the quote is all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def read_cases(path: Path) -> GoldenSet:
 
 
 class _File:
-    """One file while it is read. Works on YAML nodes, because they know their lines and values do not."""
+    """One file while it is read. Works on YAML nodes, because nodes know their lines and values do not."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -138,7 +138,7 @@ class _File:
         return case
 
     def _label(self, section: str, texts: Mapping[str, str], line: int) -> Label | None:
-        """In a section that may hold both, each question says whether it has an answer (`quote`) or none (`why`)."""
+        """In a section that may hold both, a question has either an answer (`quote`) or none (`why`)."""
         if section == "unanswerable":
             return None
         needed = {"quote"} if section == "selected_text" else {"page", "quote"}
@@ -210,7 +210,7 @@ class _File:
         return fields
 
     def _text(self, name: str, node: yaml.Node) -> str:
-        """As it is written: the ids `no` and `007` stay text."""
+        """The text as written: the ids `no` and `007` stay text."""
         if not isinstance(node, yaml.ScalarNode):
             raise self._wrong(_line(node), f"`{name}` must be text.", hint="Put it in quotation marks.")
         text = str(node.value).strip()

@@ -1,7 +1,7 @@
-"""The document of a run → one self-contained HTML page: figures, the curve, and every failure with what was expected.
+"""The document of a run → one self-contained HTML page: figures, the curve, and every failure with the expected quote.
 
-The page loads nothing and runs no script, so it can be kept, mailed and opened years later. All text of questions,
-labels and answers is escaped.
+The page loads nothing and runs no script, so it can be archived, mailed and opened years later. All text from
+questions, labels and answers is escaped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def html_page(document: Document) -> str:
 
 
 def framed(title: str, body: Iterable[str]) -> str:
-    """A whole page around these elements; the author's page is made with it too."""
+    """A whole page around these elements; the author's page uses it too."""
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
@@ -65,7 +65,7 @@ def _body(document: Document) -> Iterator[str]:
     times = [(stage, f"{of['p50']:.1f}", f"{of['p95']:.1f}") for stage, of in document["latency_ms"].items()]
     yield table(("stage", "p50", "p95"), times)
     yield "<h2>Risk-coverage</h2>"
-    yield "<p>If only the most confident questions were answered: how many those are, and how many of them are wrong. "
+    yield "<p>If only the most confident questions were answered: how many there are, and how many are wrong. "
     yield "The dot is the threshold in use.</p>"
     yield svg_curve({"": document["curve"]}, document["operating_point"])
     if fit := document.get("fit"):
@@ -89,7 +89,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_class: s
 
 
 def svg_curve(curves: Mapping[str, Sequence[Mapping[str, float]]], dot: Mapping[str, float] | None = None) -> str:
-    """Coverage to the right, risk upwards. The risk axis ends at the next tenth above the greatest risk."""
+    """Coverage to the right, risk upwards. The risk axis ends at the next tenth above the highest risk."""
     top = max((point["risk"] for points in curves.values() for point in points), default=0.0)
     scale = min(10, int(top * 10) + 1) / 10
     inner_width, inner_height = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
@@ -132,7 +132,7 @@ def _stale(labels: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _failures(document: Document) -> Iterator[str]:
     wrong = failures(document)
-    yield f"<h2>{len(wrong)} not right</h2>"
+    yield f"<h2>{len(wrong)} wrong</h2>"
     for record in wrong:
         yield f"<article><h3>{escape(record['question'])}</h3>"
         yield f'<p class="about">{escape(record["id"])} · {escape(record["kind"])} · {escape(verdict_on(record))}</p>'

@@ -1,8 +1,8 @@
-"""Labels → places in the book as it is indexed now.
+"""Labels → places in the book as it is now indexed.
 
 In: golden cases and the index. Out: for each labelled case, where its quote is, which chunks hold it and which sections
 they belong to; or, for a quote that is gone (a stale label), what became of it. Pages are put together from their
-chunks, one at a time: labels survive any way of splitting, and memory does not grow with the book.
+chunks, one at a time, so labels survive any way of splitting, and memory does not grow with the book.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from quoth.evals.cases import Case, Label
 from quoth.ports import ChunkIndex
 
 Span = tuple[int, int]
-HELD = 0.5  # of a quote's characters: of a quote that is cut in two, the chunk with the larger part holds it
+HELD = 0.5  # of a quote's characters: if a quote is cut in two, the chunk with the larger part holds it
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a quote is: its spans in the text of the page, the chunks that hold it, the links that open there."""
+    """Where a quote is: its spans in the page's text, the chunks that hold it, the links that open there."""
 
     page: str
     spans: tuple[Span, ...]
     texts: frozenset[str] = frozenset()  # content hashes: a search shows only one of several equal chunks
     urls: frozenset[str] = frozenset()
-    block: frozenset[int] = frozenset()  # the offsets of the whole block that answers, space left out; empty: no block
+    block: frozenset[int] = frozenset()  # offsets of the whole block that answers, without spaces; empty: no block
 
     def held_by(self, passage: Passage) -> bool:
         return passage.chunk.content_hash in self.texts
@@ -37,12 +37,12 @@ class Place:
         return citation.chunk.url in self.urls
 
     def share_quoted(self, citations: Sequence[Citation]) -> float:
-        """The share of the quote's characters that the citations quote, at the best of its places."""
+        """The share of the quote's characters that the citations quote, at its best place."""
         quoted = self._quoted(citations)
         return max((sum(at in quoted for at in range(*span)) / (span[1] - span[0]) for span in self.spans), default=0.0)
 
     def share_of_block(self, citations: Sequence[Citation]) -> float | None:
-        """The share of the block's characters that the citations quote; None where the label names no block."""
+        """The share of the block's characters that the citations quote; None if the label names no block."""
         return len(self.block & self._quoted(citations)) / len(self.block) if self.block else None
 
     def _quoted(self, citations: Sequence[Citation]) -> set[int]:
@@ -95,7 +95,7 @@ async def place_labels(
 
 
 def _place_of(label: Label, page: PageText) -> Place | None:
-    """None where the page no longer has the words."""
+    """None if the page no longer has the words."""
     spans = spans_of(label.quote, page.text)
     if not spans or (label.until and not spans_of(label.until, page.text)):
         return None
@@ -119,7 +119,7 @@ def spans_of(quote: str, text: str) -> tuple[Span, ...]:
 
 
 def block_of(label: Label, text: str) -> frozenset[int]:
-    """Where the block is that a label names by its first and its last words: the shortest stretch between two such
+    """The offsets of the block that a label names by its first and last words: the shortest stretch between two such
     places."""
     if not label.until:
         return frozenset()

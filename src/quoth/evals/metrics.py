@@ -42,7 +42,7 @@ def ndcg(ranks: Sequence[int], relevant: int, k: int = DEPTH) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Answering from this confidence on: the share of questions answered, and the share of wrong ones among them."""
+    """Answering at this confidence or above: the share of questions answered, and the share of those that are wrong."""
 
     threshold: float
     coverage: float
@@ -277,13 +277,13 @@ def measure(results: Sequence[Result]) -> Values:
 
 
 def by_kind(results: Sequence[Result]) -> dict[str, Values]:
-    """The same for each kind of question alone, as `kind.metric`."""
+    """The same for each kind of question, as `kind.metric`."""
     return {kind: measure(part) for kind, part in parts(results).items()}
 
 
 def parts(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """The results of each kind; the unanswerable ones also by subject, absent or near, and those that say what they
-    ask for by that."""
+    """The results of each kind; the unanswerable ones also by subject (absent or near), and others by what they ask
+    for, if they say so."""
     found: dict[str, list[Result]] = {}
     for result in results:
         for name in (result.kind, result.subject, result.asks):

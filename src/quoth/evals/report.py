@@ -1,8 +1,8 @@
-"""A run → one JSON document, which is what people and machines read; floors, comparisons with an earlier run.
+"""A run → one JSON document for people and machines; floors, and comparisons with an earlier run.
 
 In: a run, or the document of an earlier one. Out: a document with every figure and every result, so that a later run
-can be compared question by question. Tables and pages are made from the document and cannot disagree with it. Pure,
-except for `read_report`.
+can be compared question by question. Tables and pages are made from the document, so they cannot disagree with it.
+Pure, except for `read_report`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHOWN_PER_KIND = (
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A bound that a metric must keep: at least this, or with `at_most` at most this."""
+    """A bound for a metric: at least this, or with `at_most`, at most this."""
 
     metric: str
     bound: float
@@ -57,7 +57,7 @@ class Floor:
 
 
 def floor(text: str, *, at_most: bool) -> Floor:
-    """`metric=value`, as it is typed after --fail-under or --fail-over."""
+    """`metric=value`, as typed after --fail-under or --fail-over."""
     option, other = ("--fail-over", "--fail-under") if at_most else ("--fail-under", "--fail-over")
     name, _, number = text.partition("=")
     try:
@@ -80,7 +80,7 @@ def check_floors(floors: Sequence[Floor], results: Sequence[Result]) -> list[Doc
             known = ", ".join(metric.name for metric in METRICS)
             raise WrongUsage(
                 f"There is no metric {one.metric!r} in this run.",
-                hint=f"Known are {known}; each also for one kind of question, such as filtered.hit@5; "
+                hint=f"The metrics are {known}; each also for one kind of question, such as filtered.hit@5; "
                 "and latency_ms.STAGE.p50 or p95.",
             )
     return [
@@ -134,7 +134,7 @@ def point_view(point: Point) -> dict[str, float]:
 
 
 def at_coverages(points: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
-    """The curve at 10 %, 20 % … of the questions: for each, the first point that answers as many."""
+    """The curve at 10 %, 20 % … of the questions: for each, the first point that answers that many."""
     return [next(point for point in points if point["coverage"] >= coverage - 1e-9) for coverage in COVERAGES if points]
 
 
@@ -157,7 +157,7 @@ def read_report(path: Path) -> Document:
 
 
 def compare(old: Document, results: Sequence[Result]) -> Document:
-    """Both runs, over the questions that both asked: figures over different questions cannot be compared."""
+    """Both runs, over the questions they share: figures over different questions cannot be compared."""
     before = {result.id: result for result in map(from_record, old["results"])}
     now = {result.id: result for result in results}
     common = [name for name in now if name in before]
@@ -202,7 +202,7 @@ def fit_view(fit: Refit) -> Document:
         "refitted": fit.after.figures(),
         "shipped_curve": [point_view(point) for point in fit.before.points],
         "refitted_curve": [point_view(point) for point in fit.after.points],
-        "verdict": f"Held out, the refitted numbers {better} than the shipped ones: "
+        "verdict": f"On held-out questions, the refitted numbers {better} than the shipped ones: "
         f"log loss lower by {fit.gain:.3f} ± {fit.uncertainty:.3f}.",
     }
 
@@ -211,7 +211,7 @@ def fit_view(fit: Refit) -> Document:
 
 
 def verdict_on(record: Mapping[str, Any]) -> str:
-    """One line about a result that is not right."""
+    """One line about a wrong result."""
     if not record["answerable"]:
         return f"answered with confidence {record['confidence']:.2f}, but had to be refused"
     found = record["right_ranks"]

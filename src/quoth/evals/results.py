@@ -1,4 +1,4 @@
-"""What became of one golden question: everything that the metrics need, and nothing of the engine.
+"""The outcome of one golden question: everything that the metrics need, and nothing about the engine.
 
 `quoth eval --json` writes these values and `--compare` reads them back, so that two runs can be measured over the
 questions that both asked.
@@ -14,7 +14,7 @@ from quoth.domain import ConfidenceLevel
 from quoth.errors import WrongUsage
 from quoth.evals.cases import Asks, Kind, Subject
 
-WHOLE = 0.9  # of a block's characters: what is left out then is a mark or a space
+WHOLE = 0.9  # of a block's characters: the rest is marks or spaces
 HALF = 0.5  # an answer is right if it quotes this share of the label's characters
 
 
@@ -24,14 +24,14 @@ class Result:
     kind: Kind
     question: str
     searched: str  # the query that was searched
-    page: str  # of the label; "" where the question must be refused, or a selection was given
+    page: str  # of the label; "" if the question must be refused, or a selection was given
     quote: str
     answerable: bool
     answered: bool
     mode: str
     confidence: float
     level: ConfidenceLevel
-    searches: bool  # whether the book was searched: not for a selected text
+    searches: bool  # whether the book was searched; False for a selected text
     seen: int  # passages that the judge saw
     right_ranks: tuple[int, ...]  # of the passages that hold the label, among the first ten
     right_passages: int  # in the whole book
@@ -46,7 +46,7 @@ class Result:
     stage_ms: Mapping[str, float]
     subject: Subject = ""
     asks: Asks = ""
-    block_recall: float | None = None  # the share of the block that the answer shows; None where none is labelled
+    block_recall: float | None = None  # the share of the block that the answer shows; None if none is labelled
     gold_words: float = 0.0  # the share of the label's words that are in the answer
 
     @property
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def block_shown(self) -> bool:
-        """Whether the answer shows all of what answers: the block of the label, or its quote where it has none."""
+        """Whether the answer shows the whole block of the label, or its quote if it has no block."""
         return (self.quote_recall if self.block_recall is None else self.block_recall) >= WHOLE
 
     @property
@@ -69,7 +69,7 @@ class Result:
 
     @property
     def right(self) -> bool:
-        """Whether it refused what had to be refused, or quoted at least half of the label."""
+        """Whether it refused as it had to, or quoted at least half of the label."""
         return self.decided_right and (not self.answerable or self.quote_recall >= HALF)
 
 
@@ -85,8 +85,8 @@ def from_record(record: Any) -> Result:
     needed = {field.name for field in fields(Result) if field.default is MISSING}
     if not isinstance(record, Mapping) or not needed <= record.keys() or record["kind"] not in get_args(Kind):
         raise WrongUsage(
-            "The results to compare with were not written by this version of `quoth eval --json`.",
-            hint="Run the old questions again with this version, or leave --compare out.",
+            "The report to compare with was not written by this version of `quoth eval --json`.",
+            hint="Run the old questions again with this version, or leave out --compare.",
         )
     values = {field.name: record[field.name] for field in fields(Result) if field.name in record}
     return Result(**{**values, "right_ranks": tuple(values["right_ranks"]), "cited": tuple(values["cited"])})

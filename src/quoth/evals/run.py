@@ -1,8 +1,8 @@
 """Golden questions → results, through the pipeline that every door uses.
 
 In: cases, and the parts that `bootstrap` has joined. Out: one Outcome for each case whose label is still in the book,
-and the stale labels by name. A follow-up is asked in one conversation with its first question. Conversations of a run
-are erased again. An outage ends the run as an error; it must never count as a refusal.
+and the stale labels by name. A follow-up is asked in the conversation of its first question. The conversations of a run
+are erased afterwards. An outage ends the run with an error; it must never count as a refusal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A result, and what the judge saw, to which confidence can be fitted again."""
+    """A result, and what the judge saw, to which the confidence can be refitted."""
 
     case: Case
     result: Result
@@ -63,7 +63,7 @@ class Runner:
         book_id: str,
         options: RunOptions = RunOptions(),
     ) -> None:
-        self._conversations = conversations.unrecorded()  # or authors would find their own golden questions recorded
+        self._conversations = conversations.unrecorded()  # or authors would see their own golden questions recorded
         self._index = index
         self._library = library
         self._book_id = book_id
@@ -104,7 +104,7 @@ class Runner:
         if answer.mode == "retrieval_only":
             raise Outage(
                 f"The language model did not answer `{case.id}`: {answer.fallback_message}",
-                hint="Without its model the run measures nothing. Try again, or run without a model.",
+                hint="Without its model the run is worthless. Try again, or run without a model.",
             )
         ranks = await self._right_ranks(case, place, answer, evidence)
         return Outcome(case, result_of(case, place, answer, evidence, ranks), evidence)
@@ -136,7 +136,7 @@ class Runner:
     async def _right_ranks(
         self, case: Case, place: Place | None, answer: Answer, evidence: Evidence
     ) -> tuple[int, ...]:
-        """Ranks of right passages in the first ten: the passages behind the answer, then more from a longer search."""
+        """Ranks of right passages in the first ten: those behind the answer, then more from a longer search."""
         if place is None or case.selected_text is not None:
             return ()
         search = Search(text=answer.searched_query, book_id=self._book_id, filters=case.filters, limit=DEPTH)
@@ -190,13 +190,13 @@ def result_of(case: Case, place: Place | None, answer: Answer, evidence: Evidenc
 
 
 def gold_words(quote: str, answer: str) -> float:
-    """The share of the words of the label that are in the answer, however they are marked up."""
+    """The share of the label's words that are in the answer, however they are marked up."""
     wanted, said = _WORD.findall(quote.lower()), set(_WORD.findall(answer.lower()))
     return sum(word in said for word in wanted) / len(wanted) if wanted else 0.0
 
 
 def first_of(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to report: one of ours before a fault that followed from it."""
+    """The error to report: one of ours rather than a fault that followed from it."""
     leaves: list[BaseException] = []
     waiting: list[BaseException] = [failures]
     while waiting:

@@ -91,7 +91,7 @@ def _failures(document: Document) -> Iterator[RenderableType]:
     table.columns[1].justify = "left"
     for record in wrong[:FAILURES_SHOWN]:
         table.add_row(Text(f"{record['id']}: {record['question']}"), verdict_on(record))
-    yield _titled(f"{len(wrong)} not right", table)
+    yield _titled(f"{len(wrong)} wrong", table)
     if len(wrong) > FAILURES_SHOWN:
         yield Text(f"… and {len(wrong) - FAILURES_SHOWN} more: --html FILE and --json show all.", style="dim")
 

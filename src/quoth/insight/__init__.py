@@ -1,1 +1,1 @@
-"""What operators see of an answer afterwards: log lines, traces, spans."""
+"""What operators see of an answer: log lines, traces, spans."""

@@ -1,8 +1,8 @@
-"""Observers of answers: one log line, one trace and some figures for each, so that operators see what happens.
+"""Observers of answers: one log line, one trace and some figures for each answer, so that operators see what happens.
 
 In: the events of an answer on their way from the pipeline to a door. Out: the same events, untouched; and one
-`Observation` for every watcher, also for an answer that failed or that its reader left. Watchers are functions that
-return at once: what takes time (storing a trace) is done after the reader has the answer.
+`Observation` for every watcher, even if the answer failed or its reader left. Watchers are functions that return at
+once: slow work (storing a trace) is done after the reader has the answer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from quoth.ports import Clock, Library
 logger = logging.getLogger(__name__)
 
 # Of traces.
-MOST_STORED = 20_000  # under load, all of some days would be many gigabytes
-MOST_WAITING = 1_000  # to be stored; more are left out
-GATHER_SECONDS = 0.2  # until those that wait are stored together
+MOST_STORED = 20_000  # under load, the traces of a few days would take many gigabytes
+MOST_WAITING = 1_000  # waiting to be stored; more are dropped
+GATHER_SECONDS = 0.2  # before the waiting traces are stored together
 
 
 @dataclass(slots=True)
 class Observation:
-    """What was seen of one answer. Without `answer`, it failed (`error`) or its reader left."""
+    """What the observers saw of one answer. Without `answer`, it failed (`error`) or its reader left."""
 
     question: Question
     evidence: Evidence | None = None
@@ -78,7 +78,7 @@ class Observers:
 
 
 def log_answer(seen: Observation) -> None:
-    """One line for each answer. The question is in it only where the operator allows that (see `quoth.logs`)."""
+    """One line for each answer. It holds the question only if the operator allows that (see `quoth.logs`)."""
     if not logger.isEnabledFor(logging.INFO):
         return
     answer, asked = seen.answer, seen.question
@@ -103,8 +103,8 @@ def log_answer(seen: Observation) -> None:
 
 
 class Traces:
-    """Stores a trace of each answer, a moment later and many at once. The reader has the answer by then: a trace that
-    cannot be stored takes nothing away from it."""
+    """Stores a trace of each answer, a moment later and many at once. By then the reader has the answer, so it does no
+    harm if a trace cannot be stored."""
 
     def __init__(self, library: Library, clock: Clock, *, keep: timedelta) -> None:
         self._library = library
@@ -118,7 +118,7 @@ class Traces:
         if seen.answer is None or seen.evidence is None:
             return
         if len(self._waiting) >= MOST_WAITING:
-            logger.warning("a trace is left out: too many are waiting", extra={"request_id": seen.question.request_id})
+            logger.warning("a trace was dropped: too many are waiting", extra={"request_id": seen.question.request_id})
             return
         self._waiting.append((seen.answer, seen.evidence, seen.first_word_ms))
         if self._writing is None or self._writing.done():

@@ -1,6 +1,6 @@
 """Spans for OpenTelemetry, named by its conventions for generative AI. The extra `telemetry`.
 
-In: what the pipelines say through `quoth.ask.spans`. Out: spans, sent in the background over OTLP (HTTP) to a
+In: what the pipelines report through `quoth.ask.spans`. Out: spans, sent in the background over OTLP (HTTP) to a
 collector. The convention is still in development; this is semantic-conventions 0.66. Texts are never sent.
 """
 
@@ -33,13 +33,13 @@ T = TypeVar("T")
 Facts = Mapping[str, str | int | bool]
 
 AGENT = "quoth"
-FLUSH_SECONDS = 2.0  # for the last spans, when the program ends
-# A model may ask for a tool that does not exist; the name that it made up must not become the name of a span.
+FLUSH_SECONDS = 2.0  # to send the last spans when the program ends
+# A model may ask for a tool that does not exist; a name it made up must not become the name of a span.
 TOOLS = SearchBook.names | {READ_SECTION.name}
 
 
 def telemetry_for(endpoint: str) -> Telemetry:
-    """Spans for this collector. Headers, sampling and the like are set by OpenTelemetry's own variables."""
+    """Spans for this collector. OpenTelemetry's own variables set headers, sampling and so on."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
@@ -82,7 +82,7 @@ class Telemetry:
                 async for event in passing:
                     if isinstance(event, Done):
                         _describe(span, event.answer)
-                        span.end()  # a reader who has the answer may leave the rest of the stream unread
+                        span.end()  # once they have the answer, readers may leave the rest of the stream unread
                     yield event
 
     def model(self, model: ChatModel) -> ChatModel:
@@ -147,7 +147,7 @@ class _TracedModel:
     async def reply(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> AsyncGenerator[ModelEvent]:
         attributes: Facts = {
             ai.GEN_AI_OPERATION_NAME: "chat",
-            ai.GEN_AI_PROVIDER_NAME: "openai",  # the protocol; which server speaks it is not known
+            ai.GEN_AI_PROVIDER_NAME: "openai",  # the protocol; we do not know which server speaks it
             ai.GEN_AI_REQUEST_MODEL: self.name,
             ai.GEN_AI_REQUEST_STREAM: True,
         }
@@ -174,8 +174,8 @@ class _TracedModel:
 
 
 async def _within(span: Span, events: AsyncGenerator[T]) -> AsyncGenerator[T]:
-    """Each step of the work belongs to the span. Between two steps the reader's code runs, which must not find the span
-    in its context: so the span is entered and left with each step."""
+    """Each step of the work belongs to the span. Between two steps the reader's code runs and must not find the span in
+    its context, so the span is entered and left with each step."""
     async with aclosing(events):
         while True:
             with _current(span):
@@ -192,7 +192,7 @@ def _current(span: Span) -> AbstractContextManager[Span]:
 
 @contextmanager
 def _ending(span: Span) -> Iterator[Span]:
-    """A fault is named by its code: its message may repeat what a reader said."""
+    """A fault is named by its code: its message may repeat a reader's words."""
     try:
         yield span
     except QuothError as error:

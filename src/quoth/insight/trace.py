@@ -1,9 +1,9 @@
 """The trace of an answer: how it came about, as `quoth explain` prints it. Pure.
 
-In: a question, what was found for it, and the answer. Out: a `Trace` of plain JSON: the query and why it differs from
-the question, the heads of both rank lists, how they were fused, what the judge weighed, what the model was told and
-did, and the support of every sentence. It names passages and copies only the words in which the reader saw the answer;
-it is never larger than `LARGEST_TRACE`. When to store it, and where, is not decided here.
+In: a question, the evidence found for it, and the answer. Out: a `Trace` of plain JSON: the query and why it differs
+from the question, the heads of both rank lists, how they were fused, what the judge weighed, what the model was told
+and did, and the support of every sentence. It names passages and copies only the words in which the reader model saw
+the answer; it is never larger than `LARGEST_TRACE`. Others decide when and where to store it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from quoth.domain import (
 from quoth.text.terms import content_terms
 
 VERSION = 1  # of the record
-HIDDEN = "[hidden]"  # a word that redaction took away
+HIDDEN = "[hidden]"  # in place of a redacted word
 LARGEST_TRACE = 20_000  # bytes
-# How long the texts and lists of a record that is too large may be. The first pair that makes it small enough is used.
+# How long the texts and lists of an oversized record may be. The first pair that makes it small enough is used.
 _ROOM = ((1_000, 40), (300, 20), (100, 12), (40, 6), (20, 3))
 
 
@@ -67,8 +67,8 @@ def trace_of(answer: Answer, evidence: Evidence, *, first_word_ms: float | None 
 
 
 def hide(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record as an operator may see it: what a reader wrote, and what a model may have repeated, is redacted as in
-    recorded questions."""
+    """The record as an operator may see it: the reader's words, and anything a model may have repeated of them, are
+    redacted as in recorded questions."""
     question, query, answer, grounding = (record[name] for name in ("question", "query", "answer", "grounding"))
     asked, searched = shown(question["text"]), shown(query["searched"])
     said = {term.text for term in content_terms(f"{asked}\n{searched}")}
@@ -100,7 +100,7 @@ def _question(asked: Question) -> dict[str, Any]:
 
 
 def _query(evidence: Evidence) -> dict[str, Any]:
-    """What was searched for, and why it is not the question itself."""
+    """The query, and why it is not the question itself."""
     return {
         "searched": evidence.query,
         "rules": list(evidence.rules),
@@ -129,7 +129,7 @@ def _grounding(grounding: Grounding) -> dict[str, Any]:
 
 
 def shorten(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with as much of its texts and lists as there is room for."""
+    """The record with as much of its texts and lists as fits."""
     cut = record
     for width, length in _ROOM:
         if _size(cut) <= LARGEST_TRACE:
@@ -161,7 +161,7 @@ def _filters(filters: Filters) -> dict[str, Any]:
 
 
 def _head(candidates: Sequence[Candidate], side: str) -> list[dict[str, Any]]:
-    """The best of one rank list, in order, without candidates from far behind that only the other list ranks high."""
+    """The best of one rank list, in order, without candidates that only the other list ranks high."""
     by_rank = {getattr(one, f"{side}_rank"): one for one in candidates}
     rows: list[dict[str, Any]] = []
     while one := by_rank.get(len(rows) + 1):
@@ -189,7 +189,7 @@ def _passage(rank: int, passage: Passage, answer: Answer) -> dict[str, Any]:
 
 
 def _reading(reading: Reading, chunk: Chunk) -> dict[str, Any]:
-    """What the reader makes of a passage: chances, and the words in which it sees the answer."""
+    """The reader model's view of a passage: probabilities, and the words in which it sees the answer."""
     return {
         "answers": _rounded(sigmoid(reading.answerable)),
         "relevant": _rounded(sigmoid(reading.relevance)),
@@ -212,7 +212,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _features(basis: Basis) -> list[dict[str, Any]]:
-    """Those with a weight, the heaviest first; then the others."""
+    """Features with a weight, the heaviest first; then the others."""
     rows = [
         {"name": name, "value": _rounded(value), "weight": _rounded(weight), "adds": _rounded(weight * value)}
         for name, value in basis.features.items()

@@ -1,1 +1,1 @@
-"""Embedder, language models, document converters, the web: one file for each foreign thing."""
+"""Embedders, language models, document converters, the web: one file for each foreign thing."""

@@ -1,8 +1,8 @@
-"""Which words of a language model are its answer: not its thoughts, and not delimiters of the prompt that it repeats.
+"""Which words of a language model are its answer: not its thoughts, and not repeated delimiters of the prompt.
 
-In: words as they arrive, cut anywhere. Out: those that are for readers, as soon as that is certain. A thought is what
-is between `<think>` and `</think>` (or one of their kin), or after a `<think>` that is never closed. A tag in code is
-code: in a fenced block, or after an odd number of backticks on its line. Pure; knows nothing of servers.
+In: words as they arrive, cut anywhere. Out: the words for readers, as soon as that is certain. A thought is the text
+between `<think>` and `</think>` (or similar tags), or after a `<think>` that is never closed. A tag in code is code: in
+a fenced block, or after an odd number of backticks on its line. Pure; knows nothing about servers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ENDS = {f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", 
 _TAGS = (*_ENDS, *_ENDS.values())
 _LONGEST_END = max(map(len, _ENDS.values()))
 _DELIMITER = re.compile(r"^<<<([0-9a-f]{6})$", re.MULTILINE)  # how a prompt sets passages apart
-# One pattern for all tags and for every delimiter there could be: any text is read in one pass.
+# One pattern for all tags and all possible delimiters: any text is read in one pass.
 _MARK = re.compile("|".join((*map(re.escape, _TAGS), "<<<[0-9a-f]{6}", "[0-9a-f]{6}>>>")))
 _BEGIN = re.compile("|".join(map(re.escape, _ENDS)))
 _END = re.compile("|".join(map(re.escape, _ENDS.values())))
@@ -26,17 +26,17 @@ _LINE_START = 40  # characters, enough to tell whether a line opens or closes a 
 class AnswerFilter:
     def __init__(self, messages: Sequence[Message] = (), *, thinks_first: bool = False) -> None:
         """`messages`: the prompt. With `thinks_first` the answer is expected to begin inside a thought, because some
-        servers keep the opening tag to themselves; without a closing tag all of it is the answer after all."""
+        servers swallow the opening tag; without a closing tag, all of it is the answer after all."""
         delimiters = {found for message in messages for found in _DELIMITER.findall(message.content)}
         self._marks = (*_TAGS, *(f"<<<{one}" for one in delimiters), *(f"{one}>>>" for one in delimiters))
         self._firsts = frozenset(mark[0] for mark in self._marks)
         self._first_thought: list[str] | None = [] if thinks_first else None
-        self._held = ""  # what may become a mark
-        self._end = ""  # the tag that ends the present thought
-        self._line, self._ticks, self._fenced = "", 0, False  # the place in the answer's Markdown
-        self.shown = False  # there was a word for readers
-        self.thought = False  # there was a thought
-        self.unopened = False  # there was the end of a thought without its beginning
+        self._held = ""  # text that may become a mark
+        self._end = ""  # the tag that ends the current thought
+        self._line, self._ticks, self._fenced = "", 0, False  # the position in the answer's Markdown
+        self.shown = False  # readers got a word
+        self.thought = False  # the model had a thought
+        self.unopened = False  # a thought ended that never began
 
     def feed(self, words: str) -> str:
         if self._first_thought is not None:
@@ -53,14 +53,14 @@ class AnswerFilter:
         return "".join((*shown, self._show(text[at:rest])))
 
     def finish(self) -> str:
-        """What was held back and is not a tag after all."""
+        """The text that was held back and is not a tag after all."""
         unfinished, self._first_thought = self._first_thought or [], None
         shown = self.feed("".join(unfinished))
         rest, self._held = self._held, ""
         return shown + self._show(rest)
 
     def _past_first_thought(self, thought: list[str], words: str) -> str:
-        """What follows it; nothing until its end has come."""
+        """The text after the first thought; nothing until the thought has ended."""
         recent = (thought[-1] if thought else "") + words
         end = _END.search(recent)
         if end is None:
@@ -103,7 +103,7 @@ class AnswerFilter:
 
 
 def _beginning_of(marks: Sequence[str], text: str, at: int) -> int:
-    """Where at the end of the text, from `at` on, one of the marks may have begun; its length when nowhere."""
+    """Where a mark may have begun at the end of the text, from `at` on; the text's length if nowhere."""
     longest = max(map(len, marks))
     for start in range(max(at, len(text) - longest + 1), len(text)):
         if any(mark.startswith(text[start:]) for mark in marks):

@@ -1,6 +1,6 @@
 """The circuit breaker of the language model: a model that is down should not make every reader wait.
 
-Pure except for the clock that is passed in. After so many failures in a row calls are refused at once, for a while.
+Pure except for the clock that is passed in. After several failures in a row, calls are refused at once for a while.
 Then one call may try: its success closes the circuit, its failure opens it again.
 """
 
@@ -24,14 +24,14 @@ class Breaker:
     _trying: bool = field(default=False, init=False)
 
     def admit(self) -> None:
-        """`ModelUnavailable` while no call may be made. The outcome of one that is admitted must be reported."""
+        """`ModelUnavailable` while no call may be made. The outcome of an admitted call must be reported."""
         if self._row < MOST_FAILURES:
             return
         left = self._opened + PAUSE_SECONDS - self.now()
         if left > 0 or self._trying:
             raise ModelUnavailable(
                 f"The language model failed {self._row} times in a row.",
-                hint=f"It is asked again in {max(1.0, left):.0f} seconds.",
+                hint=f"It will be tried again in {max(1.0, left):.0f} seconds.",
             )
         self._trying = True
 
@@ -41,9 +41,9 @@ class Breaker:
         if not self._row or left <= 0:
             return None
         if self._row < MOST_FAILURES:
-            return ModelUnavailable("The last call of the language model failed.", hint="See the log.")
+            return ModelUnavailable("The last call to the language model failed.", hint="See the log.")
         return ModelUnavailable(
-            f"It failed {self._row} times in a row.", hint=f"It is asked again in {left:.0f} seconds."
+            f"It failed {self._row} times in a row.", hint=f"It will be tried again in {left:.0f} seconds."
         )
 
     def succeeded(self) -> None:
@@ -54,5 +54,5 @@ class Breaker:
         self._opened, self._trying = self.now(), False
 
     def abandoned(self) -> None:
-        """The caller left before anything was known."""
+        """The caller left before the outcome was known."""
         self._trying = False

@@ -1,8 +1,8 @@
 """EPUB and DOCX → Markdown and a title: part of the process that converts documents.
 
-The chapters of an EPUB are read in the order of its spine. A heading carries the file inside the EPUB and its own
-id, as `{#ch01.xhtml:setup}`; a chapter without a heading is called as in the table of contents. The title of a DOCX is
-the paragraph in the style Title. What both say in the archive's own XML is read with defusedxml.
+The chapters of an EPUB are read in the order of its spine. A heading carries the file inside the EPUB and its own id,
+as in `{#ch01.xhtml:setup}`; a chapter without a heading gets its name from the table of contents. The title of a DOCX
+is the paragraph in the style Title. The archive's own XML is read with defusedxml.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _file(item: Any, folder: str, names: set[str]) -> str:
 
 
 def _contents(archive: zipfile.ZipFile, items: dict[Any, Any], folder: str, names: set[str]) -> dict[str, str]:
-    """What the table of contents calls each file: of EPUB 3 or, where there is none, of EPUB 2."""
+    """The name of each file in the table of contents: EPUB 3's or, if there is none, EPUB 2's."""
     from bs4 import BeautifulSoup
 
     found: dict[str, str] = {}
@@ -126,7 +126,7 @@ def _id(anchor: str) -> str:
 
 
 def docx_title(path: Path) -> str:
-    """What is written in the style Title, whatever that style is called in the language of its author."""
+    """The text in the style Title, whatever that style is called in the author's language."""
     from defusedxml import ElementTree
 
     with zipfile.ZipFile(path) as archive:

@@ -1,8 +1,8 @@
 """A PDF → Markdown, page by page: part of the process that converts documents.
 
-Each page begins with a heading without words, `###### {#page-7}`, so that a citation can open the page. Where the file
-has an outline, its entries are headings with the page they lead to, instead of the line that says the same. Pages
-that look like forms or tables are read by markitdown's rules, all others by pdfminer's.
+Each page begins with a heading without words, `###### {#page-7}`, so that a citation can open the page. If the file has
+an outline, its entries become headings on the pages they lead to and replace the lines with the same text. Pages that
+look like forms or tables are read by markitdown's rules, all others by pdfminer's.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-_DEEPEST = 5  # the headings of pages are below
+_DEEPEST = 5  # page headings are one level below
 _MOST_ENTRIES = 20_000
 _WORKING_TITLE = re.compile(r"untitled|microsoft word|powerpoint|\.(?:docx?|indd|tex|dvi|pdf|qxd|pptx?)$", re.I)
 _MARKS = re.compile(r"[\W_]+")
 
 
 def pdf_markdown(path: Path) -> tuple[str, str]:
-    """The text and the title that the file gives itself, which may be empty."""
+    """The text and the file's own title, which may be empty."""
     from pdfminer.pdfdocument import PDFDocument
     from pdfminer.pdfpage import PDFPage
     from pdfminer.pdfparser import PDFParser
@@ -38,7 +38,7 @@ def pdf_markdown(path: Path) -> tuple[str, str]:
 
 
 def page_markdown(number: int, text: str, entries: tuple[tuple[int, str], ...] | list[tuple[int, str]]) -> str:
-    """One page below its anchor, with the entries of the outline that lead to it as headings."""
+    """One page below its anchor, with the outline entries that lead to it as headings."""
     lines = text.strip().split("\n")
     if not text.strip():
         return ""
@@ -80,7 +80,7 @@ def _forms(path: Path) -> dict[int, str]:
     from markitdown.converters import _pdf_converter
     from pdfminer.pdfexceptions import PDFException
 
-    read = getattr(_pdf_converter, "_extract_form_content_from_words", None)  # its own, and may move
+    read = getattr(_pdf_converter, "_extract_form_content_from_words", None)  # private, so it may move
     found: dict[int, str] = {}
     if read is None:
         return found
@@ -110,7 +110,7 @@ def _outline(document: Any, pages: Mapping[object, int]) -> dict[int, list[tuple
             if number and words:
                 found.setdefault(number, []).append((level, words))
     except (PDFException, ValueError, KeyError, TypeError, RecursionError):
-        return found  # an outline that is damaged ends where it is
+        return found  # a damaged outline ends here
     return found
 
 

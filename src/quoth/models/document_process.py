@@ -1,9 +1,8 @@
 """The process that converts documents, one after another: `python -P -m quoth.models.document_process`.
 
 In, from standard input: the path of a document in hex, one per line. Out: a line of JSON with its Markdown and title,
-or with the reason why there is none. Documents come from strangers and converters from third parties, so they work in a
-process of their own with a limit on memory; `documents` starts it, watches the time, and starts another when it
-has died.
+or with the reason why there is none. Documents come from strangers and converters from third parties, so they run in
+their own process with a memory limit; `documents` starts it, watches the time, and starts another when it has died.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def serve(memory: int) -> None:
-    """Convert what standard input names, until it ends."""
+    """Convert the documents that standard input names, until it ends."""
     _limit_memory(memory)
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(2, 1)  # what a library prints is not an answer
+    os.dup2(2, 1)  # output of a library is not an answer
     forbid_telemetry()  # markitdown loads onnxruntime
     converter = _converter()
     for line in sys.stdin:
@@ -35,7 +34,7 @@ def serve(memory: int) -> None:
         except MemoryError:
             answers.write(json.dumps({"reason": _too_large(memory)}) + "\n")
             answers.flush()
-            return  # the next document gets a process with all its memory
+            return  # the next document gets a fresh process with all the memory
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
@@ -43,7 +42,7 @@ def serve(memory: int) -> None:
 def _limit_memory(memory: int) -> None:
     try:
         import resource
-    except ImportError:  # Windows: the limits on time and on what is unpacked remain
+    except ImportError:  # Windows: the limits on time and unpacked size remain
         return
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
@@ -66,7 +65,7 @@ def _converted(converter: MarkItDown, path: Path) -> dict[str, str]:
 
 
 def _faults() -> tuple[type[Exception], ...]:
-    """What the libraries below raise for a document that is damaged."""
+    """What the libraries below raise for a damaged document."""
     from defusedxml import DefusedXmlException
     from markitdown import MarkItDownException
     from pdfminer.pdfexceptions import PDFException
@@ -90,7 +89,7 @@ def _rendition(converter: MarkItDown, path: Path) -> tuple[str, str]:
 
 
 def _refused(path: Path) -> str:
-    """A DOCX and an EPUB are archives: 400 kB of them can unpack to gigabytes."""
+    """DOCX and EPUB files are archives: 400 kB can unpack to gigabytes."""
     if not zipfile.is_zipfile(path):
         return ""
     with zipfile.ZipFile(path) as archive:
@@ -99,7 +98,7 @@ def _refused(path: Path) -> str:
 
 
 def _converter() -> MarkItDown:
-    """For DOCX and nothing else: the converter for plain text would accept a damaged document as text."""
+    """For DOCX only: the plain text converter would accept a damaged document as text."""
     from markitdown import MarkItDown
     from markitdown.converters import DocxConverter
 

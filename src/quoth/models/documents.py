@@ -1,9 +1,9 @@
-"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown and its libraries in a process of its own
+"""PDF, EPUB and DOCX → Markdown, with Microsoft's markitdown and its libraries in a separate process
 (`document_process`).
 
-An extra (`pip install 'quoth[documents]'`), because most books are folders of text. The Markdown is a rendition:
-offsets of such a page point into it, not into the document. A document that takes too long, too much memory, or makes
-its converter crash is one `Unreadable`, and the next one gets a new process. Blocking; the ingest reads in threads.
+An extra (`pip install 'quoth[documents]'`), because most books are folders of text. The Markdown is a rendition: a
+page's offsets point into it, not into the document. A document that takes too long or too much memory, or crashes its
+converter, is one `Unreadable`, and the next one gets a new process. Blocking; the ingest reads in threads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD
 
 
 class MarkItDownDocuments:
-    """Converts one document after another. The process starts with the first."""
+    """Converts one document after another. The process starts with the first document."""
 
     def __init__(self, seconds: float = MAX_DOCUMENT_SECONDS, memory: int = MAX_DOCUMENT_BYTES) -> None:
         self._seconds = seconds
@@ -39,12 +39,12 @@ class MarkItDownDocuments:
             return Rendition(answer["text"], answer["title"])
         raise Unreadable(
             f"{source_file} cannot be converted ({answer['reason']}).",
-            hint="Check that it opens elsewhere; a protected or damaged document cannot be read.",
+            hint="Check that it opens in another program; protected or damaged documents cannot be read.",
             details={"source_file": source_file},
         )
 
     def close(self) -> None:
-        """End the process. It may be in the middle of a document, in another thread."""
+        """End the process, even if another thread is in the middle of a document."""
         process, self._process = self._process, None
         if process is not None:
             _end(process)
@@ -62,7 +62,7 @@ class MarkItDownDocuments:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            with suppress(BrokenPipeError):  # it has died, and gives no answer
+            with suppress(BrokenPipeError):  # it has died and will not answer
                 process.stdin.write(os.fsencode(path).hex() + "\n")
                 process.stdin.flush()
             line = process.stdout.readline()
@@ -81,7 +81,7 @@ class MarkItDownDocuments:
             self.close()
         if self._process is None:
             self._process = subprocess.Popen(
-                # -P: modules are not looked for in the working directory, which may be the folder of a book.
+                # -P: do not import modules from the working directory, which may be a book's folder.
                 [sys.executable, "-P", "-m", "quoth.models.document_process", str(self._memory)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -89,7 +89,7 @@ class MarkItDownDocuments:
                 text=True,
                 encoding="ascii",
                 env={name: value for name, value in os.environ.items() if _is_needed(name)},
-                start_new_session=True,  # Ctrl-C is for us; we end it
+                start_new_session=True,  # Ctrl-C is for us; we end the process
             )
         return self._process
 

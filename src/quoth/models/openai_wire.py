@@ -1,9 +1,9 @@
-"""OpenAI's chat completions on the wire, as real servers speak it. Pure: bytes in, meaning out.
+"""OpenAI's chat completions on the wire, as real servers speak them. Pure: bytes in, meaning out.
 
 Servers differ where the specification is silent, and each difference here breaks other clients: two tool calls at one
 index (Ollama), calls without an index (Gemini), calls without an id, usage repeated or missing, events without data, a
-whole completion instead of a stream. What cannot be read is `Malformed`; what does not end is `Endless`, so that no
-server can make this process grow. Which of a model's words are its answer is decided by `answer_filter`.
+whole completion instead of a stream. Anything unreadable is `Malformed`; anything that does not end is `Endless`, so
+that no server can make this process grow. `answer_filter` decides which of a model's words are its answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quoth.models.answer_filter import AnswerFilter
 DONE = "[DONE]"
 
 LONGEST_EVENT = 2**20  # bytes
-LONGEST_STREAM = 32 * 2**20  # bytes, the model's thoughts included
+LONGEST_STREAM = 32 * 2**20  # bytes, including the model's thoughts
 LONGEST_ANSWER = 64_000  # characters, of words and of calls
 MOST_CALLS = 32
 LONGEST_NAME = 200  # characters, of a model or a tool
@@ -31,14 +31,14 @@ class Malformed(Exception):
 
 
 class ReportedFault(Exception):
-    """The server reported an error inside a stream that had begun well."""
+    """The server reported an error inside a stream that began well."""
 
 
 class Endless(Exception):
     """The answer goes on beyond any limit."""
 
 
-# --- what goes out ---------------------------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 def request_body(model: str, messages: Sequence[Message], tools: Sequence[Tool], **more: object) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def request_body(model: str, messages: Sequence[Message], tools: Sequence[Tool],
 
 
 def without_tools(messages: Sequence[Message]) -> list[Message]:
-    """The same conversation for a server that knows no tools: what a search found is read before the question."""
+    """The same conversation for a server without tools: the search results come before the question."""
     told: list[Message] = []
     for message in messages:
         if message.role == "tool":
@@ -74,7 +74,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _sound(call: ToolCall) -> ToolCall:
-    """One that can be sent back: servers refuse a conversation in which a model once wrote broken JSON."""
+    """A call that can be sent back: servers refuse a conversation in which a model once wrote broken JSON."""
     try:
         arguments = call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
     except (ValueError, RecursionError):
@@ -82,11 +82,11 @@ def _sound(call: ToolCall) -> ToolCall:
     return ToolCall(call.id, call.name or "unknown", arguments)
 
 
-# --- what a server refuses -------------------------------------------------------------------------------------------
+# --- refused parameters ----------------------------------------------------------------------------------------------
 
 
 _REFUSING = frozenset((400, 404, 422, 500, 501))
-# The parameters that a request can do without, and the words with which servers name them.
+# The parameters that a request can do without, and the words servers use for them.
 _OPTIONAL = {
     "tools": re.compile(r"tool|function|\broles?\b", re.IGNORECASE),  # some know neither tools nor their messages
     "temperature": re.compile("temperature", re.IGNORECASE),
@@ -94,15 +94,15 @@ _OPTIONAL = {
     "max_tokens": re.compile("max_tokens", re.IGNORECASE),
     "max_completion_tokens": re.compile("max_completion_tokens", re.IGNORECASE),
 }
-# A prompt that is too long is not a refusal of tools, although such faults often name them: they are a part of it.
+# A fault about a prompt that is too long is not a refusal of tools, although it often names them as a part of it.
 _TOO_LONG = re.compile(r"context|too long|too many tokens|token limit", re.IGNORECASE)
 
 
 def refused_parameters(status: int, fault: str, body: Mapping[str, Any], *, guess: bool) -> frozenset[str]:
     """The parameters to leave out of the next request, because this one was refused for them.
 
-    Those that the fault names, in whatever words. If it names none and the request had tools: all of them, because
-    tools are what servers refuse most. A 500 that names none may be a bad moment, and counts only with `guess`."""
+    These are the parameters that the fault names, in whatever words. If it names none and the request had tools: all
+    of them, because servers refuse tools most often. A 500 that names none may pass, and counts only with `guess`."""
     if status not in _REFUSING or _TOO_LONG.search(fault):
         return frozenset()
     sent = frozenset(name for name in _OPTIONAL if name in body)
@@ -113,7 +113,7 @@ def refused_parameters(status: int, fault: str, body: Mapping[str, Any], *, gues
 
 
 def fault_message(body: object) -> str:
-    """What a server says went wrong, in any of the shapes they use."""
+    """A server's error message, in any of the shapes they use."""
     if isinstance(body, list) and body:  # Gemini wraps it
         body = body[0]
     if not isinstance(body, dict):
@@ -124,15 +124,15 @@ def fault_message(body: object) -> str:
     return str(error.get("message") or "") if isinstance(error, dict) else ""
 
 
-# --- what comes in ---------------------------------------------------------------------------------------------------
+# --- responses -------------------------------------------------------------------------------------------------------
 
 
 class EventLines:
-    """Bytes as they arrive → the data of each event. Comments, other fields and events without data give nothing."""
+    """Bytes as they arrive → the data of each event. Comments, other fields and events without data are dropped."""
 
     def __init__(self) -> None:
-        self._line: list[bytes] = []  # pieces of a line whose end has not arrived
-        self._data: list[bytes] = []  # lines of an event whose end has not arrived
+        self._line: list[bytes] = []  # pieces of an incomplete line
+        self._data: list[bytes] = []  # lines of an incomplete event
         self._size = 0  # of both, in bytes
         self._read = 0
 
@@ -173,7 +173,7 @@ class _Call:
 
 @dataclass(slots=True)
 class Completion:
-    """Gathers the chunks of one completion. `begun`: the model has made a first token, be it of a call or of a thought.
+    """Gathers the chunks of one completion. `begun`: the model has made its first token, even of a call or a thought.
     `finished`: it came to its end; `truncated`: it was cut off."""
 
     filter: AnswerFilter = field(default_factory=AnswerFilter)
@@ -187,8 +187,8 @@ class Completion:
     _calls: list[_Call] = field(default_factory=list)
 
     def take_all(self, events: Iterable[str]) -> tuple[str, Malformed | ReportedFault | Endless | None]:
-        """In: the events that came together. Out: their words for the reader, up to an event that is wrong, and what is
-        wrong."""
+        """In: events that arrived together. Out: their words for the reader, up to the first broken event, and its
+        fault."""
         words: list[str] = []
         fault: Malformed | ReportedFault | Endless | None = None
         try:
@@ -210,11 +210,11 @@ class Completion:
         return "".join([self._take_choice(choice) for choice in _items(chunk.get("choices"), "choices")])
 
     def finish(self) -> str:
-        """The last words, held back until it was clear that they are for the reader."""
+        """The last words, which were held back until it was clear that they are for the reader."""
         return self._fitting(self.filter.finish())
 
     def turn(self) -> ModelTurn:
-        """The end of the call. A tool call that was cut off is not made: what it would have been is unknown."""
+        """The end of the call. A tool call that was cut off is dropped: the rest of it is unknown."""
         calls = tuple(
             ToolCall(id=call.id or f"call_{position}", name=call.name, arguments=call.arguments)
             for position, call in enumerate(self._calls)
@@ -229,7 +229,7 @@ class Completion:
         )
 
     def _fitting(self, text: str) -> str:
-        """As much of it as there is room for. All of it counts, so that the overflow is seen."""
+        """As much of it as fits. All of it counts, so that the overflow is noticed."""
         fits = text[: max(0, LONGEST_ANSWER - self._size)]
         self._size += len(text)
         return fits
@@ -237,7 +237,7 @@ class Completion:
     def _account(self, chunk: Mapping[str, Any]) -> None:
         self.model = _text(chunk.get("model"))[:LONGEST_NAME] or self.model
         usage = chunk.get("usage")
-        if isinstance(usage, dict):  # repeated by some servers, each time for the whole: the last one counts
+        if isinstance(usage, dict):  # some servers repeat it, each time for the whole: the last one counts
             self.prompt_tokens = _count(usage.get("prompt_tokens"))
             parts = self.prompt_tokens + _count(usage.get("completion_tokens"))
             self.tokens = _count(usage.get("total_tokens")) or parts
@@ -274,8 +274,8 @@ class Completion:
         call.arguments += self._fitting(_arguments(function.get("arguments")))
 
     def _open_call(self, index: int | None, identity: str, name: str) -> _Call | None:
-        """The call that a delta continues; None when it begins another. Neither index nor id can be relied on: a new id
-        or a name after complete arguments is a new call, whatever its index says."""
+        """The call that a delta continues; None if it begins another. Neither index nor id is reliable: a new id, or a
+        name after complete arguments, is a new call, whatever its index says."""
         known = [call for call in self._calls if index is None or call.index == index]
         if not known:
             return None
@@ -318,7 +318,7 @@ def _arguments(given: object) -> str:
 
 
 def _words(content: object) -> str:
-    """A string, or parts of which only those of text are words: some servers send thoughts as parts."""
+    """A string, or the text among its parts: some servers send thoughts as parts."""
     if isinstance(content, list):
         parts = (part for part in content if isinstance(part, dict) and part.get("type", "text") == "text")
         return "".join(_text(part.get("text")) for part in parts)
@@ -329,7 +329,7 @@ def _object(data: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        # Errors are logged, and half of an event may hold half of an answer; the page of a proxy says what is wrong.
+        # Errors are logged, and part of an event may hold part of an answer; a proxy's page says what is wrong.
         shown = "an event" if '"choices"' in data else repr(data[:80])
         raise Malformed(f"{shown} is not JSON") from error
     if not isinstance(found, dict):

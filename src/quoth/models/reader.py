@@ -1,13 +1,14 @@
 """The reader: an encoder of our own that reads question and passage together. The port `Reader`, on onnxruntime.
 
-In: questions (or claims) and passages. Out: for each passage how likely it answers, where, how relevant it is, and
-whether it supports the claim. The weights are in the data wheel quoth-reader, used only when their SHA-256 is the known
-one; word embeddings are the embedder's. Of a long passage one window is read, the one with most of the question's
-words. A window runs alone on one core, so nothing else can change what it says; several at a time fill the cores.
+In: questions (or claims) and passages. Out: for each passage how likely it is to answer, where, how relevant it is, and
+whether it supports the claim. The weights are in the data wheel quoth-reader and are used only if their SHA-256 is the
+expected one; word embeddings are the embedder's. Of a long passage it reads one window, the one with most of the
+question's words. A window runs alone on one core, so nothing else can change its result; several at a time fill the
+cores.
 
     [CLS] question [SEP] heading [SEP] passage [SEP]
 
-Knows nothing of chunks, scores or verdicts.
+Knows nothing about chunks, scores or verdicts.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ T = TypeVar("T")
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
 WEIGHTS_SHA256 = "a0b689e550613f3a6baf21ad6bc6eaf0912469f5a64dc6844c0104f1764c6020"
-RANGES = "ranges."  # tensors of the file that say how large activations become
+RANGES = "ranges."  # prefix of the tensors that say how large activations become
 
 CLS, SEP = 101, 102
-MOST_QUESTION, MOST_HEADING = 64, 20  # tokens; of a heading the end counts, which is nearest to the text
+MOST_QUESTION, MOST_HEADING = 64, 20  # tokens; the end of a heading counts, since it is nearest to the text
 LONGEST_ANSWER = 60  # tokens
 
 
 def find_reader_dir() -> Path | None:
-    """The folder of the installed data wheel, which is located and never imported; None where it is not installed."""
+    """The folder of the data wheel, which is located but never imported; None if it is not installed."""
     spec = find_spec(PACKAGE)
     places = (spec and spec.submodule_search_locations) or ()
     return next((Path(place) for place in places if (Path(place) / WEIGHTS).is_file()), None)
@@ -57,14 +58,14 @@ def find_reader_dir() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is read of one passage."""
+    """The part of one passage that is read."""
 
     window: Window
     places: Sequence[tuple[int, int]]
 
 
 class PassageReader:
-    """Making one costs nothing; the files are read with the first use, or by `load`."""
+    """Creating one costs nothing; the files are read on first use, or by `load`."""
 
     def __init__(self, folder: Path, model_dir: Path | None = None, *, threads: int | None = None) -> None:
         self._folder = folder
@@ -137,9 +138,9 @@ def _weights(folder: Path, model_dir: Path) -> ReaderWeights:
     digest = hashlib.sha256(content).hexdigest()
     if digest != WEIGHTS_SHA256:
         raise ModelFilesUnavailable(
-            f"The reader's file {path} is damaged or of another version: "
-            f"its SHA-256 begins {digest[:12]}, expected {WEIGHTS_SHA256[:12]}.",
-            hint="Install quoth-reader again, in the version that this Quoth names.",
+            f"The reader's file {path} is damaged or from another version: "
+            f"its SHA-256 begins with {digest[:12]}, expected {WEIGHTS_SHA256[:12]}.",
+            hint="Install quoth-reader again, in the version that this Quoth requires.",
         )
     tensors = read_tensors(content)
     ranges = {name.removeprefix(RANGES): tensor for name, tensor in tensors.items() if name.startswith(RANGES)}
@@ -147,7 +148,7 @@ def _weights(folder: Path, model_dir: Path) -> ReaderWeights:
     return ReaderWeights(layers, read_tensors(map_weights(model_dir / EMBEDDER_WEIGHTS)), ranges)
 
 
-# --- what the heads say ----------------------------------------------------------------------------------------------
+# --- from the heads' output to a reading -----------------------------------------------------------------------------
 
 
 def _reading(part: _Part, heads: Heads) -> Reading:
@@ -166,7 +167,7 @@ def _reading(part: _Part, heads: Heads) -> Reading:
 
 
 def _best_span(span: Floats, inside: slice, places: Sequence[tuple[int, int]]) -> tuple[float, int, int]:
-    """The best pair of a start and an end that is not too long, over "not here"."""
+    """The best span that is not too long, by its margin over "not here"."""
     import numpy as np
 
     starts, ends = span[inside, 0], span[inside, 1]
@@ -180,7 +181,7 @@ def _best_span(span: Floats, inside: slice, places: Sequence[tuple[int, int]]) -
 
 
 def _shares(span: Floats, inside: slice) -> Floats:
-    """How likely the answer begins or ends at each token of the passage, "not here" included in the count."""
+    """How likely the answer is to begin or end at each token of the passage, with "not here" as one more outcome."""
     import numpy as np
 
     allowed = np.concatenate((span[:1], span[inside]))

@@ -1,10 +1,10 @@
-"""The reader's forward pass on onnxruntime: token ids of windows come in, what each head says of them goes out.
+"""The reader's forward pass on onnxruntime. In: token ids of windows. Out: the output of each head.
 
 The graph is the committed reader8.onnx (reader.onnx in single precision), which holds no weights
 (scripts/build_graphs.py). The six layers and the heads come from the reader's own file, in half precision; word,
-position and type embeddings are those of the embedder's mapped file, which never change. A window runs alone: without
-padding and mask it costs less than in a batch, and the cores are filled by reading several at a time. Knows nothing of
-tokenizers and passages.
+position and type embeddings come from the embedder's mapped file and never change. A window runs alone: without padding
+and mask it costs less than in a batch, and reading several at a time fills the cores. Knows nothing about tokenizers
+and passages.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ HEADS = ("span", "answerable", "relevance", "support")
 
 
 class Window(NamedTuple):
-    """What the reader sees at once: the question's tokens are those from 1 up to `asked`, the passage's begin at
-    `passage` and are of type 1."""
+    """What the reader sees at once: the question's tokens run from 1 up to `asked`; the passage's begin at `passage`
+    and are of type 1."""
 
     ids: Sequence[int]
     asked: int
@@ -49,8 +49,8 @@ class Heads:
 
 
 class ReaderWeights:
-    """Everything a session points into. With `ranges`, the largest value of each channel that goes into a product, it
-    is the 8-bit graph."""
+    """Everything a session points into. `ranges` holds the largest value of each channel that goes into a product; with
+    it, this is the 8-bit graph."""
 
     def __init__(self, layers: Tensors, embedder: Tensors, ranges: Tensors) -> None:
         ort = load_onnxruntime()
@@ -86,14 +86,14 @@ def _single(layers: Tensors) -> dict[str, Any]:
 
 # --- 8 bits ----------------------------------------------------------------------------------------------------------
 
-# Sums of two products must fit into 16 bits where a processor has no better instruction: 7 bits of weight do.
+# Sums of two products must fit into 16 bits on processors without a better instruction: with 7-bit weights they do.
 LARGEST_WEIGHT = 63
 LARGEST_ACTIVATION = 127
-EVEN = 0.85  # how much of the unevenness of channels goes from the activations into the weights
+EVEN = 0.85  # how much of the channels' unevenness moves from the activations into the weights
 
 
 def products_of(number: int) -> dict[str, tuple[str, ...]]:
-    """What goes into the products of a layer → the linear parts that take it."""
+    """The inputs of a layer's products → the linear parts that take them."""
     layer, before = f"encoder.layer.{number}", f"encoder.layer.{number - 1}.output.LayerNorm.output"
     attention = f"{layer}.attention"
     return {
@@ -108,8 +108,8 @@ PRODUCTS: Mapping[str, tuple[str, ...]] = {k: v for number in range(LAYERS) for 
 
 
 def _rounded(single: dict[str, Any], ranges: Tensors) -> dict[str, Any]:
-    """Weights of the six layers as 8-bit numbers. A few channels are much larger than the rest and would take up all of
-    the eight bits: each channel has a scale of its own, which is multiplied into the weights that meet it."""
+    """Weights of the six layers as 8-bit numbers. A few channels are much larger than the rest and would take up all
+    eight bits, so each channel has its own scale, which is multiplied into its weights."""
     import numpy as np
 
     made = dict(single)
@@ -129,8 +129,7 @@ def _rounded(single: dict[str, Any], ranges: Tensors) -> dict[str, Any]:
 
 
 def _shares(window: Window) -> Floats:
-    """How much each token counts in the mean of the question, and in that of the passage with the [SEP] that ends
-    it."""
+    """How much each token counts in the mean of the question, and in the mean of the passage with its final [SEP]."""
     import numpy as np
 
     shares = np.zeros((2, len(window.ids)), dtype=np.float32)
@@ -143,7 +142,7 @@ def _shares(window: Window) -> Floats:
 
 
 class ReaderModel:
-    """A session together with everything it points into: dropping one of the values early is a segfault.
+    """A session and everything it points into: dropping one of the values too early is a segfault.
 
     The session is the first attribute because attributes are released in this order.
     """

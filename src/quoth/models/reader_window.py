@@ -1,7 +1,7 @@
 """Which part of a long passage the reader reads: the one with the most, and the rarest, of the question's words.
 
-Token ids come in, a range of tokens goes out. Pure and without imports of Quoth: the training loads this file too, so
-that it learns from the very windows that are read later.
+In: token ids. Out: a range of tokens. Pure and without imports from Quoth: the training loads this file too, so that it
+learns from the very windows that are read later.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-WINDOW = 104  # tokens of a passage that are read
-STRIDE = 8  # tokens from one window that is looked at to the next
-AGAIN = 0.1  # what a word of the question counts when it comes again
+WINDOW = 104  # tokens of a passage to read
+STRIDE = 8  # tokens between the starts of two candidate windows
+AGAIN = 0.1  # weight of a repeated word of the question
 FIRST_LETTER, FIRST_WORD = 1037, 1996  # of the vocabulary
-COMMON = 60  # words that say nothing of where the answer is
+COMMON = 60  # words that say nothing about where the answer is
 
 
 def window_of(question: Sequence[int], passage: Sequence[int], size: int = WINDOW) -> tuple[int, int]:
-    """The part of a passage that can most likely answer: the one with the most, and the rarest, of the question's
-    words. Of several such parts the one that has them in its middle."""
+    """The part of a passage that is most likely to answer: the one with the most, and the rarest, of the question's
+    words. Among equals, the one that has them in its middle."""
     if len(passage) <= size:
         return 0, len(passage)
     worth = {token: rarity(token) for token in question}
@@ -37,8 +37,8 @@ def window_of(question: Sequence[int], passage: Sequence[int], size: int = WINDO
 
 
 def rarity(token: int) -> float:
-    """The vocabulary has single characters first, punctuation before the letters, and then words from the most frequent
-    on: a token's number says how rare it is."""
+    """The vocabulary lists single characters first, punctuation before letters, then words by falling frequency, so a
+    token's number says how rare it is."""
     if token < FIRST_WORD:
         return 1.0 if token >= FIRST_LETTER else 0.0
     return max(0.0, math.log((token - FIRST_WORD + 1) / COMMON))

@@ -1,8 +1,8 @@
-"""Token counts for embedders whose tokenizer is not here: a careful guess that prefers too many to too few.
+"""Token counts for embedders whose tokenizer we do not have: a cautious guess that prefers too many to too few.
 
-In: texts. Out: `ports.TokenCounter` for the chunker, so that what it makes fits into what the embedder reads. A word is
-counted in short stretches of letters of one case or of digits, a mark as one, a letter of another script by the bytes
-it takes: byte-pair tokenizers seldom need more. English comes out a fifth above what they count.
+In: texts. Out: `ports.TokenCounter` for the chunker, so that its chunks fit the embedder. A word counts by its short
+runs of letters of one case or of digits, a mark as one, a letter of another script by its bytes: byte-pair tokenizers
+seldom need more. For English the count is a fifth above theirs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# White space is free. A stretch never reaches over a mark or a space, so the counts of words add up.
+# White space is free. A run never crosses a mark or a space, so the counts of words add up.
 _STRETCH = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[0-9]{1,2}|[^\s]", re.ASCII)
 _OTHER_SPACE = re.compile(r"\s")
 
@@ -38,7 +38,7 @@ def _plain(text: str) -> int:
 
 
 def _weight(stretch: str) -> int:
-    """1 for anything of ASCII and for letters of two bytes, more for what takes three or four."""
+    """1 for ASCII and two-byte letters, more for characters of three or four bytes."""
     if stretch.isascii():
         return 1
     return 0 if _OTHER_SPACE.match(stretch) else max(1, len(stretch.encode("utf-8", "surrogatepass")) - 1)

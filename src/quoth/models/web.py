@@ -1,10 +1,10 @@
 """Documents from the web, for crawling a published site. The only module that knows the crawler's HTTP client.
 
-In: a URL. Out: what the server said, as `Fetched`. It keeps the promises that no caller should have to think of: only
+In: a URL. Out: the server's answer as `Fetched`. It keeps the promises that no caller should have to think about: only
 public addresses unless allowed, no credentials, no cookies, no proxy, bounded time, size and retries. Names are judged
 by what they resolve to, so spellings (`2130706433`, `0x7f.1`) do not matter, and the connection goes to the very
-address that was checked, so a name that resolves differently a moment later gains nothing. Redirects are handed back,
-not followed: where they may lead is the caller's rule.
+address that was checked, so a name that resolves differently a moment later gains nothing. Redirects are returned, not
+followed: the caller decides where they may lead.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_afte
 # --- which addresses a crawl may reach -------------------------------------------------------------------------------
 
 
-_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # the only part of IPv6 that is given out to public hosts
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # the only part of IPv6 assigned to public hosts
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # an IPv4 address, reached from a network without IPv4
-# What IANA keeps for special use, beside what `ipaddress` knows: its tables differ between Python's versions.
+# IANA's special-use blocks beyond those `ipaddress` knows: its tables differ between Python versions.
 _SPECIAL_V4 = tuple(map(ipaddress.IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24")))
 _SPECIAL_V6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
 
 
 def refusal_of(address: str) -> str:
-    """What kind of address it is, when it must not be reached; empty when it may be."""
+    """The kind of address if it must not be reached; empty if it may."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return "no IP address"
+        return "not an IP address"
     if isinstance(ip, ipaddress.IPv6Address):
         inner = _embedded(ip)
         if inner is not None:
@@ -51,7 +51,7 @@ def refusal_of(address: str) -> str:
 
 
 def _embedded(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that a router or the kernel would make of this one."""
+    """The IPv4 address that a router or the kernel would turn this one into."""
     if ip.ipv4_mapped is not None:
         return ip.ipv4_mapped
     if ip.sixtofour is not None:
@@ -98,9 +98,9 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    timeout: float = 10.0  # seconds for one request, from the look-up of its name to its last byte
+    timeout: float = 10.0  # seconds for one request, from the name lookup to the last byte
     retries: Retries = Retries(attempts=4, backoff=0.5, longest_wait=60.0)
-    allow_private: bool = False  # addresses of this machine and its networks, and other ports than 80 and 443
+    allow_private: bool = False  # addresses of this machine and its networks, and ports other than 80 and 443
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
@@ -109,8 +109,8 @@ async def system_resolver(host: str, port: int) -> Sequence[str]:
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections to checked addresses only. Resolving, checking and connecting are one step, so that the address
-    which was judged is the address which is reached; TLS still verifies the certificate against the name."""
+    """Opens connections to checked addresses only. Resolving, checking and connecting are one step, so the connection
+    goes to the address that was checked; TLS still verifies the certificate against the name."""
 
     def __init__(self, resolve: Resolve, *, allow_private: bool) -> None:
         self._resolve = resolve
@@ -149,14 +149,14 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
                 shown = address if address == host else f"{host} ({address})"
                 raise Unreadable(
                     f"{shown} is {kind}, and only public sites are read.",
-                    hint="If this is your own site, say so: --allow-private.",
+                    hint="If this is your own site, add --allow-private.",
                 )
-        # Addresses of both families are often given and IPv6 is the one that is often broken.
+        # Hosts often have addresses of both families, and IPv6 is often the broken one.
         return sorted(addresses, key=lambda address: ":" in address)
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    """httpx2's own transport takes no network backend; its connection pool does."""
+    """httpx2's own transport accepts no network backend; its connection pool does."""
 
     def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
         self._pool = httpcore2.AsyncConnectionPool(ssl_context=httpx2.create_ssl_context(), network_backend=backend)
@@ -190,7 +190,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class WebFetcher:
-    """The port `Fetcher`. Belongs to the event loop in which it was opened: see `open_fetcher`."""
+    """The port `Fetcher`. Belongs to the event loop that opened it: see `open_fetcher`."""
 
     def __init__(self, client: httpx2.AsyncClient, options: FetchOptions, sleep: Sleep) -> None:
         self._client = client
@@ -209,12 +209,12 @@ class WebFetcher:
         if target.scheme not in ("http", "https") or not target.host:
             raise Unreadable(f"{url!r} is not a web address.", hint="Give an http:// or https:// address.")
         if target.userinfo:
-            raise Unreadable("A URL with a user name or password is not read.", hint="Give it without them.")
+            raise Unreadable("URLs with a user name or password are not read.", hint="Give the URL without them.")
         port = target.port or (443 if target.scheme == "https" else 80)
         if port not in PORTS and not self._options.allow_private:
             raise Unreadable(
-                f"{target.host} is asked for at port {port}, and only ports 80 and 443 are read.",
-                hint="If this is your own site, say so: --allow-private.",
+                f"The URL names port {port} of {target.host}, and only ports 80 and 443 are read.",
+                hint="If this is your own site, add --allow-private.",
             )
         return target
 
@@ -248,12 +248,12 @@ class WebFetcher:
             if _is_about_tls(error):
                 raise Unreadable(
                     f"{url} cannot be fetched: {error}.",
-                    hint="Its certificate or its TLS is not right.",
+                    hint="Check its certificate and its TLS settings.",
                     details={"url": url},
                 ) from error
             raise _passing(url, str(error) or type(error).__name__) from error
         except httpx2.DecodingError as error:
-            raise Unreadable(f"{url} is compressed wrongly: {error}.", details={"url": url}) from error
+            raise Unreadable(f"{url} cannot be decompressed: {error}.", details={"url": url}) from error
 
 
 @asynccontextmanager
@@ -282,7 +282,7 @@ async def _bounded(response: httpx2.Response, url: str, limit: int) -> bytes:
 
 
 def _is_about_tls(error: BaseException | None) -> bool:
-    """The client wraps what went wrong several times."""
+    """The client wraps the cause several times."""
     while error is not None and not isinstance(error, ssl.SSLError):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -1,8 +1,8 @@
-"""Who may enter, through which door, how often. Every request passes here, right after the doorway.
+"""Who may enter, through which door and how often. Every request passes here, right after the doorway.
 
-In: a request and what it shows: the name it was sent to, its address, its origin, a key, or a token of a site's own
-login. Out: the same request with `state.key`, `state.owner` and `state.caller`, or the problem that says why not. Plain
-ASGI over a table of paths whose last line is "a key is needed": a door that is not listed is closed.
+In: a request with its host name, address and origin, and a key or a token of the site's own login. Out: the same
+request with `state.key`, `state.owner` and `state.caller`, or the problem that says why not. Plain ASGI over a table of
+paths whose last line is "a key is needed": a door that is not listed is closed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _METHODS = "GET, POST, PATCH, DELETE"
 _HEADERS = "authorization, x-api-key, content-type, x-request-id, last-event-id, mcp-protocol-version, mcp-session-id"
 _EXPOSED = "x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, mcp-session-id"
 _TOKEN = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_MOST_HEADERS = 64  # that a page may ask for at once
-_PREFLIGHT_AGE = 600  # seconds for which a browser need not ask again
+_MOST_HEADERS = 64  # in one preflight request
+_PREFLIGHT_AGE = 600  # seconds before a browser must ask again
 
 
 def _is_preflight(request: Request) -> bool:
@@ -48,13 +48,12 @@ def _is_listed(origin: str, origins: Collection[str]) -> bool:
 
 
 def _cors_headers(origin: str) -> dict[str, str]:
-    """The headers of an answer that the page may read."""
+    """The headers that let the page read the answer."""
     return {"access-control-allow-origin": origin, "access-control-expose-headers": _EXPOSED}
 
 
 def _preflight_headers(request: Request) -> dict[str, str]:
-    """Clients add headers of their own (`x-stainless-*`). A page that may ask may send them: none of them means
-    anything here."""
+    """Clients add headers of their own (`x-stainless-*`). A page that may ask may send them: they mean nothing here."""
     asked = request.headers.get("access-control-request-headers", "").lower().split(",")
     more = [name for name in map(str.strip, asked[:_MOST_HEADERS]) if _TOKEN.fullmatch(name)]
     return {
@@ -71,11 +70,11 @@ def _preflight_headers(request: Request) -> dict[str, str]:
 _PAGE = frozenset({"/", "/widget.js"})
 _PAGE_BELOW = ("/assets/",)
 _HEALTH = frozenset({"/health", "/healthz", "/readyz"})
-# These need no key. The webhook has its own proof of who asks.
+# These need no key. The webhook checks its own signature.
 _OPEN = _PAGE | _HEALTH | {"/openapi.json", "/ingestion/webhook/github"}
-# An answer that was shared has an address that nobody can guess.
+# A shared answer has an address that cannot be guessed.
 _OPEN_BELOW = (*_PAGE_BELOW, "/errors/", "/shared/", "/a/")
-# Supervisors, and every page that opens, ask for these. They cost nothing.
+# Supervisors and every opened page request these. They cost nothing.
 _UNCOUNTED = _PAGE | _HEALTH
 
 _KEYS_POLL = 1.0  # seconds between two looks at the keys
@@ -84,7 +83,7 @@ _SEND_KEY = "Send the header `Authorization: Bearer KEY`; `quoth keys create` ma
 
 
 def scope_needed(path: str) -> domain.Scope | None:
-    """The scope of key that opens this path; None where no key is needed."""
+    """The scope a key needs to open this path; None if no key is needed."""
     if path in _OPEN or path.startswith(_OPEN_BELOW):
         return None
     if f"{path}/".startswith("/ingestion/"):
@@ -112,7 +111,7 @@ class Guard:
         self.places = limits.AnswerPlaces(quoth.settings.max_answers)
 
     async def needs_key(self) -> bool:
-        """Once there is a key everyone needs one, even after it is revoked: a door never opens by itself."""
+        """Once a key exists everyone needs one, even after it is revoked: a door never opens by itself."""
         if self._quoth.settings.auth != "auto":
             return self._quoth.settings.auth == "keys"
         await self._look()
@@ -123,7 +122,7 @@ class Guard:
         return _is_listed(origin, self._origins)
 
     async def check_sender(self, request: Request) -> None:
-        """The name it was sent to, and, where no key keeps other sites out, the site it was sent from."""
+        """Check the host name it was sent to and, if no key keeps other sites out, the site it was sent from."""
         check_host(request.headers.get("host"), self._quoth.settings)
         if _is_page(path_of(request)) or is_own_page(request, self._quoth.settings) or await self.needs_key():
             return
@@ -132,7 +131,7 @@ class Guard:
             raise _foreign_page(origin)
 
     async def _look(self) -> None:
-        """Once a second, not with every request: that would cost each one a trip to the database."""
+        """Read the keys once a second: with every request it would cost each one a trip to the database."""
         now = self._quoth.clock.monotonic()
         if self._looked is not None and now - self._looked < _KEYS_POLL:
             return
@@ -142,7 +141,7 @@ class Guard:
         self._origins = frozenset((*self._quoth.settings.cors_origins, *theirs))
 
     async def key_of(self, request: Request) -> Key:
-        """The key that the request shows. `Unauthorized` when it is not one of our keys."""
+        """The key of the request; `Unauthorized` if it is not one of ours."""
         shown = _shown_key(request)
         now = self._quoth.clock.now()
         if self._tokens is not None and not shown.startswith(keys.PREFIXES):
@@ -151,7 +150,7 @@ class Guard:
         key = None if parsed is None else await self._find(parsed[0])
         if parsed is None or key is None or not keys.proves(key, parsed[1]):
             raise Unauthorized(
-                "This server does not know this key.", hint=_SEND_KEY, details={"error": "invalid_token"}
+                "This key is unknown to this server.", hint=_SEND_KEY, details={"error": "invalid_token"}
             )
         if not key.in_force(now):
             ended = "was revoked" if key.revoked_at else "has expired"
@@ -160,17 +159,17 @@ class Guard:
 
     async def _find(self, key_id: str) -> Key | None:
         await self._look()
-        return self._keys.get(key_id) or await self._quoth.library.keys.find(key_id)  # it may have just been made
+        return self._keys.get(key_id) or await self._quoth.library.keys.find(key_id)  # it may be brand new
 
     def caller_of(self, request: Request, key: Key | None) -> str:
-        """Who is counted. Each address of a public key counts alone, or one reader could use the key up for all."""
+        """Whom to count. Each address of a public key counts separately, or one reader could use the key up for all."""
         address = block_of(address_of(request, self._proxies))
         if key is None:
             return f"address {address}"
         return f"key {key.key_id} {address}" if key.public else f"key {key.key_id}"
 
     async def count(self, request: Request, key: Key | None) -> domain.Allowance | None:
-        """One more request; None where nothing is limited."""
+        """Count one more request; None if there is no limit."""
         path = path_of(request)
         if self.limiter is None or path in _UNCOUNTED or _is_page(path):
             return None
@@ -194,27 +193,27 @@ def _shown_key(request: Request) -> str:
 
 def _foreign_page(origin: str) -> Forbidden:
     return Forbidden(
-        f"Pages of {origin} may not ask here.",
-        hint="The operator of this server allows a site with QUOTH_CORS_ORIGINS, and adds a name of the server itself "
-        "to QUOTH_ALLOWED_HOSTS.",
+        f"Pages from {origin} may not use this server.",
+        hint="Its operator can allow a site with QUOTH_CORS_ORIGINS, or add another name of the server itself to "
+        "QUOTH_ALLOWED_HOSTS.",
     )
 
 
 def _owner_of_token(subject: str) -> str:
-    """Never the id of a key, whatever the subject is, and never longer than a database takes."""
+    """Never equal to a key's id, whatever the subject is, and never longer than the database allows."""
     if len(subject) > _LONGEST_SUBJECT:
         subject = hashlib.sha256(subject.encode("utf-8", "replace")).hexdigest()
     return f"jwt:{subject}"
 
 
 def _login_tokens(settings: Settings, clock: Clock) -> Tokens | None:
-    """The checker of tokens where a site has its own login; None where it has none."""
+    """The token checker if the site has its own login; otherwise None."""
     url, issuer, audience = settings.jwt_jwks_url, settings.jwt_issuer, settings.jwt_audience
     if not (url or issuer or audience):
         return None
     if not (url and issuer and audience):
         raise BadConfiguration(
-            "The login of a site is only half configured.",
+            "The site's login is only half configured.",
             hint="Set QUOTH_JWT_JWKS_URL, QUOTH_JWT_ISSUER and QUOTH_JWT_AUDIENCE together.",
         )
     from quoth.serve.tokens import JwtTokens, TokenOptions
@@ -236,7 +235,7 @@ async def open_guard(quoth: Quoth) -> AsyncIterator[Guard]:
 
 
 class _Admission:
-    """One request on its way in, and the headers of its answer, whether it enters or not."""
+    """One incoming request and the headers of its answer, admitted or not."""
 
     def __init__(self, guard: Guard, request: Request) -> None:
         self._guard = guard
@@ -244,7 +243,7 @@ class _Admission:
         self._headers: dict[str, str] = {}
 
     async def check(self) -> Response | None:
-        """None when it may enter. Sets `state.key`, `state.owner` and `state.caller`."""
+        """None if it may enter. Sets `state.key`, `state.owner` and `state.caller`."""
         request, needed = self._request, scope_needed(path_of(self._request))
         self._note(None)
         await self._guard.check_sender(request)
@@ -260,7 +259,7 @@ class _Admission:
         try:
             key = await self._guard.key_of(request)
         except Unauthorized:
-            await self._count(None)  # slows down those who guess
+            await self._count(None)  # slows down guessing
             raise
         await self._count(key)
         self._check_scope(key, needed)
@@ -268,7 +267,7 @@ class _Admission:
         return None
 
     async def _recognise(self) -> None:
-        """Anyone may ask how the server is; operators are told more."""
+        """Anyone may ask for the server's health; operators are told more."""
         if path_of(self._request) in _HEALTH and "authorization" in self._request.headers:
             with suppress(Unauthorized):
                 self._note(await self._guard.key_of(self._request))
@@ -279,7 +278,7 @@ class _Admission:
         state.caller = self._guard.caller_of(self._request, key)
 
     async def _check_origin(self) -> Response | None:
-        """Tells a browser that shows a page of another site what that page may read. A response if it only asked."""
+        """Tell a browser what a page of another site may read. Returns a response to a preflight request."""
         origin = self._request.headers.get("origin")
         if origin is None:
             return None
@@ -303,12 +302,12 @@ class _Admission:
         if not key.opens(needed):
             raise Forbidden(
                 f"This key has scope `{key.scope}`; this endpoint needs `{needed}`.",
-                hint=f"Make a key for it: `quoth keys create --scope {needed}`.",
+                hint=f"Create one: `quoth keys create --name NAME --scope {needed}`.",
                 details={"scope": key.scope, "needed": needed},
             )
         if key.public and self._request.headers.get("origin") not in key.origins:
             raise Forbidden(
-                "This key is public and works only on pages of its own site.",
+                "This key is public and works only on the pages of its own site.",
                 hint=f"Use it from {', '.join(key.origins)}; elsewhere use a secret key.",
             )
 

@@ -1,4 +1,4 @@
-"""Joins the doors into one application. A factory: nothing is opened before the application starts.
+"""Joins the doors into one application. It is a factory: nothing is opened before the application starts.
 
 In: settings, and fakes for tests or a `Quoth` that is already joined. Out: a FastAPI application.
 """
@@ -66,7 +66,7 @@ _DOORS = (
 
 
 class _Fakes(TypedDict, total=False):
-    """What a test puts in the place of a real part."""
+    """What a test uses instead of the real parts."""
 
     clock: Clock
     embedder: Embedder
@@ -82,7 +82,7 @@ def create_app(
     workers: Path | None = None,
     **fakes: Unpack[_Fakes],
 ) -> FastAPI:
-    """`workers`: the folder in which the workers of one server hear each other."""
+    """`workers`: the folder through which the workers of one server reach each other."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -98,11 +98,11 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # the Host header would choose the address
-        # Ours are in `insight.telemetry`, and hold no texts; the framework's would hold messages of errors.
+        redirect_slashes=False,  # the Host header would choose the redirect's address
+        # Our spans are in `insight.telemetry` and hold no texts; the framework's would hold error messages.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    # A request passes the last one added first.
+    # A request passes the middleware added last first.
     app.add_middleware(AnswerLimit)
     app.add_middleware(TransferLimits, larger={"/ingestion/webhook/github": webhook.MAX_DELIVERY})
     app.add_middleware(Access)
@@ -110,7 +110,7 @@ def create_app(
     metrics.install_metrics(app)
     install_problems(app)
     for door in _DOORS:
-        # Not `include_router`: it would build every route's models again with the first request, 85 ms of CPU.
+        # Not `include_router`: it would rebuild every route's models on the first request, 85 ms of CPU.
         app.router.routes.extend(door.router.routes)
     install_pages(app)
     document(app)
@@ -139,7 +139,7 @@ async def _at_work(app: FastAPI, launch: Launch, workers: Path | None) -> AsyncI
 
 
 async def _settle(jobs: Jobs) -> None:
-    """Fail the jobs that died with the last server before anyone asks for them."""
+    """Mark the jobs that died with the last server as failed, before anyone asks for them."""
     try:
         await jobs.bury_the_dead()
     except QuothError as error:
@@ -147,12 +147,12 @@ async def _settle(jobs: Jobs) -> None:
 
 
 async def _warm(quoth: Quoth, checks: health.Checks) -> None:
-    """Load the model and open the index before a reader waits for them. A failure shows in /health, and in the first
-    answer, for what it is."""
+    """Load the model and open the index before a reader waits for them. A failure shows, with its cause, in /health and
+    in the first answer."""
     try:
         await quoth.embedder.embed_query("Are you there?")
         for book_id in (await quoth.index.books())[:1]:
-            await quoth.index.view(book_id).idf([0])  # opens it
+            await quoth.index.view(book_id).idf([0])  # opens the index
     except QuothError as error:
         logger.warning("not ready to answer: %s", error)
     finally:

@@ -1,7 +1,7 @@
-"""What the doors that ask a book have in common: read the question, answer it whole or as a stream.
+"""What the doors that ask a book have in common: read the question, then answer it at once or as a stream.
 
-In: a request. Out: an `Answer`, or a response that streams one. A reader who leaves stops the work, at whichever door
-they asked; the pipeline stores what they were given.
+In: a request. Out: an `Answer`, or a response that streams one. A reader who disconnects stops the work, at every door;
+the pipeline stores what they received.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quoth.serve.problems import problem_teller, request_id_of
 from quoth.serve.sse import Event, EventStream, Identify, cancel, wait_for_disconnect
 from quoth.serve.views import event_view
 
-_FIRST_EVENT_TIMEOUT = 10.0  # seconds; then the head of the response is sent, and heartbeats
+_FIRST_EVENT_TIMEOUT = 10.0  # seconds; then the response's headers are sent, and heartbeats
 
 T = TypeVar("T")
 Asked = TypeVar("Asked", bound=ChatRequest)
@@ -55,7 +55,7 @@ async def stream_answer(
     farewell: bytes = b"",
     identify: Identify = lambda name, data: "",
 ) -> Response:
-    """`to_events` turns the pipeline's events into the door's. `found` names the first one that mentions passages."""
+    """`to_events` turns the pipeline's events into the door's. `found` names the first event that mentions passages."""
     events = to_events(quoth_of(request).conversations.ask(question))
     opening = asyncio.create_task(_read_until(found, events))
     try:
@@ -64,12 +64,12 @@ async def stream_answer(
         await cancel(opening)
         raise
     if opening.done():
-        opening.result()  # raises the fault that it met
+        opening.result()  # raises its error, if any
     return EventStream(events, explain=problem_teller(request), opening=opening, farewell=farewell, identify=identify)
 
 
 async def _read_until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
-    """What fails before the first byte is sent can still have a proper status; most failures are failures to find."""
+    """A failure before the first byte can still get a proper status; most failures happen while searching."""
     opening: list[Event] = []
     async for event in events:
         opening.append(event)
@@ -79,7 +79,7 @@ async def _read_until(found: str, events: AsyncGenerator[Event]) -> list[Event]:
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The work's result. A reader who leaves stops it."""
+    """The work's result. A reader who disconnects stops it."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(wait_for_disconnect(request.receive))
     try:

@@ -1,8 +1,8 @@
 """The author's page: what Quoth made of a book, and every note on it, as one self-contained HTML page.
 
 In: the last job of a book; the library, which remembers earlier jobs and the pages. Out: HTML that loads nothing and
-runs no script. An incremental job reads only what changed; the notes on all other pages are those of the job that
-read them last, so the page is whole after every ingest. Names of files and all other words of a book are escaped, and
+runs no script. An incremental job reads only what changed; for all other pages it shows the notes of the job that last
+read them, so the page is complete after every ingest. File names and all other text from a book are escaped, and
 characters that would hide or reorder them are shown by their numbers.
 """
 
@@ -17,12 +17,12 @@ from quoth.evals.html import framed, table
 from quoth.ports import Library
 from quoth.serve.shapes import timestamp
 
-JOBS = 100  # that are looked through for notes on pages that did not change since
+JOBS = 100  # earlier jobs to search for notes on pages that have not changed since
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 async def author_page(library: Library, job: IngestJob) -> str:
-    """The page after this job, which may be a dry run of a book that the library does not know yet."""
+    """The page after this job, which may be a dry run of a book that is not in the library yet."""
     books = {book.book_id: book.title for book in await library.books()}
     earlier = await library.jobs(job.book_id, limit=JOBS)
     notices = standing_notices(job, earlier, await library.page_records(job.book_id))
@@ -32,7 +32,7 @@ async def author_page(library: Library, job: IngestJob) -> str:
 def standing_notices(
     job: IngestJob, earlier: Iterable[IngestJob], records: Mapping[str, PageRecord]
 ) -> tuple[Notice, ...]:
-    """Those of this job, then those of earlier ones on pages that nobody has read since. `earlier`: newest first."""
+    """The notices of this job, then those of earlier jobs on pages not read since. `earlier`: newest first."""
     found = dict.fromkeys(job.notices)
     read = {notice.source_file for notice in job.notices if notice.fatal}
     for before in earlier:
@@ -43,7 +43,7 @@ def standing_notices(
 
 
 def _read_by(job: IngestJob, record: PageRecord | None) -> bool:
-    """Whether it was this job that read the page last."""
+    """Whether this job was the last to read the page."""
     if record is None or job.started_at is None or job.completed_at is None:
         return False
     return job.started_at <= record.ingested_at <= job.completed_at
@@ -60,7 +60,7 @@ def _body(job: IngestJob, notices: Sequence[Notice]) -> Iterator[str]:
         kinds.setdefault(notice.code, []).append(notice)
     yield f"<h2>{_counted(len(notices), 'note')}</h2>"
     if not notices:
-        yield "<p>There is nothing to mend.</p>"
+        yield "<p>There is nothing to fix.</p>"
     for code, alike in kinds.items():
         yield from _kind(code, alike)
 
@@ -93,7 +93,7 @@ def _row(what: str, share: Share) -> tuple[str, ...]:
 
 
 def _kind(code: str, alike: Sequence[Notice]) -> Iterator[str]:
-    """Each message once, with every file and line that it is about."""
+    """Each message once, with every file and line it is about."""
     yield f"<h3>{escape(_visible(code))}: {len(alike):,}</h3>"
     said: dict[tuple[str, bool], list[Notice]] = {}
     for notice in alike:
@@ -115,5 +115,5 @@ def _counted(number: int, thing: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Without characters that cannot be seen or that turn the text around them."""
+    """The text without characters that are invisible or reverse the text around them."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,8 +1,8 @@
-"""Reads a JSON body, so that each way it can be wrong has its own code, and still describes it in OpenAPI.
+"""Reads a JSON body so that each kind of fault has its own error code, and still describes the body in OpenAPI.
 
 In: a request. Out: a validated model of `quoth.ask.request`. The framework's own body parsing is not used: it answers
-422 for everything and limits neither size nor time. The limits are a layer of their own around all doors, since some of
-them (MCP) read their bodies themselves.
+422 for everything and limits neither size nor time. The limits are a separate layer around all doors, since some doors
+(MCP) read their bodies themselves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quoth.errors import BodyTooLarge, BodyTooSlow, InvalidJson, UnsupportedMedi
 from quoth.serve.problems import problem_response
 
 MAX_BODY = 1_048_576  # bytes
-BODY_TIMEOUT = 30.0  # seconds for a body to arrive whole
+BODY_TIMEOUT = 30.0  # seconds for the whole body to arrive
 WRITE_TIMEOUT = 30.0  # seconds for a reader to take what was sent
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -38,7 +38,7 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
 
 def check_media_type(content_type: str) -> None:
-    """JSON must be declared: a page of another origin cannot send that header without asking first (CORS)."""
+    """JSON must be declared: a page of another origin cannot send that header without a preflight (CORS)."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type != "application/json" and not (
         media_type.startswith("application/") and media_type.endswith("+json")
@@ -60,12 +60,12 @@ def decode(body: bytes) -> Any:
 
 
 def body_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The `openapi_extra` of a route that reads its body here."""
+    """The `openapi_extra` for a route that reads its body here."""
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-# --- limits of size and time -----------------------------------------------------------------------------------------
+# --- size and time limits --------------------------------------------------------------------------------------------
 
 
 class StalledReader(ClientDisconnect):
@@ -73,11 +73,11 @@ class StalledReader(ClientDisconnect):
 
 
 class TransferLimits:
-    """How large a request may be, how slowly it may arrive, and how slowly its answer may be read. A client that breaks
-    a limit of time holds nothing longer than that: neither a place for answers nor the model."""
+    """How large a request may be, how slowly it may arrive, and how slowly its answer may be read. A client that
+    exceeds a time limit stops holding anything: neither a slot for answers nor the model."""
 
     def __init__(self, app: ASGIApp, largest: int = MAX_BODY, larger: Mapping[str, int] = MappingProxyType({})) -> None:
-        """`larger` names the paths with a limit of their own."""
+        """`larger` maps paths to limits of their own."""
         self._app = app
         self._largest = largest
         self._larger = larger
@@ -96,12 +96,12 @@ class TransferLimits:
         try:
             await self._app(scope, _BoundedReader(receive, largest).receive, reader.send)
         finally:
-            if reader.stalled:  # whatever a door that is not ours made of it
+            if reader.stalled:  # whatever a foreign door made of it
                 raise StalledReader
 
 
 class _BoundedReader:
-    """The body of one request, up to a size and for a time."""
+    """The body of one request, limited in size and time."""
 
     def __init__(self, receive: Receive, largest: int) -> None:
         self._receive = receive
@@ -111,7 +111,7 @@ class _BoundedReader:
         self._deadline: float | None = None
 
     async def receive(self) -> Message:
-        if self._whole:  # what comes now is the client's leaving, however late
+        if self._whole:  # the only message left is the client's disconnect, however late
             return await self._receive()
         if self._deadline is None:
             self._deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT
@@ -128,7 +128,7 @@ class _BoundedReader:
 
 
 class _BoundedWriter:
-    """The answer to one request: `send` waits while the client's buffers are full, though not for ever."""
+    """The answer to one request: `send` waits while the client's buffers are full, but not forever."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

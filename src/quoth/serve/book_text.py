@@ -1,7 +1,7 @@
-"""A book to read rather than to ask: its pages in reading order, the whole text of each, its table of contents.
+"""A book to read rather than to ask: its pages in reading order, the whole text of each page, its table of contents.
 
 In: the library's page records and the chunks of the index. Out: text. A page is put together from its chunks, each
-character once, so what is read is what is searched. Knows no transport: `quoth mcp` uses it without a web server.
+character once, so readers see exactly what is searched. Knows no transport: `quoth mcp` uses it without a web server.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class PageLink:
 
     title: str
     url: str
-    section: str  # the folders above it, or its module
+    section: str  # the folders above the page, or its module
 
 
 async def pages_of(library: Library, book_id: str) -> list[PageRecord]:
-    """The pages that have text, in reading order."""
+    """The pages with text, in reading order."""
     records = await library.page_records(book_id)
     return sorted((record for record in records.values() if record.chunk_ids), key=_place)
 
@@ -47,12 +47,12 @@ async def text_of(index: ChunkIndex, record: PageRecord) -> str:
 
 
 def whole(chunks: Sequence[Chunk]) -> str:
-    """The text of a page. What two chunks share appears once; what is between two chunks is blank."""
+    """The text of a page. Overlapping text appears once; anything between two chunks is blank."""
     return placed(chunks)[0]
 
 
 def placed(chunks: Sequence[Chunk]) -> tuple[str, dict[str, int]]:
-    """The same, and where in it each chunk begins, by its id."""
+    """The same, and the offset at which each chunk begins, by its id."""
     text, at = "", 0
     places: dict[str, int] = {}
     for chunk in sorted(chunks, key=lambda chunk: chunk.start):
@@ -83,7 +83,7 @@ def trail_of(chunk: Chunk) -> tuple[str, ...]:
 
 
 def llms_txt(book: Book, links: Sequence[PageLink], *, whole_text: str) -> str:
-    """The table of contents in the format of llmstxt.org. `whole_text` is the address of the text of all pages."""
+    """The table of contents in the llmstxt.org format. `whole_text` is the address of the text of all pages."""
     sections: dict[str, list[PageLink]] = {}
     for link in links:
         sections.setdefault(link.section, []).append(link)

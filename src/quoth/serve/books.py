@@ -1,7 +1,7 @@
-"""`GET /books`: which books there are; `/llms.txt` and `/llms-full.txt`: a book's contents and its whole text.
+"""`GET /books`: the list of books; `/llms.txt` and `/llms-full.txt`: a book's contents and its whole text.
 
-The last two are for programs that read a whole book instead of asking it (llmstxt.org). The text comes from the index
-page by page while it is sent, so a large book is never in memory as a whole.
+The last two are for programs that read a whole book instead of asking it (llmstxt.org). The text is read from the index
+page by page while it is sent, so a large book is never in memory all at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from quoth.serve.disclosure import visible_source
 from quoth.serve.library_views import BookFields, book_state
 from quoth.serve.shapes import Responses, Shape, answers, problems
 
-# --- which books there are -------------------------------------------------------------------------------------------
+# --- the list of books -----------------------------------------------------------------------------------------------
 
 
 router = APIRouter(tags=["books"])
@@ -52,7 +52,7 @@ async def books(request: Request) -> JSONResponse:
 
 @router.get("/llms.txt", responses=_TEXT, response_class=PlainTextResponse)
 async def llms(request: Request, book_id: BookId = None) -> PlainTextResponse:
-    """The pages of a book by section, with their addresses, in the format of llmstxt.org."""
+    """The pages of a book by section, with their URLs, in the llmstxt.org format."""
     return await _table_of_contents(request, book_id)
 
 
@@ -86,7 +86,7 @@ async def _whole_text(request: Request, book_id: str | None) -> StreamingRespons
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
     records = await pages_of(quoth.library, book.book_id)
-    # A failure before the first byte still has a proper status.
+    # A failure before the first byte still gets a proper status.
     first = [as_document(record, await text_of(quoth.index, record)) for record in records[:1]]
     return StreamingResponse(_documents(quoth.index, "".join(first), records[1:]), media_type="text/plain")
 

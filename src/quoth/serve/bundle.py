@@ -1,8 +1,8 @@
-"""Several scripts as one, so that the widget is one request and compresses well. Pure.
+"""Joins several scripts into one, so that the widget is one request and compresses well. Pure.
 
-In: the scripts of `web/` by name, the one to begin with, and those that stay files of their own. Out: one module in its
-place that exports the same. Only the forms that our own scripts use are understood; anything else raises, when the
-server starts and in the tests. Knows nothing of HTTP.
+In: the scripts of `web/` by name, the entry script, and the scripts that stay separate files. Out: one module with the
+same exports as the entry script. Only the import forms that our own scripts use are understood; anything else raises
+when the server starts and in the tests. Knows nothing about HTTP.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _variable(name: str) -> str:
 
 
 def _part(name: str, script: str, order: Collection[str], outside: dict[str, set[str]]) -> str:
-    """A module becomes a function that is called once and gives what it exports: its other names stay its own."""
+    """A module becomes a function that is called once and returns its exports; its other names stay private."""
     body, exported = _inner(name, script, order, outside)
     return f"const {_variable(name)} = (() => {{\n{body}return {{ {', '.join(exported)} }};\n}})();\n"
 

@@ -1,4 +1,4 @@
-"""Where a request comes from, and by which name it reached us: addresses behind proxies, host names, origins.
+"""Where a request comes from and which name it was sent to: addresses behind proxies, host names, origins.
 
 In: a request and the operator's settings. Out: an address, or `Forbidden` for a name that is not ours. Knows no keys.
 """
@@ -13,11 +13,11 @@ from starlette.requests import Request
 from quoth.errors import Forbidden
 from quoth.settings import Settings
 
-# --- the caller's address, also behind proxies -----------------------------------------------------------------------
+# --- the caller's address, even behind proxies -----------------------------------------------------------------------
 
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
-_NO_ADDRESS = "unknown"  # of a local socket
+_NO_ADDRESS = "unknown"  # for a local socket
 
 
 def address_of(request: Request, proxies: Networks) -> str:
@@ -32,7 +32,7 @@ def address_of(request: Request, proxies: Networks) -> str:
 
 
 def block_of(address: str) -> str:
-    """What counts as one caller: with IPv6, everyone has 2^64 addresses."""
+    """The addresses that count as one caller: with IPv6, everyone has 2^64 of them."""
     ip = _parse_address(address)
     if isinstance(ip, IPv6Address):
         return str(IPv6Network((ip, 64), strict=False))
@@ -56,7 +56,7 @@ def _is_one_of(address: str, networks: Networks) -> bool:
 
 
 def _host_name(url: str) -> str:
-    """Without the port, in lower case; empty if there is none."""
+    """The host name without the port, in lower case; empty if there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -69,10 +69,10 @@ def _is_loopback(name: str) -> bool:
 
 
 def check_host(host: str | None, settings: Settings) -> None:
-    """A web page can make a name of its own point at this machine (DNS rebinding) and would then be read as if it were
-    ours. So a server on loopback answers to the names of loopback and to those that its operator listed; any other
-    server to all names, or if some are listed to those. Only names can be rebound: addresses are safe. A request
-    without the header is not a browser's."""
+    """A web page can make its own name point at this machine (DNS rebinding); a browser would then treat it as ours. So
+    a server on loopback answers only to loopback names and to those its operator listed. Any other server answers to
+    all names, or only to the listed ones if there are any. Only names can be rebound: addresses are safe. A request
+    without the header does not come from a browser."""
     if host is None or not (settings.is_local or settings.allowed_hosts):
         return
     name = _host_name(f"//{host}")
@@ -80,13 +80,13 @@ def check_host(host: str | None, settings: Settings) -> None:
     if not (listed or _is_loopback(name) or (not settings.is_local and _parse_address(name))):
         raise Forbidden(
             f"This server does not answer to the name {name!r}.",
-            hint="If it is reached by that name, its operator adds it to QUOTH_ALLOWED_HOSTS.",
+            hint="If that name is right, its operator can add it to QUOTH_ALLOWED_HOSTS.",
         )
 
 
 def is_own_page(request: Request, settings: Settings) -> bool:
-    """Whether the request does not come from a page of another site. Only browsers send an origin; `Sec-Fetch-Site`
-    is their own word, which no page can change, and holds behind proxies that rewrite the host too."""
+    """False if the request comes from a page of another site. Only browsers send an origin. They set `Sec-Fetch-Site`
+    themselves, no page can change it, and it holds even behind proxies that rewrite the host."""
     origin = request.headers.get("origin")
     if origin is None or request.headers.get("sec-fetch-site") == "same-origin":
         return True

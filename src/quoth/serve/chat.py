@@ -1,6 +1,6 @@
 """`POST /chat`, `/chat/stream`, `/chat/run`, `GET /history/{session_id}`: the doors for pages and API clients.
 
-Streamed or not, the answer comes from the one pipeline; this module only gives it the door's shape.
+Streamed or not, the answer comes from the same pipeline; this module only gives it the door's shape.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EVENTS = event_content("status", "retrieval", "delta", "sources", "grounding", 
 _STREAM: Responses = {
     200: {
         "description": "status, retrieval, delta*, sources, grounding, done – or error; each with an id and JSON data."
-        " With `Last-Event-ID` the rest of that answer; nothing is asked again",
+        " With `Last-Event-ID`: the rest of that answer, without asking again",
         "content": _EVENTS,
     },
     204: {"description": "The stream that `Last-Event-ID` names is over"},
@@ -36,14 +36,14 @@ _STREAM: Responses = {
 
 @router.post("/chat", openapi_extra=body_schema(ChatRequest), responses=answers(ChatResponse, 400, 404, 413, 415, 503))
 async def chat(request: Request) -> JSONResponse:
-    """Ask the book; the whole answer at once."""
+    """Ask the book and get the whole answer at once."""
     _, question = await read_question(request, ChatRequest)
     return JSONResponse(answer_view(await answer_question(request, question)))
 
 
 @router.post("/chat/stream", openapi_extra=body_schema(ChatRequest), responses=_STREAM)
 async def chat_stream(request: Request) -> Response:
-    """Ask the book; the same answer as server-sent events. A stream that broke is read on with `Last-Event-ID`."""
+    """Ask the book and get the same answer as server-sent events. `Last-Event-ID` resumes a broken stream."""
     if (rest := await resumed(request)) is not None:
         return rest
     _, question = await read_question(request, ChatRequest)
@@ -52,7 +52,7 @@ async def chat_stream(request: Request) -> Response:
 
 @router.get("/history/{session_id}", responses=answers(HistoryResponse, 400, 404, 503))
 async def history(request: Request, session_id: SessionId, limit: Limit = 50, offset: Offset = 0) -> JSONResponse:
-    """What was asked and answered in a session, oldest first."""
+    """The questions and answers of a session, oldest first."""
     library = quoth_of(request).library
     turns, total = await library.turns(session_id, owner=owner_of(request), limit=limit, offset=offset)
     return JSONResponse(history_view(session_id, turns, total))
@@ -71,7 +71,7 @@ async def history(request: Request, session_id: SessionId, limit: Limit = 50, of
     },
 )
 async def run(request: Request) -> Response:
-    """Ask the book; a shorter answer, or with `stream` the events of /chat/stream."""
+    """Ask the book and get a shorter answer, or with `stream` the events of /chat/stream."""
     asked, question = await read_question(request, RunRequest)
     if asked.stream:
         return await resumed(request) or await stream_answer(request, question, identify=StreamIds(question))

@@ -1,4 +1,4 @@
-"""Where a handler finds what it depends on: the parts that `bootstrap` joined, as far as its caller may see them."""
+"""Where a handler gets its dependencies: the parts that `bootstrap` joined, as far as the caller may see them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from quoth.bootstrap import Quoth
 from quoth.domain import Key
 from quoth.serve.jobs import Jobs
 
-BookId = Annotated[str | None, Query(description="May be left out when there is one book")]
+BookId = Annotated[str | None, Query(description="May be left out if there is only one book")]
 
 
 def quoth_of(request: Request) -> Quoth:
-    """As much of it as the key of this request may see. No handler gets it in any other way."""
+    """A `Quoth` that sees only what this request's key may see. Handlers get it in no other way."""
     quoth = cast(Quoth, request.app.state.quoth)  # set by the lifespan; the framework's state is untyped
     key: Key | None = getattr(request.state, "key", None)
     return quoth if key is None else quoth.seen_by(key)
@@ -25,5 +25,5 @@ def jobs_of(request: Request) -> Jobs:
 
 
 def owner_of(request: Request) -> str:
-    """Whose sessions this request may see; empty where no key is needed."""
+    """Whose sessions this request may see; empty if no key is needed."""
     return str(getattr(request.state, "owner", ""))

@@ -1,7 +1,7 @@
-"""What a caller may learn about the server's inside: which part failed in an outage, what a book's folder is called.
+"""What a caller may learn about the server's internals: which part failed in an outage, the name of a book's folder.
 
 In: an error or a book, and the request. Out: the same without paths, hosts and tables, which are for operators (keys of
-scope `admin`) and for the log. Knows no web framework, so that `quoth mcp` need not load one.
+scope `admin`) and for the log. Knows no web framework, so that `quoth mcp` does not have to load one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quoth.errors import (
     QuothError,
 )
 
-# What each outage is an outage of; by the label of metrics and health.
+# The part behind each outage, by its label in metrics and health.
 _PARTS: tuple[tuple[type[QuothError], str], ...] = (
     (IndexUnavailable, "index"),
     (IndexMismatch, "index"),
@@ -40,24 +40,24 @@ _NOUNS = {"embedder": "embedding model", "model": "language model"}
 
 
 def part_of(error: QuothError) -> str:
-    """The part of the server that failed; empty where none did."""
+    """The part of the server that failed; empty if none did."""
     return next((part for kind, part in _PARTS if isinstance(error, kind)), "")
 
 
 def public(error: QuothError, request_id: str = "") -> QuothError:
-    """What a stranger may know. The inside of our own faults, and the paths, hosts and tables that an outage names,
-    are in the log alone. A plain `Outage` is raised by the doors themselves and names none."""
+    """The error as a stranger may see it. Details of our own faults, and the paths, hosts and tables that an outage
+    names, go only to the log. The doors themselves raise a plain `Outage`, which names none."""
     if error.status == 500:
         return InternalError("Something went wrong inside Quoth.", hint=f"Report it with the request id {request_id}.")
     if not isinstance(error, Outage) or type(error) is Outage:
         return error
     if error.inside:
-        return type(error)(error.message, hint=error.hint)  # hosts and reasons are in its inside
+        return type(error)(error.message, hint=error.hint)  # hosts and reasons are in its details
     part = part_of(error)
-    next_step = "Try again in a moment" if error.retryable else "The operator has to repair it first"
+    next_step = "Try again in a moment" if error.retryable else "The operator has to fix it first"
     under = f" under the request id {request_id}" if request_id else ""
     return type(error)(
-        f"The {_NOUNS.get(part, part or 'server')} cannot be used now.",
+        f"The {_NOUNS.get(part, part or 'server')} is not available right now.",
         hint=f"{next_step}; the server's log has the reason{under}.",
     )
 

@@ -1,4 +1,4 @@
-"""Every request passes here first and every response last: request id, security headers, and the last handler.
+"""Every request passes here first and every response last: request id, security headers, and the last error handler.
 
 In: the ASGI application. Out: the same application, whose responses all have `X-Request-ID` and which never fails
 without an answer. Plain ASGI rather than the framework's middleware, so that streams pass through untouched.
@@ -36,7 +36,7 @@ _SECURITY_HEADERS: Mapping[str, str] = {
 
 
 def _choose_request_id(sent: str | None) -> str:
-    """The client's own id when it is a UUID v4, so that its logs and ours can be joined; otherwise a new one."""
+    """The client's own id if it is a UUID v4, so that its logs and ours can be matched; otherwise a new one."""
     try:
         parsed = uuid.UUID(sent or "")
     except ValueError:
@@ -45,7 +45,7 @@ def _choose_request_id(sent: str | None) -> str:
 
 
 class _Outgoing:
-    """The response of one request on its way out."""
+    """The outgoing response to one request."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
@@ -83,8 +83,8 @@ class Doorway:
         except ClientDisconnect:
             logger.info("the client left before its request was read")
         except asyncio.CancelledError:
-            # Only a server that was told to stop, and has waited its time, cancels a request.
-            logger.warning("cut off because the server stops: %s", scope["path"])
+            # The server cancels a request only when it was told to stop and its grace period is over.
+            logger.warning("cut off because the server is stopping: %s", scope["path"])
             await self._fail(Request(scope, receive), outgoing, Outage("The server is stopping.", hint="Ask again."))
         except Exception as error:
             logger.exception("unhandled %s at %s", type(error).__name__, scope["path"])
@@ -103,4 +103,4 @@ class Doorway:
             told = problem_of(fault, request)
             await outgoing.send({"type": "http.response.body", "body": frame("error", told), "more_body": False})
         else:
-            raise fault  # half a body is sent: only closing the connection tells the client
+            raise fault  # part of the body is sent: only closing the connection tells the client

@@ -1,7 +1,7 @@
-"""A figure of a book that was read from a folder of this machine: which file an address in a page means, and its bytes.
+"""A figure of a book that was read from a local folder: which file an address in a page means, and its bytes.
 
-In: the book, the file of the page and the address as the page writes it. Out: the bytes and their type, or nothing:
-what is not plainly a picture inside the book's own folder is not there. Knows no transport.
+In: the book, the file of the page and the address as the page writes it. Out: the bytes and their type, or nothing if
+it is not clearly a picture inside the book's own folder. Knows no transport.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quoth.sources.bounds import Bounds, bounds_of
 
 _LARGEST = 10_000_000  # bytes
 
-# By the ending of the name, and only if the file begins like one.
+# By file extension, and only if the file begins with the right bytes.
 _TYPES: dict[str, tuple[str, re.Pattern[bytes]]] = {
     ".png": ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
     ".jpg": ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[str, re.Pattern[bytes]]] = {
     ".svg": ("image/svg+xml", re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml|<!--|<!DOCTYPE svg|<svg)")),
 }
 MEDIA_TYPES = tuple(dict.fromkeys(media_type for media_type, _ in _TYPES.values()))
-# Where toolchains keep what pages name from the root of the site.
+# Where toolchains keep files that pages address from the root of the site.
 _ROOTS = ("static", "docs", "src", "source", "public", "")
 
 
@@ -39,7 +39,7 @@ class Figure:
 
 
 def find_figure(book: Book, source_file: str, address: str) -> Figure | None:
-    """Blocks on the disk."""
+    """Blocks while it reads the disk."""
     folder = Path(book.source)
     if "://" in book.source or not folder.is_absolute():
         return None
@@ -54,7 +54,7 @@ def find_figure(book: Book, source_file: str, address: str) -> Figure | None:
 def _candidates(folder: Path, source_file: str, address: str) -> Iterator[Path]:
     name = unquote(re.split(r"[?#]", address, maxsplit=1)[0])
     if not name or name.startswith("//") or re.match(r"[a-z][a-z0-9+.-]*:", name, re.IGNORECASE):
-        return  # another server's
+        return  # on another server
     if name.startswith("@site/"):  # Docusaurus
         yield folder / name.removeprefix("@site/")
     elif name.startswith("/"):
@@ -73,6 +73,6 @@ def _read(path: Path, bounds: Bounds) -> Figure | None:
     try:
         content = real.read_bytes() if real.stat().st_size <= _LARGEST else b""
     except OSError:
-        return None  # gone, or not readable: its words are shown in its place
+        return None  # gone or unreadable: its alternative text is shown instead
     media_type, beginning = known
     return Figure(media_type, content) if beginning.match(content) else None

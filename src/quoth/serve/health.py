@@ -1,12 +1,11 @@
 """`GET /health` (every part), `/healthz` (alive), `/readyz` (ready to answer).
 
-Each part is really used: the indexes are opened and counted, the database is asked and its disk looked at, the
-embedder embeds. All at once, and a part that does not answer in time counts as unavailable, or while the server is
-starting as degraded. An outcome is given again for a moment, so asking costs nothing; that moment and the timeout
-together are less than two seconds, the longest for which a part can have failed, or be well again, unnoticed. Models of
-other providers are not asked, because words and vectors cost money there: it is known whether their addresses answer
-and how the last calls went. Anyone may ask, so only operators (keys of scope `admin`) and the log are told where and
-why a part fails.
+Each part is really used: the indexes are opened and counted, the database is queried and its disk space checked, the
+embedder embeds. All checks run at once. A part that does not answer in time counts as unavailable, or as degraded while
+the server is starting. An outcome is reused for a moment, so asking costs nothing; that moment and the timeout together
+are less than two seconds, so no failure and no recovery goes unnoticed for longer. Models of other providers are not
+called, because words and vectors cost money there: we only know whether their addresses answer and how the last calls
+went. Anyone may ask, so only operators (keys of scope `admin`) and the log are told where and why a part fails.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ logger = logging.getLogger(__name__)
 router = APIRouter(tags=["health"])
 
 CHECK_TIMEOUT = 1.3  # seconds for a part to answer
-HOLDS = 0.5  # seconds for which an outcome is given again
-_MOST_BOOKS = 16  # opened by one check: a server with hundreds must not hold them all in memory for its health
-DISK_FULL = 2**20  # bytes left, below which no turn can be stored
-DISK_LOW = 2**23  # bytes left, below which an operator should know
+HOLDS = 0.5  # seconds for which an outcome is reused
+_MOST_BOOKS = 16  # opened by one check: a server with hundreds must not load them all just for its health
+DISK_FULL = 2**20  # with fewer bytes left, no turn can be stored
+DISK_LOW = 2**23  # with fewer bytes left, an operator should know
 _STARTING = "The server is starting."
 
 Health = Literal["healthy", "degraded", "unavailable"]
@@ -60,16 +59,17 @@ class Answering(Shape):
     """What to expect from the answers."""
 
     mode: Annotated[
-        Literal["full", "extractive"], Field(description="A language model writes, or the book's own sentences")
+        Literal["full", "extractive"], Field(description="Written by a language model, or the book's own sentences")
     ]
     model: str | None
     embedder: str
     reader: Annotated[
-        str | None, Field(description="Reads question and passage together; null: quoth-reader is not installed")
+        str | None,
+        Field(description="The model that reads question and passage together; null if quoth-reader is not installed"),
     ]
     calibration: Annotated[
         Literal["fitted", "unfitted"],
-        Field(description="unfitted: this embedder's scores were never measured, so confidence is a careful guess"),
+        Field(description="unfitted: this embedder's scores were never measured, so confidence is a cautious guess"),
     ]
 
 
@@ -105,7 +105,7 @@ async def _check_books(quoth: Quoth) -> QuothError | None:
 
 async def _fault_of(quoth: Quoth, book_id: str) -> QuothError | None:
     try:
-        await quoth.index.view(book_id).count()  # opens it, and compares how it was built
+        await quoth.index.view(book_id).count()  # opens the index and compares its fingerprint
     except QuothError as fault:
         return fault
     return None
@@ -118,7 +118,7 @@ async def _check_database(quoth: Quoth) -> QuothError | None:
 
 
 def _database_folder(settings: Settings) -> Path | None:
-    """None where the database is a server, with a disk of its own."""
+    """None if the database is a server with its own disk."""
     kind, _, path = settings.database_url.partition(":///")
     return Path(path).parent if kind.startswith("sqlite") and path else None
 
@@ -127,7 +127,7 @@ def _check_disk(folder: Path) -> DiskFull | None:
     if not folder.exists():
         return None  # nothing is stored there
     free = shutil.disk_usage(folder).free
-    fault = DiskFull(f"The disk of {folder} is nearly full: {free / 1e6:.1f} MB are left.")
+    fault = DiskFull(f"The disk of {folder} is nearly full: {free / 1e6:.1f} MB left.")
     if free < DISK_FULL:
         raise fault
     return fault if free < DISK_LOW else None
@@ -139,7 +139,7 @@ async def _check_embedder(quoth: Quoth) -> QuothError | None:
 
 
 async def _check_reader(quoth: Quoth) -> QuothError | None:
-    """Its files are read with the first use."""
+    """Its files are read on first use."""
     if quoth.reader is not None:
         await quoth.reader.load()
     return None
@@ -159,40 +159,40 @@ _CHECKS: dict[str, Check] = {
 
 
 class Checks:
-    """How the parts are. However many callers ask at once, each part is checked once."""
+    """The state of every part. However many callers ask at once, each part is checked once."""
 
     def __init__(self, quoth: Quoth, limiter: RateLimiter | None = None) -> None:
         self._quoth = quoth
         there = {"reader": quoth.reader, "model": quoth.model}
         self._checks = {name: check for name, check in _CHECKS.items() if there.get(name, quoth) is not None}
         if isinstance(limiter, FallbackLimiter):
-            self._checks["redis"] = lambda _: limiter.fault()  # without it each process counts alone
+            self._checks["redis"] = lambda _: limiter.fault()  # without Redis each process counts alone
         self._now = quoth.clock.monotonic
         self._looking: asyncio.Task[States] | None = None
         self._found: States = {}
-        self._whole: dict[str, str] = {}  # what operators are told about parts that are not healthy
+        self._whole: dict[str, str] = {}  # what operators are told about unhealthy parts
         self._found_at = float("-inf")
-        self.starting = True  # until model and index were loaded, or failed to
+        self.starting = True  # until model and index are loaded, or have failed to load
 
     async def states(self) -> States:
         if self._now() - self._found_at < HOLDS:
             return self._found
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="health")
-        return await asyncio.shield(self._looking)  # a caller who leaves does not stop it for the others
+        return await asyncio.shield(self._looking)  # a caller who disconnects does not stop it for the others
 
     def in_full(self, states: States) -> States:
         return {name: {**state, "error": self._whole.get(name) or state["error"]} for name, state in states.items()}
 
     async def _look(self) -> States:
-        began = self._now()  # an outcome is as old as the moment at which it was asked for
+        began = self._now()  # an outcome is as old as the start of its check
         states = await asyncio.gather(*(self._service(name, check) for name, check in self._checks.items()))
         self._found, self._found_at = {state["name"]: state for state in states}, began
         return self._found
 
     async def _service(self, name: str, check: Check) -> ServiceStatus:
         started = time.perf_counter()
-        # Without the model readers still get the passages; a part that is being loaded will be there soon.
+        # Without the model readers still get the passages; a part that is loading will be available soon.
         status: Health = "degraded" if name == "model" else "unavailable"
         fault: QuothError | None
         try:
@@ -210,7 +210,7 @@ class Checks:
         return {"name": name, "status": status, "latency_ms": spent, "error": str(public(fault)) if fault else None}
 
     def _log_change(self, name: str, status: Health, fault: QuothError | None) -> None:
-        """The reason, once; those who may ask for health need not know it."""
+        """Log the reason once; callers of /health need not know it."""
         before = self._found[name]["status"] if name in self._found else "healthy"
         if status != before:
             logger.warning("the %s is %s%s", name, status, f": {fault.in_full()}" if fault else "")
@@ -238,7 +238,7 @@ def _answering(quoth: Quoth) -> Answering:
 
 @router.get("/health", responses=answers(HealthResponse))
 async def health(request: Request) -> JSONResponse:
-    """How every part is; always 200, because the server itself answers."""
+    """The state of every part; always 200, because the server itself answers."""
     quoth = quoth_of(request)
     checks = checks_of(request)
     states = await checks.states()
@@ -256,7 +256,7 @@ async def health(request: Request) -> JSONResponse:
 
 @router.get("/healthz", responses=answers(ReadyResponse))
 async def alive() -> JSONResponse:
-    """The process is alive; for a supervisor that restarts it if not."""
+    """The process is alive; for a supervisor that would restart it otherwise."""
     return JSONResponse({"status": "alive"})
 
 

@@ -1,9 +1,9 @@
 """`/ingestion/jobs`, `/ingestion/changes`: ingest a book, and watch it.
 
-In: a request for a folder that the operator allowed, or for a known book from where it came. Out: a queued job;
-`jobs` runs it in a process of its own. Progress is read from the library, so a job that was started in a terminal is
-shown as well. A folder is judged by where it really is, with all links followed, before anything is said about what is
-there: this door must not be a way to read the machine.
+In: a request for a folder that the operator allows, or for a known book from its old place. Out: a queued job; `jobs`
+runs it in its own process. Progress is read from the library, so a job that was started in a terminal is shown as well.
+A folder's real path, with all links followed, is checked before the door says anything about its contents: this door
+must not be a way to read the machine.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
 
-FOLLOW_POLL = 0.5  # seconds between two looks at a job that is followed
+FOLLOW_POLL = 0.5  # seconds between two looks at a job that someone follows
 _QUIET = 20.0  # seconds without progress after which we check whether its process is alive
 
 _OnlyBook = Annotated[str | None, Query(alias="book_id", description="Only jobs of this book")]
-Limit = Annotated[int, Query(ge=1, le=100, description="How many: the newest")]
-_JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # what every database can hold
+Limit = Annotated[int, Query(ge=1, le=100, description="How many of the newest jobs")]
+_JobId = Annotated[int, Path(ge=0, le=2**31 - 1)]  # fits every database
 
 
 _WITH_PATH: JsonDict = {
@@ -59,16 +59,18 @@ class IngestRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra=_WITH_PATH)
 
     path: Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")] | None = Field(
-        None, description="A folder inside QUOTH_INGEST_ROOTS; left out: where the book came from", examples=["my-docs"]
+        None, description="A folder inside QUOTH_INGEST_ROOTS; default: the book's old folder", examples=["my-docs"]
     )
     book_id: Annotated[Name, Field(json_schema_extra={"pattern": f"^{BOOK_ID}$"})] | None = Field(
-        None, description="Needed with `path`; otherwise it may be left out when there is one book"
+        None, description="Needed with `path`; otherwise it may be left out if there is only one book"
     )
     base_url: Annotated[str, StringConstraints(max_length=2048, pattern=r"^(https?://\S+)?$")] | None = Field(
-        None, description="Where the book is published; left out: as before", examples=["https://docs.example.com"]
+        None, description="Where the book is published; default: as before", examples=["https://docs.example.com"]
     )
     mode: IngestMode = "incremental"
-    dry_run: Annotated[bool, Field(strict=True)] = Field(False, description="Count what would change; change nothing")
+    dry_run: Annotated[bool, Field(strict=True)] = Field(
+        False, description="Count what would change without changing anything"
+    )
 
 
 class JobsResponse(Shape):
@@ -76,7 +78,7 @@ class JobsResponse(Shape):
 
 
 class ChangesResponse(Shape):
-    """The files that differ from the index, in the folder that the book came from."""
+    """The files in the book's folder that differ from the index."""
 
     book_id: str
     source: str
@@ -91,7 +93,7 @@ _JOB_EVENTS: Responses = {
         "description": "progress*, then completed or failed; each with an id and the whole job as JSON data",
         "content": event_content("progress", "completed", "failed", "error"),
     },
-    204: {"description": "`Last-Event-ID` says that the reader has the end"},
+    204: {"description": "`Last-Event-ID` names the last event: there is nothing more"},
     **problems(400, 404, 503),
 }
 
@@ -106,7 +108,7 @@ _JOB_EVENTS: Responses = {
     responses={202: {"model": JobResponse}, **problems(400, 403, 404, 409, 413, 415, 503)},
 )
 async def start(request: Request) -> JSONResponse:
-    """Ingest a book; the answer is the queued job, which goes on by itself."""
+    """Ingest a book; the answer is the queued job, which then runs on its own."""
     order = await _order_of(quoth_of(request), await read_body(request, IngestRequest))
     job = await jobs_of(request).start(order)
     return JSONResponse(job_view(job), status_code=202, headers={"location": f"/ingestion/jobs/{job.job_id}"})
@@ -135,14 +137,14 @@ async def events(request: Request, job_id: _JobId) -> Response:
     library = quoth_of(request).library
     job = await _visible_job(request, job_id)  # an unknown job is a 404, not a stream
     if job.status not in ACTIVE and request.headers.get("last-event-id") == f"{job_id}.{job.status}":
-        return Response(status_code=204)  # a reader who has the end need not come again
+        return Response(status_code=204)  # a reader who has the last event need not reconnect
     following = follow(library, jobs_of(request), job_id, poll=FOLLOW_POLL, quiet=_QUIET)
     return EventStream(following, explain=problem_teller(request), identify=lambda name, data: f"{job_id}.{name}")
 
 
 @router.get("/changes", responses=answers(ChangesResponse, 400, 404, 503))
 async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
-    """What an incremental job would find new, modified and deleted in the book's folder. Changes nothing."""
+    """Which files in the book's folder an incremental job would find new, modified or deleted. Changes nothing."""
     quoth = quoth_of(request)
     book = await quoth.choose_book(book_id)
     records = await quoth.library.page_records(book.book_id)
@@ -164,7 +166,7 @@ async def changes(request: Request, book_id: BookId = None) -> JSONResponse:
 
 
 async def _visible_job(request: Request, job_id: int) -> IngestJob:
-    """A job of a book that the caller may not see is not there either."""
+    """A job of a book that the caller may not see is hidden too."""
     quoth = quoth_of(request)
     job = await quoth.library.job(job_id)
     if quoth.only_book not in ("", job.book_id):
@@ -203,7 +205,7 @@ async def _known_or_allowed(quoth: Quoth, wanted: IngestRequest) -> IngestOrder:
     if wanted.path is None:
         return await order_again(quoth, await quoth.choose_book(wanted.book_id))
     if wanted.book_id is None:
-        raise WrongUsage("`book_id` is missing.", hint="With `path`, send the id under which to keep the book.")
+        raise WrongUsage("`book_id` is missing.", hint="With `path`, also send the id to store the book under.")
     check_book_id(wanted.book_id)
     quoth.check_book(wanted.book_id)
     book = await _find_book(quoth, wanted.book_id)
@@ -214,7 +216,7 @@ async def _known_or_allowed(quoth: Quoth, wanted: IngestRequest) -> IngestOrder:
 
 
 async def order_again(quoth: Quoth, book: Book) -> IngestOrder:
-    """The same book from the same place. `Unreadable` when that place is gone."""
+    """The same book from the same place. `Unreadable` if that place is gone."""
     base_url = await asyncio.to_thread(_base_url_of, book, quoth.settings.ingest_roots)
     return IngestOrder(book.book_id, book.source, base_url=base_url)
 
@@ -234,20 +236,20 @@ def _allowed_folder(path: str, roots: Sequence[FilePath]) -> FilePath:
     for folder in inside:
         if folder.is_dir():
             return folder
-    raise Unreadable(f"{path} is not a folder.", hint="Name the folder that holds the book.")
+    raise Unreadable(f"{path} is not a folder.", hint="Give the folder that holds the book.")
 
 
 def _base_url_of(book: Book, roots: Sequence[FilePath]) -> str:
-    """The base URL to ingest the book with again: none where its toolchain names the recorded one by itself, because
-    a given address is not read quite like one that was found in the toolchain's own settings."""
-    from quoth.sources import open_source  # brings the parsers along, which answering does not need
+    """The base URL to ingest the book with again. Empty if its toolchain names the recorded one itself: a given URL is
+    not read quite like one from the toolchain's own settings."""
+    from quoth.sources import open_source  # imports the parsers, which answering does not need
 
     if not book.source:
         raise Unreadable(
-            f"It is not known where the book {book.book_id!r} came from.", hint="Ingest it once with its path."
+            f"The folder of the book {book.book_id!r} is not recorded.", hint="Ingest it once with its path."
         )
     if book.source.startswith(("http://", "https://")):
-        return ""  # a site knows where it is published, and asking it would mean a visit
+        return ""  # a site knows its own URL, and asking it would mean a visit
     found = open_source(book.source, book_id=book.book_id, roots=roots).book.base_url
     return "" if found == book.base_url else book.base_url
 

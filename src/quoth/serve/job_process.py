@@ -1,8 +1,8 @@
-"""`quoth ingest` as a child of the server: an interpreter of its own, never a fork, which would hang in the engine.
+"""`quoth ingest` as a child of the server: its own interpreter, never a fork, which would hang in the engine.
 
-In: an `IngestOrder` and the number of its queued job. Out: a `JobProcess`. It reads the same settings as the server,
-in the same folder; what the server was told by options goes along as variables. It records its progress in the
-library, so only the last line of its output is kept, for when it could not even do that.
+In: an `IngestOrder` and the number of its queued job. Out: a `JobProcess`. It reads the same settings as the server, in
+the same folder; the server's command-line options are passed on as variables. It records its progress in the library,
+so only the last line of its output is kept, in case it cannot even do that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FOR_GIT = frozenset(
         *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     }
 )
-_TAIL = 8192  # bytes of the output in which the last line is looked for
+_TAIL = 8192  # bytes at the end of the output in which to find the last line
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def ingest_command(settings: Settings, order: IngestOrder, job_id: int) -> Comma
 
 
 def pull_command(folder: str) -> Command:
-    """Hooks of the checkout run with it, so it gets none of our secrets, whatever their names: only the variables
-    that git and ssh need to find their way. It must never ask for a password."""
+    """The checkout's hooks run with it, so it gets none of our secrets, whatever their names: only the variables that
+    git, ssh and proxies need. It must never ask for a password."""
     kept = {name: value for name, value in os.environ.items() if name.upper() in _FOR_GIT or name.startswith("LC_")}
     return Command(
         ["git", "-C", folder, "pull", "--ff-only", "--quiet"], {**kept, "GIT_TERMINAL_PROMPT": "0"}, _PULL_TIMEOUT
@@ -72,7 +72,7 @@ def is_checkout(folder: Path) -> bool:
 
 
 class IngestProcess:
-    """Runs its commands one after the other until one fails."""
+    """Runs its commands one after another until one fails."""
 
     def __init__(self, commands: Sequence[Command]) -> None:
         self._commands = commands
@@ -102,7 +102,7 @@ class IngestProcess:
 
     async def _run(self, command: Command) -> str:
         name = " ".join(Path(part).name for part in command.arguments[:4])
-        # A file, not a pipe: it never fills up, and what the process leaves behind cannot hold it open.
+        # A file, not a pipe: it never fills up, and processes left behind cannot hold it open.
         with tempfile.TemporaryFile() as output:
             try:
                 process = self._process = await asyncio.create_subprocess_exec(
@@ -115,7 +115,7 @@ class IngestProcess:
                 )
             except OSError as error:
                 return f"`{name}` could not be started: {error}."
-            if self._stopped:  # while it was starting
+            if self._stopped:  # stopped while it was starting
                 self._signal(signal.SIGTERM)
             try:
                 async with asyncio.timeout(command.timeout):
@@ -130,7 +130,7 @@ class IngestProcess:
 
 
 def _last_words(output: IO[bytes]) -> str:
-    """The last line that says something."""
+    """The last non-empty line."""
     output.seek(max(0, output.seek(0, os.SEEK_END) - _TAIL))
     lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
     return next((line for line in reversed(lines) if line), "").removeprefix("quoth: ")
@@ -145,4 +145,4 @@ def _ending(code: int, words: str) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"its process was ended by {name}" + (f"; it said last: {words}" if words else "")
+    return f"its process was ended by {name}" + (f"; its last line was: {words}" if words else "")

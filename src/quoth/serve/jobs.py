@@ -1,9 +1,9 @@
-"""Ingestion jobs that the server was asked for: each runs as `quoth ingest` in a process of its own.
+"""Ingestion jobs requested from the server: each runs as `quoth ingest` in its own process.
 
-In: an `IngestOrder`. Out: a queued `IngestJob`, whose progress and end any process reads in the library. The work is
-not done here because an update of the index holds the interpreter's lock, which readers would feel; the server notices
-what was published as it notices any other ingest. A data directory has one writer, so jobs run one after the other,
-also those of several workers (`JobLocks`). Nothing here knows HTTP.
+In: an `IngestOrder`. Out: a queued `IngestJob`, whose progress and result any process can read in the library. The work
+is not done here because an index update holds the interpreter's lock, which readers would feel; the server notices the
+new generation as it does after any other ingest. A data directory has one writer, so jobs run one after another, even
+those of several workers (`JobLocks`). Knows nothing about HTTP.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ logger = logging.getLogger(__name__)
 
 ACTIVE = ("queued", "running")
 STOPPED = "interrupted: the server was stopped"
-_STOP_TIMEOUT = 8.0  # seconds for a job's process to leave in good order when the server stops
-_LOCK_POLL = 0.2  # seconds between two attempts at a lock that another process holds
-CONFLICT_POLL = 1.0  # seconds between two attempts to start a job on a book that another process writes
+_STOP_TIMEOUT = 8.0  # seconds for a job's process to end cleanly when the server stops
+_LOCK_POLL = 0.2  # seconds between two attempts to take a lock that another process holds
+CONFLICT_POLL = 1.0  # seconds between two attempts to start a job on a book that another process is writing
 
 
 @dataclass(frozen=True, slots=True)
 class IngestOrder:
-    """What to ingest, and how."""
+    """What to ingest and how."""
 
     book_id: str
     source: str
@@ -47,15 +47,15 @@ class JobProcess(Protocol):
     """A process that works on one job."""
 
     async def wait(self) -> str:
-        """Begin, and wait for the end: empty when all went well, otherwise the process's last words."""
+        """Start it and wait for the end. Returns "" on success, otherwise the last line of its output."""
 
     def stop(self) -> None:
-        """Ask it to leave in good order."""
+        """Ask it to end cleanly."""
 
     def kill(self) -> None: ...
 
 
-Launch = Callable[[Quoth, IngestOrder, int], JobProcess]  # the number is that of the queued job it takes over
+Launch = Callable[[Quoth, IngestOrder, int], JobProcess]  # the number is the id of the queued job to take over
 
 
 class Jobs:
@@ -65,15 +65,15 @@ class Jobs:
         self._starting = asyncio.Lock()  # one job starts at a time
         self._locks = JobLocks(quoth.settings.data_dir)
         self._process: JobProcess | None = None
-        self._tasks: dict[asyncio.Task[None], str] = {}  # with the book they work on
-        self._again: dict[str, IngestOrder] = {}  # by book: asked for while a job was under way
+        self._tasks: dict[asyncio.Task[None], str] = {}  # with the book each works on
+        self._again: dict[str, IngestOrder] = {}  # by book: ordered while a job was running
         self._closing = False
 
     async def start(self, order: IngestOrder) -> IngestJob:
-        """Queue it. `Conflict` when the book has a job already, or when a process that is not ours is writing."""
+        """Queue it. `Conflict` if the book already has a job, or if another process is writing."""
         async with self._starting:
             if self._closing:
-                raise Outage("The server is stopping and starts no new job.", hint="Try again in a moment.")
+                raise Outage("The server is stopping and starts no new jobs.", hint="Try again in a moment.")
             await self._bury(order.book_id, recreate=order.mode == "recreate")
             await self._locks.take()
             try:
@@ -85,23 +85,23 @@ class Jobs:
             return job
 
     async def start_or_follow(self, order: IngestOrder) -> IngestJob | None:
-        """As `start`; but if the book has a job already, another one follows it (None): what changed meanwhile may
-        have come too late for the first."""
+        """Like `start`, but if the book already has a job, another one follows it (None): later changes may have come
+        too late for the first."""
         try:
             return await self.start(order)
         except Conflict:
             self._again[order.book_id] = order
-        if order.book_id not in self._tasks.values():  # another process is at work
+        if order.book_id not in self._tasks.values():  # another process is working on it
             self._begin(self._later(order.book_id), order.book_id)
         return None
 
     async def bury_the_dead(self) -> None:
-        """Fail the jobs of processes that have died. The holder of the writer lock may be alive and is left alone."""
+        """Mark the jobs of dead processes as failed. The holder of the writer lock may be alive and is left alone."""
         for job in await self._quoth.library.jobs(active=True, limit=10_000):
             await self.bury(job)
 
     async def bury(self, job: IngestJob) -> None:
-        """Fail this job if no process can be at work on it."""
+        """Mark this job as failed if no process can be working on it."""
         async with self._starting:
             if job.book_id in self._tasks.values():
                 return
@@ -112,7 +112,7 @@ class Jobs:
                 logger.info("job %s is left as it is: %s", job.job_id, conflict)
 
     async def close(self) -> None:
-        """Stop the process, fail what was waiting, and wait until the library knows. May be called again."""
+        """Stop the process, mark waiting jobs as failed, and wait until the library knows. May be called again."""
         self._closing = True
         if self._process is not None:
             self._process.stop()
@@ -129,7 +129,7 @@ class Jobs:
 
     def _end(self, task: asyncio.Task[None]) -> None:
         book_id = self._tasks.pop(task)
-        # Asked for at the very moment at which the job ended.
+        # It was ordered at the very moment the job ended.
         if book_id in self._again and book_id not in self._tasks.values() and not self._closing:
             self._begin(self._later(book_id), book_id)
 
@@ -137,7 +137,7 @@ class Jobs:
         with self._locks.alone() as alone:
             if not alone:  # a queued job may be about to start, in this process or in another worker
                 return
-            # Opening the book for writing and leaving it unchanged shows that no other process writes.
+            # If the book can be opened for writing, no other process is writing it.
             async with self._quoth.index.writer(book_id, recreate=recreate):
                 await self._quoth.library.fail_running_jobs(book_id, ABANDONED)
 
@@ -154,7 +154,7 @@ class Jobs:
             self._locks.give_back()
 
     async def _later(self, book_id: str) -> None:
-        """Start what was asked for as soon as the book is free."""
+        """Start the order as soon as the book is free."""
         while not self._closing and (order := self._again.pop(book_id, None)) is not None:
             try:
                 await self.start(order)
@@ -165,7 +165,7 @@ class Jobs:
     async def _run_job(self, order: IngestOrder, job_id: int) -> None:
         async with self._locks.turn(unless=lambda: self._closing):
             words = "" if self._closing else await self._run_process(order, job_id)
-        # A process that could has recorded itself how its job ended.
+        # A process that was able to has recorded the end of its job itself.
         job = await self._quoth.library.job(job_id)
         if job.status in ACTIVE:
             reason = STOPPED if self._closing else words or "its process ended without saying why"
@@ -186,28 +186,27 @@ def _log_fault(task: asyncio.Task[None]) -> None:
 
 
 class JobLocks:
-    """Which server process on one data directory may ingest now.
+    """Decides which server process on one data directory may ingest now.
 
-    Two locks of the kernel, which die with their process: `jobs-waiting`, shared by every process that has jobs in
-    hand, tells the others that a queued job may belong to a living process; `jobs-turn` is held by the process whose
-    job is running."""
+    Two kernel locks, which die with their process. Every process with jobs shares `jobs-waiting`; it tells the others
+    that a queued job may belong to a living process. The process whose job is running holds `jobs-turn`."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._here = asyncio.Lock()  # within this process jobs run in the order in which they were asked for
+        self._here = asyncio.Lock()  # within this process, jobs run in the order they were requested
         self._in_hand = 0
         self._waiting: TextIO | None = None
 
     async def take(self) -> None:
-        """Before a job is queued. Must not be called twice at once."""
+        """Call it before a job is queued. Must not be called twice at the same time."""
         while self._waiting is None:
             self._waiting = self._lock("jobs-waiting.lock", fcntl.LOCK_SH)
-            if self._waiting is None:  # another process is just finding out whether it is alone
+            if self._waiting is None:  # another process is checking whether it is alone
                 await asyncio.sleep(_LOCK_POLL)
         self._in_hand += 1
 
     def give_back(self) -> None:
-        """When that job has ended."""
+        """Call it when that job has ended."""
         self._in_hand -= 1
         if not self._in_hand and self._waiting is not None:
             self._waiting.close()
@@ -215,7 +214,7 @@ class JobLocks:
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Whether no process has a job in hand. If so, none can take one meanwhile."""
+        """Whether no process has a job. If so, none can take one meanwhile."""
         file = None if self._in_hand else self._lock("jobs-waiting.lock", fcntl.LOCK_EX)
         try:
             yield file is not None
@@ -225,7 +224,7 @@ class JobLocks:
 
     @asynccontextmanager
     async def turn(self, *, unless: Callable[[], bool]) -> AsyncIterator[None]:
-        """One job at a time over all processes. Stops waiting when `unless` becomes true."""
+        """One job at a time across all processes. Stops waiting when `unless` becomes true."""
         async with self._here:
             with await self._our_turn(unless) or nullcontext():
                 yield

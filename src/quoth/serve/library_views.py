@@ -1,7 +1,7 @@
-"""What the library keeps, as JSON: books, ingestion jobs, recorded questions, feedback, keys. Shapes and views, pure.
+"""The library's contents as JSON: books, ingestion jobs, recorded questions, feedback, keys. Shapes and views, pure.
 
-In: domain values. Out: dicts whose keys and types are declared here, once; the doors and `--json` of the terminal
-share them. Knows no transport.
+In: domain values. Out: dicts whose keys and types are declared here, once; the doors and the terminal's `--json` share
+them. Knows no transport.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class BookFields(Shape):
     generation: int | None
     bytes_on_disk: int
     fingerprint: dict[str, str | int] | None
-    collection_name: Annotated[str | None, Field(description="On a Qdrant server; null where the index is in files")]
-    last_full_ingest: Annotated[Moment | None, Field(description="When all of it was last read")]
-    last_incremental_update: Annotated[Moment | None, Field(description="When last only what had changed was read")]
+    collection_name: Annotated[str | None, Field(description="On a Qdrant server; null if the index is in files")]
+    last_full_ingest: Annotated[Moment | None, Field(description="When the whole book was last read")]
+    last_incremental_update: Annotated[Moment | None, Field(description="When only the changed files were last read")]
 
 
 async def book_state(quoth: Quoth, book: Book, status: IndexStatus | None) -> BookFields:
@@ -78,22 +78,22 @@ class IngestNotice(Shape):
     message: str
     source_file: str
     line: int | None
-    fatal: Annotated[bool, Field(description="The page is not in the index because of this")]
+    fatal: Annotated[bool, Field(description="This kept the page out of the index")]
 
 
 class ShareFields(Shape):
     kind: Annotated[str, Field(examples=["Markdown"])]
     files: int
-    words: Annotated[int, Field(description="As far as they are known without converting documents")]
+    words: Annotated[int, Field(description="As far as known without converting documents")]
 
 
 class LeftFields(ShareFields):
     reason: str
-    lost: Annotated[bool, Field(description="The book's own toolchain does not leave it out: Quoth cannot read it")]
+    lost: Annotated[bool, Field(description="Quoth cannot read it, though the book's own toolchain would include it")]
 
 
 class CoverageFields(Shape):
-    """What the source was taken for, and how much of its text became pages."""
+    """Which toolchain was recognised, and how much of the source's text became pages."""
 
     toolchain: Annotated[str, Field(examples=["mkdocs"])]
     recognised_by: Annotated[str, Field(description="A file of the project; empty for a plain folder or a site")]
@@ -111,21 +111,21 @@ class JobResponse(Shape):
     dry_run: bool
     files_discovered: int
     files_processed: Annotated[
-        int, Field(description="Together with files_skipped: all discovered files, once the job has completed")
+        int, Field(description="files_processed + files_skipped is every discovered file, once the job has completed")
     ]
     files_skipped: Annotated[int, Field(description="Unchanged")]
-    files_failed: Annotated[int, Field(description="Counted in files_processed too")]
+    files_failed: Annotated[int, Field(description="Also counted in files_processed")]
     files_deleted: int
     chunks_created: int
     chunks_kept: int
     chunks_deleted: int
     chunks_embedded: int
-    tokens_embedded: Annotated[int, Field(description="Of those chunks; estimated for an embedder of a provider")]
+    tokens_embedded: Annotated[int, Field(description="Tokens of those chunks; an estimate for a remote embedder")]
     started_at: Moment | None
     completed_at: Moment | None
     duration_seconds: float | None
     error_message: str | None
-    coverage: Annotated[CoverageFields | None, Field(description="Null until the source has been looked at")]
+    coverage: Annotated[CoverageFields | None, Field(description="Null until the source has been scanned")]
     warnings: list[IngestNotice]
 
 
@@ -186,7 +186,7 @@ class PlanFields(Shape):
 
 
 def plan_view(plan: FilePlan, job: IngestJob) -> PlanFields:
-    """What a dry run found, and how many texts the index has a vector for already."""
+    """What a dry run found, and how many texts already have a vector in the index."""
     return {
         "new": [file.source_file for file in plan.new],
         "changed": [file.source_file for file in plan.changed],
@@ -214,7 +214,7 @@ class RecordedFields(Shape):
 
 
 def recorded_view(question: RecordedQuestion, times: int) -> RecordedFields:
-    """A question that the book does not answer, as its author reads it; `times` counts it and those like it."""
+    """A question that the book does not answer, for its author; `times` counts it and similar ones."""
     nearest: NearestSection = {"breadcrumb": list(question.nearest), "source_url": question.nearest_url}
     return {
         "book_id": question.book_id,
@@ -230,7 +230,7 @@ def recorded_view(question: RecordedQuestion, times: int) -> RecordedFields:
 
 
 class RatedFields(Shape):
-    """An answer that a reader has judged, for the author: neither the reader nor the session is named."""
+    """An answer that a reader rated, for the author: neither the reader nor the session is named."""
 
     book_id: str
     asked_at: Moment
@@ -242,7 +242,7 @@ class RatedFields(Shape):
 
 
 def rated_view(turn: Turn, feedback: Feedback) -> RatedFields:
-    """What a reader wrote is redacted, and so is the answer: a model may repeat it."""
+    """The reader's words are redacted, and so is the answer, because a model may repeat them."""
     cited = {source.breadcrumb: source.url for source in turn.sources if source.breadcrumb}
     return {
         "book_id": turn.book_id,

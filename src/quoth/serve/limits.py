@@ -1,9 +1,9 @@
-"""How much anyone may ask: requests in the last minute, and answers under way at once.
+"""How much anyone may ask: requests in the last minute, and answers in progress at once.
 
-In: who asks. Out: an `Allowance`, or `RateLimited`. Each process counts in its own memory. With a Redis URL, Redis
-counts for all workers on all machines (`redis_limiter.py`); while Redis is down each process counts alone: a broken
-counter must not stop all answers. The library `limits` also counts in memory, but starts a task with a thread for every
-request: 370 µs with one caller and 1,850 µs with a hundred, against two to five here.
+In: the caller. Out: an `Allowance`, or `RateLimited`. Each process counts in its own memory. With a Redis URL, Redis
+counts for all workers on all machines (`redis_limiter.py`). While Redis is down each process counts alone, because a
+broken counter must not stop all answers. The library `limits` also counts in memory, but starts a task with a thread
+for every request: 370 µs with one caller and 1,850 µs with a hundred, against two to five here.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ logger = logging.getLogger(__name__)
 
 _WINDOW = 60  # seconds
 DEFAULT_LIMIT = 100
-PAUSE = 5.0  # seconds until a Redis that failed is asked again
+PAUSE = 5.0  # seconds before a failed Redis is tried again
 MOST_NAMES = 100_000  # callers remembered at once
 _RETRY_SOON = {"retry_after": 1}  # seconds: answers end all the time
-# Where a question is answered, which takes a while.
+# The doors that answer a question, which takes a while.
 _ANSWERING = frozenset({"/chat", "/chat/stream", "/chat/run", "/v1/chat/completions", "/v1/responses", "/mcp"})
 
 
 class MemoryLimiter:
-    """A moving window: at any moment, the requests of the last minute count."""
+    """A sliding window: at any moment, the requests of the last minute count."""
 
     def __init__(self, limit: int, clock: Clock, window: float = _WINDOW) -> None:
         self._limit = limit
         self._clock = clock
         self._window = window
-        self._seen: OrderedDict[str, deque[float]] = OrderedDict()  # the caller who was allowed longest ago comes first
+        self._seen: OrderedDict[str, deque[float]] = OrderedDict()  # the least recently admitted caller comes first
 
     async def hit(self, who: str) -> Allowance:
         now = self._clock.monotonic()
@@ -63,7 +63,7 @@ class MemoryLimiter:
 
 
 class FallbackLimiter:
-    """Counts together with the other processes while that is possible, alone while it is not."""
+    """Counts together with the other processes while that is possible, otherwise alone."""
 
     def __init__(self, shared: RateLimiter, alone: RateLimiter, clock: Clock) -> None:
         self._shared = shared
@@ -82,12 +82,12 @@ class FallbackLimiter:
             self._down_until = self._clock.monotonic() + PAUSE
             return await self._alone.hit(who)
         if self._down_until is not None:
-            logger.warning("requests of all processes are counted together again")
+            logger.warning("the processes count requests together again")
             self._down_until = None
         return allowance
 
     async def fault(self) -> LimiterUnavailable | None:
-        """Why each process counts alone now; None where they count together. For /health."""
+        """Why each process counts alone now; None if they count together. For /health."""
         try:
             await self._shared.hit("health")
         except LimiterUnavailable as error:
@@ -99,8 +99,8 @@ class FallbackLimiter:
 
 
 class AnswerPlaces:
-    """The answers under way in this process. A caller who holds more places than are free gets no more: alone, they
-    can hold half of the places, and the rest is left to others."""
+    """The answers in progress in this process. A caller who holds more places than are free gets no more: one caller
+    can hold half of the places, and the rest is left for others."""
 
     def __init__(self, most: int) -> None:
         self._free = most
@@ -110,10 +110,10 @@ class AnswerPlaces:
     @contextmanager
     def take(self, caller: str) -> Iterator[None]:
         if not self._free:
-            raise RateLimited(f"All {self._most} places for answers are taken.", details=_RETRY_SOON)
+            raise RateLimited(f"The server is busy: {self._most} answers are already in progress.", details=_RETRY_SOON)
         if self._held[caller] > self._free:
             raise RateLimited(
-                f"{self._held[caller]} of your answers are under way; the {self._free} places left are for others.",
+                f"{self._held[caller]} of your answers are in progress; the last {self._free} places are for others.",
                 details=_RETRY_SOON,
             )
         self._free -= 1
@@ -123,11 +123,11 @@ class AnswerPlaces:
         finally:
             self._free += 1
             self._held[caller] -= 1
-            self._held += Counter()  # forgets who holds none
+            self._held += Counter()  # drops callers who hold none
 
 
 class AnswerLimit:
-    """A question takes a place when it has arrived whole, and keeps it until its answer is sent."""
+    """A question takes a place once it has arrived in full, and keeps it until its answer is sent."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -178,14 +178,14 @@ def check(allowance: Allowance) -> None:
     if not allowance.allowed:
         wait = max(1, math.ceil(allowance.reset))
         raise RateLimited(
-            f"More than {allowance.limit} requests in a minute.",
+            f"You sent more than {allowance.limit} requests in a minute.",
             hint=f"Try again in {wait} seconds.",
             details={"retry_after": wait, "limit": allowance.limit},
         )
 
 
 def headers(allowance: Allowance, now: float) -> dict[str, str]:
-    """`Reset` is a moment, in seconds since 1970, as GitHub and most others send it."""
+    """`Reset` is a point in time, in seconds since 1970, as GitHub and most others send it."""
     return {
         "x-ratelimit-limit": str(allowance.limit),
         "x-ratelimit-remaining": str(allowance.remaining),

@@ -1,9 +1,9 @@
 """`POST /mcp`: coding agents over streamable HTTP, behind the same doorway as all other doors.
 
-The server is the one of `quoth.serve.mcp_tools`, which `quoth mcp` runs too. Requests are independent (stateless), so
-any worker can answer any of them; there is no stream to listen to, so GET is not allowed. A call is cancelled by
-closing its connection, or by the protocol's message, at whichever worker of this server it arrives. The SDK is loaded
-with the first request.
+The server comes from `quoth.serve.mcp_tools`; `quoth mcp` runs it too. Requests are independent (stateless), so any
+worker can answer any of them. There is no stream to listen to, so GET is not allowed. A client cancels a call by
+closing its connection or by the protocol's message, which may arrive at any worker of this server. The SDK is loaded on
+the first request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _CALL = {
     "type": "object",
     "properties": {
         "jsonrpc": {"const": "2.0"},
-        "id": {"type": ["integer", "string"], "description": "Left out: a notification"},
+        "id": {"type": ["integer", "string"], "description": "A message without an id is a notification"},
         "method": {"type": "string", "examples": ["tools/call"]},
         "params": {"type": "object"},
     },
@@ -57,22 +57,22 @@ _REQUEST = {"requestBody": {"required": True, "content": {"application/json": {"
 def _responses() -> Responses:
     found: Responses = {
         200: {
-            "description": "JSON-RPC 2.0 by the Model Context Protocol, as one document or as server-sent events",
+            "description": "JSON-RPC 2.0 for the Model Context Protocol, as one document or as server-sent events",
             "content": {"application/json": {"schema": _RPC}, **event_content("message")},
         },
         202: {"description": "A notification was received"},
         **problems(400, 403, 404, 406, 413, 415),
     }
-    for status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, with the type MCP clients look for
+    for status in (400, 404, 406):  # a JSON-RPC error and a problem in one body, of the type MCP clients look for
         found[status]["content"] = {**found[status]["content"], "application/json": {"schema": _RPC}}
     return found
 
 
 class AgentSessions:
-    """The SDK's session manager, started with the first request and kept in a task of its own until the server ends."""
+    """The SDK's session manager, started on the first request and kept in its own task until the server ends."""
 
     def __init__(self, workers: Path | None) -> None:
-        """`workers`: the folder in which several workers of one server hear each other."""
+        """`workers`: the folder through which the workers of one server reach each other."""
         self._starting = asyncio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None
         self._running: asyncio.Task[None] | None = None
@@ -80,7 +80,7 @@ class AgentSessions:
         self._siblings = Siblings(workers, self._heard) if workers else None
 
     def cancel(self, key: CallKey) -> None:
-        """Here, or where the call is worked on."""
+        """Cancel the call, in this worker or in the one that runs it."""
         if not self.calls.cancel(key) and self._siblings is not None:
             self._siblings.tell(json.dumps(key).encode())
 
@@ -112,7 +112,7 @@ class AgentSessions:
 
 
 async def _run(manager: StreamableHTTPSessionManager, started: asyncio.Event) -> None:
-    """In one task from beginning to end, as the SDK's task group demands."""
+    """Run it in one task from beginning to end, as the SDK's task group requires."""
     async with manager.run():
         started.set()
         await asyncio.Event().wait()
@@ -122,8 +122,8 @@ class _McpResponse(Response):
     """Hands the request to the SDK; the SDK's answer is the response."""
 
     def __init__(self, manager: StreamableHTTPSessionManager, calls: Calls, body: bytes, *, opens: bool) -> None:
-        """With `opens` the client gets the id of a session, by which its calls are known when it cancels one. Nothing
-        is kept for it: any worker answers any request, with whatever id."""
+        """With `opens` the client gets a session id, which identifies its calls when it cancels one. Nothing is stored
+        for it: any worker answers any request, whatever its id."""
         super().__init__()
         self._manager = manager
         self._calls = calls
@@ -161,8 +161,8 @@ class _McpResponse(Response):
 
 
 class _ProblemSender:
-    """Gives the SDK's refusals our shape. A JSON-RPC error keeps its own shape beside ours, and its media type, because
-    MCP clients look for it there."""
+    """Gives the SDK's refusals our shape. A JSON-RPC error keeps its media type and, beside ours, its own fields: MCP
+    clients look for them."""
 
     def __init__(self, request: Request, send: Send) -> None:
         self._request = request
@@ -208,11 +208,11 @@ def _refusal(status: int, told: str) -> QuothError:
 
 
 def _check_message(message: object) -> dict[str, Any]:
-    """Refuse what is not a message at all, in words that can be read; the SDK judges the rest."""
+    """Refuse, in readable words, a body that is not a message at all; the SDK judges the rest."""
     if not isinstance(message, dict):
-        raise InvalidJson("The body is JSON, but not one object.")
+        raise InvalidJson("The body is JSON, but not an object.")
     known = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
-    number = message.get("id", 0)  # left out in a notification
+    number = message.get("id", 0)  # a notification has none
     if not known or type(number) not in (int, str) or not isinstance(message.get("params", {}), dict):
         raise WrongUsage("The body is not a JSON-RPC 2.0 request.", hint="See https://modelcontextprotocol.io.")
     return message

@@ -1,8 +1,8 @@
-"""The tool calls of agents that are under way: how far they are, and how they are cancelled.
+"""The running tool calls of agents: their progress, and how they are cancelled.
 
-Over HTTP a call is cancelled by closing its connection, or, by clients of the older protocol, with a message on another
-connection: a call is known by its session, whose id this server gave and nobody can guess, and by the id of its
-request. Cancelled work stops at once, and what was said by then is stored as at every door. On stdio the SDK does this.
+Over HTTP a client cancels a call by closing its connection. Clients of the older protocol send a message on another
+connection, which names the call by its session and its request id; this server chose the session id, and it cannot be
+guessed. Cancelled work stops at once, and the words so far are stored, as at every door. On stdio the SDK does this.
 Knows no tool.
 """
 
@@ -20,32 +20,32 @@ from quoth.domain import Answer, AnswerEvent, Delta, Done, Retrieved
 from quoth.serve.sse import cancel
 
 T = TypeVar("T")
-CallKey = tuple[str, ...]  # one of the ways in which a call is known
-Report = Callable[[float, str], Awaitable[None]]  # seconds so far, and what is done now
+CallKey = tuple[str, ...]  # one of the ways to identify a call
+Report = Callable[[float, str], Awaitable[None]]  # seconds so far, and the current step
 
 SESSION_HEADER = "mcp-session-id"
-REQUEST_CANCELLED = -32800  # the code that the SDK answers a cancelled request with
+REQUEST_CANCELLED = -32800  # the SDK's error code for a cancelled request
 PROGRESS_SECONDS = 1.0
 
 
 def session_keys(request: Request, owner: str, call_id: object) -> list[CallKey]:
-    """How the call with this id is known to the session of the request; in no way where it has no session."""
+    """The keys of the call with this id within the request's session; none if it has no session."""
     session = request.headers.get(SESSION_HEADER, "")
     return [("session", owner, session, json.dumps(call_id))] if session else []
 
 
 def call_keys(request: Any, owner: Callable[[Any], str], call_id: object) -> list[CallKey]:
-    """All ways in which a call is known; none without a request, on stdio."""
+    """All keys of a call; none without a request, on stdio."""
     return [] if request is None else [connection_key(request), *session_keys(request, owner(request), call_id)]
 
 
 def connection_key(request: Request) -> CallKey:
-    """How the call that came with this request is known to its connection."""
+    """The key of the call that came over this request's connection."""
     return ("connection", str(request.state.mcp_connection))
 
 
 class Cancelled(Exception):
-    """Its caller does not want the result any more."""
+    """The caller no longer wants the result."""
 
 
 class Calls:
@@ -53,7 +53,7 @@ class Calls:
         self._running: dict[CallKey, asyncio.Task[Any]] = {}
 
     async def run(self, keys: Sequence[CallKey], work: Coroutine[Any, Any, T]) -> T:
-        """The result of the work. `Cancelled` when its caller cancelled it by one of the keys."""
+        """The result of the work. `Cancelled` if its caller cancelled it by one of the keys."""
         task = asyncio.create_task(work)
         self._running |= dict.fromkeys(keys, task)
         try:
@@ -68,13 +68,13 @@ class Calls:
         return task.result()
 
     def cancel(self, key: CallKey) -> bool:
-        """Whether there is such a call here; it may just have ended."""
+        """Cancel the call. Returns whether it runs here; it may just have ended."""
         task = self._running.get(key)
         return task is not None and task.cancel()
 
 
 async def reported(events: AsyncGenerator[AnswerEvent], report: Report) -> Answer:
-    """The answer; while it is made, every second, what is being done."""
+    """The answer. Until it is ready, reports the current step every second."""
     loop = asyncio.get_running_loop()
     began, doing, words = loop.time(), "searching the book", 0
 

@@ -1,8 +1,8 @@
-"""What a coding agent may do with the books: an MCP server on the official SDK, for `/mcp` and `quoth mcp` alike.
+"""What a coding agent may do with the books: an MCP server on the official SDK, for both `/mcp` and `quoth mcp`.
 
 Tools `search`, `fetch` (in the shape that ChatGPT's connectors expect) and `ask` (the one pipeline), and every page as
-a resource. In: a `Quoth`. Out: a server that a transport can run. A wrong argument or an outage is a tool's result
-with our message, so that the agent reads it and does better. The SDK takes a second to import: import this late.
+a resource. In: a `Quoth`. Out: a server that a transport can run. A wrong argument or an outage becomes a tool result
+with our message, so that the agent can read it and do better. The SDK takes a second to import: import this late.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ logger = logging.getLogger(__name__)
 
 _SCHEME = "quoth://"
 PAGE_SIZE = 100  # resources in one answer
-_MOST_BOOKS = 16  # searched at once when no book is named
+_MOST_BOOKS = 16  # searched at once if no book is named
 
 _INSTRUCTIONS = (
     "Quoth holds technical books and documentation. `ask` answers a question about a book, with citations, or says that"
     " the book does not hold it. `search` finds passages, `fetch` reads the whole page of one. Cite the `url` given."
 )
 
-Context = ServerRequestContext[Any, Any]  # we use its `request`, which is None on stdio
+Context = ServerRequestContext[Any, Any]  # we use its `request`, None on stdio
 
 
 class _SearchArguments(ToolRequest):
@@ -88,7 +88,7 @@ class FetchedPage(Shape):
     metadata: dict[str, Any]
 
 
-# Of the whole `ChatResponse`, what agents go by: its full schema would be longer than all other tools together.
+# The fields of `ChatResponse` that agents use: its full schema would be longer than all other tools together.
 _ANSWERED = {
     "type": "object",
     "properties": {"answer": {"type": ["string", "null"]}, "sources": {"type": "array", "items": {"type": "object"}}},
@@ -105,8 +105,8 @@ class Agents:
         owner: Callable[[Any], str] = lambda request: "",
         calls: Calls | None = None,
     ) -> None:
-        """`seen`: what the sender of an HTTP request (None on stdio) may see; `owner`: whose its sessions are; `calls`:
-        where those who cancel look for what is under way."""
+        """`seen`: what the sender of an HTTP request (None on stdio) may see; `owner`: who owns its sessions; `calls`:
+        the running calls, for those who cancel one."""
         self._seen = seen
         self._owner = owner
         self._calls = calls or Calls()
@@ -227,7 +227,7 @@ class Agents:
         book = await quoth.choose_book(asked.book_id)
         request_id = str(uuid.uuid4()) if context.request is None else str(context.request.state.request_id)
         question = quoth.question(asked, book, request_id=request_id, owner=self._owner(context.request))
-        told = "progress_token" in (context.meta or {})  # a client that wants to know how far it is
+        told = "progress_token" in (context.meta or {})  # the client wants progress reports
         events = quoth.conversations.ask(question, whole=not told)
 
         async def report(seconds: float, doing: str) -> None:
@@ -241,8 +241,8 @@ class Agents:
     async def list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """In the order of their addresses. The cursor is the last address that was given, so a change in between skips
-        no page that stays."""
+        """In the order of their addresses. The cursor is the last address sent, so a change in between skips no page
+        that still exists."""
         try:
             after = place_of(params.cursor) if params is not None and params.cursor else ("", "")
         except WrongUsage as error:
@@ -286,7 +286,7 @@ class Agents:
 
 
 async def _books(quoth: Quoth, book_id: str | None) -> list[Book]:
-    """Engines search one book at a time, so on a server with hundreds the caller must name one."""
+    """The index searches one book at a time, so on a server with hundreds the caller must name one."""
     books = [] if book_id or quoth.settings.book else await quoth.books()
     return books if 0 < len(books) <= _MOST_BOOKS else [await quoth.choose_book(book_id)]
 
@@ -301,8 +301,8 @@ async def _page_at(quoth: Quoth, uri: str) -> tuple[Book, list[Chunk]]:
 
 
 async def _translate_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """An error of the protocol has our message, or, for an unforeseen fault, nothing of its inside: the SDK would show
-    that to older clients. This is the last handler of this door; on stdio there is no other."""
+    """Give protocol errors our message. An unforeseen fault shows no internals; the SDK would show them to older
+    clients. This is the last handler of this door; on stdio there is no other."""
     mark = logs.request_id.set(None if ctx.request is None else str(ctx.request.state.request_id))
     try:
         return await call_next(ctx)
@@ -346,7 +346,7 @@ def _tool(name: str, description: str, arguments: type[BaseModel], output: Mappi
         description=description,
         input_schema=arguments.model_json_schema(),
         output_schema=dict(output),
-        # A question is remembered in the asker's own session; the book does not change, nor does anything outside.
+        # A question is stored in the asker's own session; neither the book nor anything outside changes.
         annotations=types.ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False),
     )
 

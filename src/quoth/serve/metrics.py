@@ -1,9 +1,9 @@
-"""`GET /metrics`: what the doors and the pipeline do, for Prometheus.
+"""`GET /metrics`: figures about the doors and the pipeline, for Prometheus.
 
-In: every request as it ends, every answer as it is given (`quoth.insight.observers`), and at each scrape the size of
-the indexes, the last ingests and the health of the parts. Labels are few and closed: a door is the template of its
-route, never a path, and no reader can make a new one. Each application has a registry of its own. Where several
-workers share a port, each writes its figures into one folder, and the worker that is asked adds them up.
+In: every finished request, every answer (`quoth.insight.observers`), and at each scrape the size of the indexes, the
+last ingests and the health of the parts. Labels form a small closed set: a door is the template of its route, never a
+path, and no reader can create a new one. Each application has its own registry. If several workers share a port, each
+writes its figures into one folder, and the worker that gets the scrape adds them up.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ router = APIRouter(tags=["health"])
 _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the library's name for the folder that workers share
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-_UNKNOWN = "unknown"  # the door of all paths that lead nowhere
-_REFUSED = "refused"  # the door of requests that came to none: no key, too many, too large
+_UNKNOWN = "unknown"  # the label for paths without a door
+_REFUSED = "refused"  # the label for requests that reached no door: no key, too many, too large
 _MOST_BOOKS = 200  # with a label of their own
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
@@ -53,14 +53,14 @@ _EXPOSITION: Responses = {
     **problems(),
 }
 
-CACHES = {"passages": analyse, "sentences": sentences, "terms": term_ids}  # texts that were analysed before
+CACHES = {"passages": analyse, "sentences": sentences, "terms": term_ids}  # each remembers analysed texts
 
 
 @contextmanager
 def shared_metrics() -> Iterator[Callable[[int], None]]:
-    """For the parent of several workers, around all of their lives: a folder that they find in the environment. (The
-    library looks there when it is imported, so workers are spawned, not forked.) Yields a function to call with the id
-    of each worker that has ended: its requests are no longer under way."""
+    """For the parent of several workers, for as long as any of them lives: a folder that they find in the environment.
+    (The library looks there when it is imported, so workers are spawned, not forked.) Yields a function to call with
+    the id of each worker that has ended, so that its requests no longer count as in progress."""
     with tempfile.TemporaryDirectory(prefix="quoth-metrics-") as folder:
         os.environ[SHARED] = folder
         try:
@@ -80,7 +80,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        # The time when a series began is of no use here and doubles the text.
+        # The start time of each series is useless here and doubles the text.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
 
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -89,25 +89,25 @@ class Metrics:
         def histogram(name: str, text: str, *labels: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
             return Histogram(f"quoth_{name}", text, labels, registry=self.registry, buckets=buckets)
 
-        self.requests = counter("http_requests_total", "Requests that were answered.", "door", "method", "status")
+        self.requests = counter("http_requests_total", "Requests answered.", "door", "method", "status")
         self.latency = histogram("http_request_seconds", "From the first byte in to the last byte out.", "door")
         self.in_flight = Gauge(
             "quoth_http_in_flight",
-            "Requests under way.",
+            "Requests in progress.",
             registry=self.registry,
             multiprocess_mode="livesum",
         )
-        self.problems = counter("problems_total", "Errors that were answered, by their code.", "code")
-        self.outages = counter("outages_total", "Requests that failed because a part of ours did.", "part")
-        self.answers = counter("answers_total", "Answers, by what wrote them and how sure they are.", "mode", "level")
+        self.problems = counter("problems_total", "Error responses, by their code.", "code")
+        self.outages = counter("outages_total", "Requests that failed because a part of the server did.", "part")
+        self.answers = counter("answers_total", "Answers, by who wrote them and their confidence.", "mode", "level")
         self.refusals = counter("refusals_total", "Answers that say the book does not hold the answer.", "by")
-        self.unfinished = counter("unfinished_answers_total", "Answers that failed, or whose reader left.", "why")
+        self.unfinished = counter("unfinished_answers_total", "Answers that failed or whose reader left.", "why")
         self.stages = histogram("stage_seconds", "Each stage of an answer.", "stage", buckets=_STAGE_SECONDS)
         self.whole = histogram("answer_seconds", "A whole answer, without the transport.", "mode")
         self.first_word = histogram("first_token_seconds", "From the question to the first words.", "mode")
-        self.tokens = counter("model_tokens_total", "What the language model read and wrote.", "direction")
+        self.tokens = counter("model_tokens_total", "Tokens that the language model read and wrote.", "direction")
         self.unsupported = counter("unsupported_sentences_total", "Sentences that their sources do not support.")
-        self.lookups = counter("cache_lookups_total", "Texts that were analysed before, or were not.", "cache", "found")
+        self.lookups = counter("cache_lookups_total", "Lookups of analysed texts, found or not.", "cache", "found")
         self._counted = self._cached()
 
     def _cached(self) -> dict[tuple[str, str], int]:
@@ -121,7 +121,7 @@ class Metrics:
         answer = seen.answer
         before, self._counted = self._counted, self._cached()
         for labels, count in self._counted.items():
-            self.lookups.labels(*labels).inc(max(0, count - before[labels]))  # lower only when a cache was emptied
+            self.lookups.labels(*labels).inc(max(0, count - before[labels]))  # lower only after a cache was emptied
         if answer is None:
             self.unfinished.labels("failed" if seen.error else "left").inc()
             return
@@ -148,7 +148,7 @@ class Metrics:
             self.outages.labels(part or "other").inc()
 
     def exposition(self, *more: Collector) -> bytes:
-        """The text for Prometheus; of all workers, where there are several."""
+        """The text for Prometheus, with the figures of all workers."""
         registry = self.registry
         if os.environ.get(SHARED):
             from prometheus_client.multiprocess import MultiProcessCollector
@@ -169,7 +169,7 @@ def _metrics_of(request: Request) -> Metrics:
 
 
 class MetricsMiddleware:
-    """Counts every request. The outermost layer, and plain ASGI, so that streams pass through untouched."""
+    """Counts every request. It is the outermost layer, and plain ASGI, so that streams pass through untouched."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -179,7 +179,7 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = 500  # if the response never begins
+        status = 500  # if the response never starts
 
         async def passed(message: Message) -> None:
             nonlocal status
@@ -228,11 +228,11 @@ def _plain_route(scope: Scope) -> BaseRoute | None:
     )
 
 
-# --- what is looked up at each scrape --------------------------------------------------------------------------------
+# --- figures read at each scrape -------------------------------------------------------------------------------------
 
 
 class _ScrapeCollector(Collector):
-    """Figures that are not counted but looked up."""
+    """Figures that are read at each scrape rather than counted."""
 
     def __init__(self, statuses: Iterable[IndexStatus], jobs: Iterable[IngestJob], parts: dict[str, str]) -> None:
         self._statuses = list(statuses)
@@ -240,11 +240,11 @@ class _ScrapeCollector(Collector):
         self._parts = parts
 
     def collect(self) -> Iterator[Metric]:
-        build = GaugeMetricFamily("quoth_build_info", "Which Quoth this is.", labels=["version"])
+        build = GaugeMetricFamily("quoth_build_info", "The version of Quoth.", labels=["version"])
         build.add_metric([__version__], 1)
         yield build
-        chunks = GaugeMetricFamily("quoth_index_chunks", "Chunks that can be found.", labels=["book"])
-        size = GaugeMetricFamily("quoth_index_bytes", "Size on disk, where it is known.", labels=["book"])
+        chunks = GaugeMetricFamily("quoth_index_chunks", "Chunks in the index.", labels=["book"])
+        size = GaugeMetricFamily("quoth_index_bytes", "Size on disk, if known.", labels=["book"])
         generation = GaugeMetricFamily("quoth_index_generation", "Publications so far.", labels=["book"])
         for status in self._statuses:
             chunks.add_metric([status.book_id], status.chunks)
@@ -270,11 +270,11 @@ class _ScrapeCollector(Collector):
 
 
 async def _look_up(quoth: Quoth, checks: Checks) -> _ScrapeCollector:
-    """A part that fails is missing here, and its health says so: a scrape never fails."""
+    """The figures of a failing part are missing, and its health says so: a scrape never fails."""
     states = await checks.states()
     statuses: list[IndexStatus] = []
     last: dict[str, IngestJob] = {}
-    with suppress(QuothError):  # the health of the part says so
+    with suppress(QuothError):  # the part's health says so
         books = [book for book in await quoth.index.books() if quoth.only_book in ("", book)][:_MOST_BOOKS]
         statuses = list(await asyncio.gather(*(quoth.index.status(book_id) for book_id in books)))
         for job in await quoth.library.jobs(quoth.only_book or None, limit=_MOST_BOOKS):
@@ -285,7 +285,7 @@ async def _look_up(quoth: Quoth, checks: Checks) -> _ScrapeCollector:
 
 @router.get("/metrics", response_class=Response, responses=_EXPOSITION)
 async def metrics(request: Request) -> Response:
-    """Figures for Prometheus, of all workers."""
+    """Figures of all workers, for Prometheus."""
     looked_up = await _look_up(quoth_of(request), checks_of(request))
     text = await asyncio.to_thread(_metrics_of(request).exposition, looked_up)
     return Response(text, media_type=_MEDIA_TYPE)

@@ -1,7 +1,7 @@
 """`/v1/chat/completions`, `/v1/responses` and `/v1/models`: every OpenAI client can ask the book, unmodified.
 
-A book is a model. The answer is the one pipeline's, word for word; its sources, confidence and grounding are in an
-extra key, `quoth`, of the response or of the last chunk. Errors have OpenAI's shape beside ours in one body.
+A book is a model. The answer comes from the one pipeline, word for word; its sources, confidence and grounding are in
+an extra key, `quoth`, of the response or of the last chunk. Errors have OpenAI's shape beside ours in one body.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _problems(*statuses: int) -> Responses:
 
 _COMPLETION: Responses = {
     200: {
-        "description": "One completion; with `stream` chunks as server-sent events (`data: {…}`), then `data: [DONE]`",
+        "description": "One completion; with `stream`, chunks as server-sent events (`data: {…}`), then `data: [DONE]`",
         "model": Completion,
         "content": event_content(),
     },
@@ -65,7 +65,7 @@ _COMPLETION: Responses = {
 
 _RESPONSE: Responses = {
     200: {
-        "description": "One response; with `stream` its events, named by their `type`",
+        "description": "One response; with `stream`, its events, named by their `type`",
         "model": ResponseObject,
         "content": event_content(
             "response.created",
@@ -99,7 +99,7 @@ async def _question_of(request: Request, asked: CompletionRequest | ResponseRequ
 
 
 async def _book_of(quoth: Quoth, model: str) -> Book:
-    """The book that a model's name refers to; `quoth` alone is the only book, or the configured one."""
+    """The book that a model's name refers to; `quoth` alone means the configured book, or the only one."""
     if model == PREFIX:
         return await quoth.choose_book(None)
     book_id = model.removeprefix(f"{PREFIX}/")
@@ -108,7 +108,7 @@ async def _book_of(quoth: Quoth, model: str) -> Book:
 
 @router.post("/chat/completions", openapi_extra=body_schema(CompletionRequest), responses=_COMPLETION)
 async def completions(request: Request) -> Response:
-    """Ask a book in OpenAI's words; with `stream` the same answer in chunks."""
+    """Ask a book through OpenAI's chat completions API; with `stream`, the same answer comes in chunks."""
     quoth = quoth_of(request)
     asked = await read_body(request, CompletionRequest)
     question = await _question_of(request, asked)
@@ -126,7 +126,7 @@ async def completions(request: Request) -> Response:
 
 @router.post("/responses", openapi_extra=body_schema(ResponseRequest), responses=_RESPONSE)
 async def responses(request: Request) -> Response:
-    """Ask a book in the words of OpenAI's newer clients; with `stream` the same answer as events."""
+    """Ask a book through OpenAI's responses API; with `stream`, the same answer comes as events."""
     quoth = quoth_of(request)
     asked = await read_body(request, ResponseRequest)
     question = await _question_of(request, asked)
@@ -149,10 +149,10 @@ async def responses(request: Request) -> Response:
 
 @router.post("/completions", include_in_schema=False)
 async def old_completions(request: Request) -> Response:
-    """Not here: a book is asked in messages."""
+    """Not supported: ask a book with messages."""
     raise UnknownPath(
-        "A book does not continue a text: there is no /v1/completions.",
-        hint="POST /v1/chat/completions, or /v1/responses. In LlamaIndex's OpenAILike set `is_chat_model=True`.",
+        "A book does not continue a text, so there is no /v1/completions.",
+        hint="Use POST /v1/chat/completions or /v1/responses. In LlamaIndex's OpenAILike, set `is_chat_model=True`.",
     )
 
 
@@ -173,7 +173,7 @@ async def _events(happened: AsyncGenerator[AnswerEvent], voice: Chunks | Respons
 
 @router.get("/models", responses={200: {"model": ModelsResponse}, **_problems(503)})
 async def models(request: Request) -> JSONResponse:
-    """Every book, as a model."""
+    """Every book as a model."""
     quoth = quoth_of(request)
     known = await quoth.books()
     body: ModelsResponse = {"object": "list", "data": [await _view_of(quoth, book) for book in known]}
@@ -182,7 +182,7 @@ async def models(request: Request) -> JSONResponse:
 
 @router.get("/models/{model:path}", responses={200: {"model": ModelResponse}, **_problems(404, 503)})
 async def model(request: Request, model: str) -> JSONResponse:
-    """One book, as a model: `quoth/<book_id>`."""
+    """One book as a model: `quoth/<book_id>`."""
     quoth = quoth_of(request)
     return JSONResponse(await _view_of(quoth, await _book_of(quoth, model)))
 

@@ -1,8 +1,8 @@
-"""Answers in the words of OpenAI's chat completions: whole, or in chunks.
+"""Answers in the shape of OpenAI's chat completions: whole or in chunks.
 
-In: an `Answer`. Out: a completion. The text is the pipeline's, word for word; below it, because most clients show
-nothing else, comes the list of sources, or with a refusal that of the nearest sections. Each marker in the text is also
-an annotation with the address of its source, and the key `quoth` has all the rest. Knows no transport.
+In: an `Answer`. Out: a completion. The text is the pipeline's, word for word. Most clients show nothing else, so the
+list of sources follows below it, or after a refusal the list of the nearest sections. Each marker in the text is also
+an annotation with the URL of its source, and the key `quoth` has all the rest. Knows no transport.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a client shows: the answer, what is listed below it, and which places of both cite what."""
+    """What a client shows: the answer, the list below it, and which places in both cite which page."""
 
     words: str
     footer: str
@@ -52,14 +52,14 @@ class Told:
 
 
 def told(answer: Answer, *, listed: bool) -> Told:
-    """Where a model failed, that it failed. With `listed` the sources are listed below."""
+    """The answer, or if a model failed, the message that says so. With `listed` the sources are listed below."""
     words = (answer.fallback_message or "") if answer.text is None else answer.text
     footer = _footer(answer) if listed else ""
     return Told(words, footer, tuple(_citations(words, footer, answer.sources)))
 
 
 def without_footer(text: str) -> str:
-    """An answer as it comes back in the next request of its client, without what was listed below it."""
+    """An answer that a client sends back in its next request, without the list below it."""
     return text.partition(_SOURCES)[0].partition(_NEAREST)[0]
 
 
@@ -81,7 +81,7 @@ def _title(breadcrumb: Sequence[str], otherwise: str) -> str:
 
 
 def _citations(words: str, footer: str, sources: Sequence[CitedSource]) -> Iterator[Cited]:
-    """Each marker of the text; of a source without a marker, its number in the list."""
+    """Each marker in the text; for a source without a marker, its number in the list."""
     published = {source.index: source for source in sources if source.url}
     marked: set[int] = set()
     for marker in markers(words):
@@ -100,7 +100,7 @@ def _citations(words: str, footer: str, sources: Sequence[CitedSource]) -> Itera
 
 
 class UrlCitation(Shape):
-    start_index: Annotated[int, Field(description="Where its marker is in the text, in characters (code points)")]
+    start_index: Annotated[int, Field(description="Where its marker begins in the text, in characters (code points)")]
     end_index: int
     title: str
     url: str
@@ -129,13 +129,13 @@ class Choice(Shape):
 
 
 class Usage(Shape):
-    prompt_tokens: Annotated[int, Field(description="Of all calls of a language model; 0 where none is configured")]
+    prompt_tokens: Annotated[int, Field(description="In all calls of the language model; 0 if none is configured")]
     completion_tokens: int
     total_tokens: int
 
 
 class CompletionDetails(AnswerDetails):
-    """Everything about an answer except its text, and what of the request had no effect."""
+    """Everything about an answer except its text, and the request's parameters that had no effect."""
 
     ignored: Annotated[list[str], Field(description="Parameters of the request that had no effect")]
 
@@ -148,7 +148,8 @@ class Completion(Shape):
     choices: list[Choice]
     usage: Usage
     quoth: Annotated[
-        CompletionDetails, Field(description="Sources, confidence, grounding: what `POST /chat` says beside the text")
+        CompletionDetails,
+        Field(description="Sources, confidence, grounding: everything that `POST /chat` returns except the text"),
     ]
 
 
@@ -203,12 +204,12 @@ def _annotations(shown: Told) -> list[Annotation]:
 
 
 def finish_reason(answer: Answer) -> FinishReason:
-    """`length` where a model broke off in the middle: the protocol's only word for an answer without its end."""
+    """`length` if a model broke off in the middle: the protocol has no other word for an unfinished answer."""
     return "length" if answer.interrupted else "stop"
 
 
 def _usage_view(answer: Answer) -> Usage:
-    """Over all calls of a model for this answer; nothing is spent where there is no model."""
+    """Tokens of all model calls for this answer; zero if there is no model."""
     read = answer.work.prompt_tokens
     return {"prompt_tokens": read, "completion_tokens": answer.tokens_used - read, "total_tokens": answer.tokens_used}
 
@@ -223,12 +224,12 @@ def model_view(book: Book, created: datetime | None) -> ModelResponse:
     }
 
 
-Fields = dict[str, object]  # of a chunk: which ones it has depends on its place in the stream
+Fields = dict[str, object]  # of a chunk; they depend on its place in the stream
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """The chunks of one streamed answer: all have its id, its model and the moment it began."""
+    """The chunks of one streamed answer: all share its id, its model and its start time."""
 
     completion_id: str
     model: str
@@ -244,7 +245,7 @@ class Chunks:
         return self._chunk({"content": text})
 
     def closing(self, answer: Answer) -> Iterator[Fields]:
-        """What the reader has not seen yet, then the end with sources and confidence, then the tokens if asked for."""
+        """The text not sent yet, then the end with sources and confidence, then the tokens if requested."""
         shown = told(answer, listed=self.listed)
         if unseen := (shown.words if answer.text is None else "") + shown.footer:
             yield self.words(unseen)

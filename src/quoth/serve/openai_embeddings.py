@@ -1,7 +1,7 @@
-"""`POST /v1/embeddings`: the vectors of texts, by the embedding model that this server searches with.
+"""`POST /v1/embeddings`: the vectors of texts, from the embedding model that this server searches with.
 
-In: texts. Out: their vectors in OpenAI's shape, as numbers or, as OpenAI's own clients ask for them, as bytes. The
-model is named by what embeds, or like a book. Texts are embedded as passages unless the key `quoth` says otherwise.
+In: texts. Out: their vectors in OpenAI's shape, as numbers or, as OpenAI's own clients request them, as bytes. The
+model's name is that of the embedder or of a book. Texts are embedded as passages unless the key `quoth` says otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from quoth.serve.shapes import Shape, problems
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 
-_MOST_TEXTS = 256  # in one request: they are embedded here, on this machine
+_MOST_TEXTS = 256  # in one request: this machine embeds them
 
 _Text = Annotated[str, StringConstraints(min_length=1), Field(json_schema_extra={"pattern": r"\S"})]
 
@@ -48,22 +48,22 @@ class EmbeddingRequest(BaseModel):
         description="The embedding model by its name, or `quoth`, or `quoth/<book_id>`", examples=["quoth"]
     )
     input: _Text | Annotated[list[_Text], Field(min_length=1, max_length=_MOST_TEXTS)] = Field(
-        description="A text, or up to 256; tokens cannot be read", examples=[["Late subscribers get the last message."]]
+        description="One text, or up to 256; not token ids", examples=[["Late subscribers get the last message."]]
     )
     encoding_format: Literal["float", "base64"] | None = None
-    dimensions: Annotated[int, Field(ge=1)] | None = Field(None, description="Only the model's own number")
+    dimensions: Annotated[int, Field(ge=1)] | None = Field(None, description="Must be the model's own number")
     user: str | None = Field(None, description="Accepted; has no effect")
     quoth: EmbeddingOptions | None = Field(None, description="Whether the texts are passages or questions")
 
     @field_validator("input", mode="before")
     @classmethod
     def _not_tokens(cls, value: object) -> object:
-        """Say what is wrong with a list in plain words: LangChain sends OpenAI's tokens unless it is told not to."""
+        """Say in plain words what is wrong with a list: LangChain sends OpenAI's tokens unless told not to."""
         if isinstance(value, list) and not 1 <= len(value) <= _MOST_TEXTS:
-            raise PydanticCustomError("texts", f"send a text, or a list of 1 to {_MOST_TEXTS}; here are {len(value)}")
+            raise PydanticCustomError("texts", f"send one text or a list of 1 to {_MOST_TEXTS}; this has {len(value)}")
         if isinstance(value, list) and any(isinstance(part, int | list) for part in value):
             raise PydanticCustomError(
-                "tokens", "numbers of tokens cannot be read. Send text (in LangChain: check_embedding_ctx_length=False)"
+                "tokens", "tokens cannot be read. Send text (in LangChain: check_embedding_ctx_length=False)"
             )
         return value
 
@@ -82,7 +82,7 @@ class EmbeddingUsage(Shape):
 class EmbeddingsResponse(Shape):
     object: Literal["list"]
     data: list[Embedding]
-    model: Annotated[str, Field(description="What embedded the texts", examples=["all-MiniLM-L6-v2"])]
+    model: Annotated[str, Field(description="The model that embedded the texts", examples=["all-MiniLM-L6-v2"])]
     usage: EmbeddingUsage
 
 
@@ -94,7 +94,7 @@ _RESPONSES = {
 
 @router.post("/embeddings", openapi_extra=body_schema(EmbeddingRequest), responses=_RESPONSES)
 async def embeddings(request: Request) -> JSONResponse:
-    """The vectors of texts, by the model that this server searches with."""
+    """The vectors of texts, from the model that this server searches with."""
     quoth = quoth_of(request)
     asked = await read_body(request, EmbeddingRequest)
     await _check_model(quoth, asked.model)
@@ -126,14 +126,14 @@ async def _check_model(quoth: Quoth, model: str) -> None:
 
 
 def _count(embedder: Embedder, texts: list[str]) -> int:
-    """All tokens. `WrongUsage` for a text that the model would have to cut."""
+    """The number of tokens in all texts. `WrongUsage` for a text that the model would have to cut."""
     if not all(text.strip() for text in texts):
         raise EmptyQuery("A text is empty.", details={"field": "input"})
     counts = embedder.tokens.counts(texts)
     for number, count in enumerate(counts):
         if count > embedder.tokens.limit:
             raise WrongUsage(
-                f"Text {number} has {count} tokens; {embedder.name} reads {embedder.tokens.limit}.",
+                f"Text {number} has {count} tokens; {embedder.name} reads at most {embedder.tokens.limit}.",
                 hint="Split it.",
                 details={"field": "input"},
             )

@@ -1,8 +1,8 @@
-"""What OpenAI's clients ask: a request for a chat completion, as a `Question` like any other door's.
+"""Requests of OpenAI's clients: a chat completion request becomes a `Question`, as at any other door.
 
-Such a client keeps the conversation itself and sends it whole each time, so the history of a question comes from its
-messages. Parameters that can safely be ignored have no effect, and the answer names them; what asks for
-something that a book cannot give is refused by name. How answers look is in `openai_answers`. Knows no transport.
+Such a client keeps the conversation itself and sends all of it each time, so the history of a question comes from its
+messages. Parameters that can safely be ignored have no effect, and the answer names them; a parameter that asks for
+something a book cannot do is refused by name. `openai_answers` shapes the answers. Knows no transport.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ContentPart(BaseModel):
 
 
 class CompletionMessage(BaseModel):
-    """The user's last message is the question; those before it are the conversation."""
+    """The user's last message is the question; the messages before it are the conversation."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -61,7 +61,7 @@ class CompletionMessage(BaseModel):
             if part.type not in ("text", "refusal"):
                 raise Unsupported(
                     f"A content part of type `{part.type}` cannot be read.",
-                    hint="Send text: a book is asked in words.",
+                    hint="Send text.",
                     details={"field": "messages"},
                 )
         return "\n".join(part.text or part.refusal or "" for part in self.content)
@@ -75,7 +75,7 @@ class StreamOptions(BaseModel):
 
 
 class QuothFields(BaseModel):
-    """What the other chat doors take; `extra_body={"quoth": {…}}` in the openai client."""
+    """The fields of the other chat doors; `extra_body={"quoth": {…}}` in the openai client."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -83,7 +83,7 @@ class QuothFields(BaseModel):
         None, description="UUID v4: the server keeps the conversation and ignores earlier messages"
     )
     selected_text: Annotated[str, StringConstraints(max_length=MAX_SELECTION)] | None = Field(
-        None, description="When present, only this text may ground the answer"
+        None, description="If present, only this text may ground the answer"
     )
     filters: FilterFields | None = None
     top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True), Whole] | None = None
@@ -96,7 +96,7 @@ class CompletionRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     model: Name = Field(
-        description="`quoth/<book_id>` or `<book_id>`; `quoth` when there is one book", examples=["quoth/my-book"]
+        description="`quoth/<book_id>` or `<book_id>`; `quoth` if there is only one book", examples=["quoth/my-book"]
     )
     messages: Annotated[list[CompletionMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
     stream: bool | None = Field(None, description="Chunks as server-sent events, then `[DONE]`")
@@ -127,7 +127,7 @@ class CompletionRequest(BaseModel):
     prompt_cache_options: Any = Field(None, description=IDLE)
     prompt_cache_retention: str | None = Field(None, description=IDLE)
 
-    # Not OpenAI's own, but sent by clients that speak to many servers.
+    # Not OpenAI's own, but clients for many servers send them.
     min_p: float | None = Field(None, description=IDLE)
     repetition_penalty: float | None = Field(None, description=IDLE)
     reasoning: Any = Field(None, description=IDLE)
@@ -135,7 +135,7 @@ class CompletionRequest(BaseModel):
     enable_thinking: bool | None = Field(None, description=IDLE)
     chat_template_kwargs: Any = Field(None, description=IDLE)
 
-    # A book gives one answer, whole, and calls no tool of its client; nothing goes wrong when these are ignored.
+    # A book gives one whole answer and calls none of the client's tools; these can be ignored safely.
     n: Annotated[int, Field(ge=1)] | None = Field(None, description=f"{IDLE}: there is one answer")
     stop: str | list[str] | None = Field(None, description=IDLE)
     logprobs: bool | None = Field(None, description=IDLE)
@@ -144,7 +144,7 @@ class CompletionRequest(BaseModel):
     functions: list[Any] | None = Field(None, description=f"{IDLE}: the book is searched anyway")
     web_search_options: Any = Field(None, description=IDLE)
 
-    # These ask for what a book cannot give; only the value that asks for nothing is accepted.
+    # A book cannot do what these ask for; only the values that ask for nothing are accepted.
     response_format: dict[str, Any] | None = Field(None, description='`{"type": "text"}` only')
     modalities: list[str] | None = Field(None, description='`["text"]` only')
     audio: Any = Field(None, description="Not supported")
@@ -175,7 +175,7 @@ class CompletionRequest(BaseModel):
         return replace(question, history=tuple(turns_of(before, refusal)))
 
 
-# By field that asks for what a book cannot give: the values that ask for nothing.
+# Fields that ask for what a book cannot do, with the values that ask for nothing.
 _REFUSED: Mapping[str, tuple[Any, ...]] = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"], []),
@@ -185,10 +185,10 @@ _REFUSED: Mapping[str, tuple[Any, ...]] = {
     "moderation": (),
 }
 _WHY: Mapping[str, str] = {
-    "response_format": "Answers are text; sources and confidence are in the key `quoth` of the response.",
-    "text": "Answers are text; sources and confidence are in the key `quoth` of the response.",
-    "tool_choice": "A book calls no tool of its client: send `auto`, or leave it out.",
-    "function_call": "A book calls no function of its client: send `auto`, or leave it out.",
+    "response_format": "Answers are text; sources and confidence are in the response's key `quoth`.",
+    "text": "Answers are text; sources and confidence are in the response's key `quoth`.",
+    "tool_choice": "A book calls none of the client's tools: send `auto`, or leave it out.",
+    "function_call": "A book calls none of the client's functions: send `auto`, or leave it out.",
     "background": "Leave it out, and wait for the answer or stream it.",
     "conversation": "Send `previous_response_id`, or the whole conversation in `input`.",
 }
@@ -199,21 +199,21 @@ def check_supported(request: BaseModel, refused: Mapping[str, tuple[Any, ...]]) 
         value = getattr(request, name)
         if value not in (None, False, *harmless):
             raise Unsupported(
-                f"`{name}` asks for something that a book cannot do.",
+                f"`{name}` asks for something a book cannot do.",
                 hint=_WHY.get(name, "Leave it out."),
                 details={"field": name},
             )
 
 
 def ignored_in(request: BaseModel) -> list[str]:
-    """The parameters that were sent and have no effect, except where they ask for what happens anyway."""
+    """The parameters sent that have no effect, except those that ask for what happens anyway."""
     fields = type(request).model_fields
     idle = (name for name, field in fields.items() if (field.description or "").startswith(IDLE))
     sent = {name: getattr(request, name) for name in idle if name in request.model_fields_set}
     return [name for name, value in sent.items() if value not in _ANYWAY.get(name, (None, False, [], "", {}))]
 
 
-# Where it is not nothing: the values that ask for what happens anyway.
+# The values that ask for what happens anyway, for fields where that is not an empty value.
 _ANYWAY: Mapping[str, tuple[Any, ...]] = {
     "n": (None, 1),
     "store": (None, True),
@@ -232,20 +232,20 @@ class Said(Protocol):
 
 
 def split_messages(messages: Sequence[Said], *, field: str) -> tuple[str, Sequence[Said]]:
-    """The question, and what was said before it."""
+    """The question, and the messages before it."""
     spoken = [message for message in messages if message.role not in ("system", "developer")]
     if not spoken:
-        raise EmptyQuery("There is no message of the user.", details={"field": field})
+        raise EmptyQuery("There is no message from the user.", details={"field": field})
     if spoken[-1].role != "user":
         raise WrongUsage(
-            f"The last message is the {spoken[-1].role}'s.",
+            f"The last message is from the {spoken[-1].role}.",
             hint="End with the user's question: a book does not continue an answer.",
             details={"field": field},
         )
     return _question_in(spoken[-1]), spoken[:-1]
 
 
-# aider ends every question with this paragraph; the book would be searched for these words too.
+# aider ends every question with this paragraph; without this rule the book would be searched for its words too.
 _REMINDER = re.compile(r"(?<=\S)\s*\n\s*\n\s*Reply in [^\n.]{1,40}\.\s*\Z")
 
 
@@ -254,8 +254,8 @@ def _question_in(message: Said) -> str:
 
 
 def turns_of(said: Sequence[Said], refusal: str) -> Iterator[PastTurn]:
-    """Each question with its answer, without the list of sources below it. Messages do not mark a refusal, so its words
-    do."""
+    """Each question with its answer, without the list of sources below it. Messages do not mark a refusal, so it is
+    recognised by its words."""
     asked: str | None = None
     answered = ""
     for message in (*said, None):

@@ -1,8 +1,8 @@
-"""OpenAI's responses, the successor of chat completions: what is asked, and the answer as one object or as events.
+"""OpenAI's responses, the successor of chat completions: the request, and the answer as one object or as events.
 
 In: the fields of a request, or an `Answer`. Out: a `Question` as from any other door, or a response. A response's id
-names its session, so that `previous_response_id` goes on with the conversation that the server keeps; without it the
-conversation is what `input` says. Text, sources and parameters without effect are those of `openai_answers` and
+names its session, so that `previous_response_id` continues the conversation that the server stores; without it, `input`
+is the conversation. Text, sources and parameters without effect are those of `openai_answers` and
 `openai_protocol`. Knows no transport.
 """
 
@@ -34,11 +34,11 @@ from quoth.serve.shapes import Shape
 _ID = re.compile(r"resp_([0-9a-f]{32})[0-9a-f]{32}")
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 
-# --- what is asked ---------------------------------------------------------------------------------------------------
+# --- the request -----------------------------------------------------------------------------------------------------
 
 
 class InputPart(BaseModel):
-    """A part of a message. Clients send parts of earlier answers back with all that was in them."""
+    """A part of a message. Clients send parts of earlier answers back with all their fields."""
 
     model_config = ConfigDict(extra="ignore", defer_build=True)
 
@@ -48,7 +48,7 @@ class InputPart(BaseModel):
 
 
 class InputItem(BaseModel):
-    """A message; items of other types, as calls of tools, are passed over."""
+    """A message; items of other types, such as tool calls, are skipped."""
 
     model_config = ConfigDict(extra="ignore", defer_build=True)
 
@@ -63,7 +63,7 @@ class InputItem(BaseModel):
             if part.type not in _TEXTS:
                 raise Unsupported(
                     f"A content part of type `{part.type}` cannot be read.",
-                    hint="Send text: a book is asked in words.",
+                    hint="Send text.",
                     details={"field": "input"},
                 )
         return "\n".join(part.text or part.refusal or "" for part in self.content)
@@ -85,7 +85,7 @@ class ResponseRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     model: Name = Field(
-        description="`quoth/<book_id>` or `<book_id>`; `quoth` when there is one book", examples=["quoth/my-book"]
+        description="`quoth/<book_id>` or `<book_id>`; `quoth` if there is only one book", examples=["quoth/my-book"]
     )
     input: Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"\S"})] | _Items = Field(
         description="The question, or a conversation that ends with it",
@@ -93,7 +93,7 @@ class ResponseRequest(BaseModel):
     )
     stream: bool | None = Field(None, description="The response as server-sent events")
     previous_response_id: Annotated[Name, Field(json_schema_extra={"pattern": f"^{_ID.pattern}$"})] | None = Field(
-        None, description="Goes on with the conversation of this response; only the question of `input` is read then"
+        None, description="Continues the conversation of this response; then only the question in `input` is read"
     )
     text: TextOptions | None = None
     quoth: QuothFields | None = Field(
@@ -112,7 +112,7 @@ class ResponseRequest(BaseModel):
     include: list[str] | None = Field(None, description=IDLE)
     truncation: str | None = Field(None, description=IDLE)
     metadata: dict[str, Any] | None = Field(None, description=IDLE)
-    store: bool | None = Field(None, description=f"{IDLE}: what is asked is kept as at every door")
+    store: bool | None = Field(None, description=f"{IDLE}: questions are stored as at every door")
     stream_options: Any = Field(None, description=IDLE)
     service_tier: str | None = Field(None, description=IDLE)
     user: str | None = Field(None, description=IDLE)
@@ -135,8 +135,8 @@ class ResponseRequest(BaseModel):
         check_supported(self, _REFUSED)
         if self.text and self.text.format not in (None, {"type": "text"}):
             raise Unsupported(
-                "`text.format` asks for something that a book cannot do.",
-                hint="Answers are text; sources and confidence are in the key `quoth` of the response.",
+                "`text.format` asks for something a book cannot do.",
+                hint="Answers are text; sources and confidence are in the response's key `quoth`.",
                 details={"field": "text.format"},
             )
         own = self.quoth.model_dump(exclude_unset=True) if self.quoth else {}
@@ -147,7 +147,7 @@ class ResponseRequest(BaseModel):
         question = request.to_question(
             book=book, request_id=request_id, top_k=top_k, similarity_threshold=similarity_threshold
         )
-        if request.session_id is not None or not before:  # the server keeps it, or it begins here
+        if request.session_id is not None or not before:  # the server stores the conversation, or it starts here
             return question
         return replace(question, history=tuple(turns_of(before, refusal)))
 
@@ -182,7 +182,7 @@ _REFUSED: Mapping[str, tuple[Any, ...]] = {
 
 
 def response_id(question: Question) -> str:
-    """Names the session, and which answer of it."""
+    """Names the session and the answer within it."""
     return f"resp_{uuid.UUID(question.session_id).hex}{uuid.UUID(question.request_id).hex}"
 
 
@@ -191,7 +191,7 @@ def _session_of(response: str) -> str:
     if found is None:
         raise NotFound(
             f"There is no response {response[:100]!r}.",
-            hint="`previous_response_id` is the `id` of a response of this server.",
+            hint="`previous_response_id` is the `id` of a response from this server.",
             details={"field": "previous_response_id"},
         )
     return str(uuid.UUID(found[1]))
@@ -257,7 +257,10 @@ class ResponseObject(Shape):
     usage: ResponseUsage | None
     quoth: Annotated[
         CompletionDetails | None,
-        Field(description="Sources, confidence, grounding: what `POST /chat` says beside the text; null at the start"),
+        Field(
+            description="Sources, confidence, grounding: everything that `POST /chat` returns except the text; null at"
+            " the start"
+        ),
     ]
 
 

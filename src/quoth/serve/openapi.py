@@ -1,6 +1,6 @@
-"""The OpenAPI document: the doors as the framework knows them, the bodies that we read ourselves, examples, problems.
+"""The OpenAPI document: the doors as the framework describes them, the bodies we read ourselves, examples, problems.
 
-In: the application. Out: its schema. The examples are answers that were really given (scripts/openapi_examples.py), so
+In: the application. Out: its schema. The examples are recorded from real answers (scripts/openapi_examples.py), so
 every example works.
 """
 
@@ -64,7 +64,7 @@ _PROBLEMS: tuple[QuothError, ...] = (
     Unauthorized("The request has no key."),
     Forbidden("This key has scope `ask`; this endpoint needs `ingest`."),
     UnknownBook("There is no book 'atlantis'."),
-    RateLimited("100 requests a minute are allowed.", details={"retry_after": 20, "limit": 100}),
+    RateLimited("You sent more than 100 requests in a minute.", details={"retry_after": 20, "limit": 100}),
     NotAcceptable("The client must accept application/json and text/event-stream."),
     Conflict("Book 'my-book' is being ingested: job 7 is running."),
     BodyTooLarge("The body is larger than 1,048,576 bytes."),
@@ -75,7 +75,7 @@ _PROBLEMS: tuple[QuothError, ...] = (
 _KEY = {
     "type": "http",
     "scheme": "bearer",
-    "description": "Made by `quoth keys create`; needed as soon as a key exists, and always beyond loopback",
+    "description": "Created with `quoth keys create`; needed once a key exists, and always beyond loopback",
 }
 
 _API_KEY = {
@@ -125,7 +125,7 @@ def _operations(schema: _Schema) -> Iterator[tuple[str, str, _Schema]]:
 
 
 def _describe_defaults(shapes: _Schema) -> None:
-    """Generators of clients make a field with a default required, so the default goes into the description."""
+    """Client generators make a field with a default required, so the default goes into the description."""
     for shape in shapes.values():
         for field in shape.get("properties", {}).values():
             default = field.pop("default", None)
@@ -146,7 +146,7 @@ def _add_examples(operation: _Schema, example: _Schema) -> None:
 
 
 def _add_key(operation: _Schema) -> None:
-    """What may be answered where a key is needed. Not every server needs one, so `{}` is allowed too."""
+    """The responses of a door that needs a key. Not every server needs one, so `{}` is allowed too."""
     operation["security"] = [{"key": []}, {"api_key": []}, {}]
     shape = operation["responses"]["default"]["content"]
     for status in (401, 403, 429):
@@ -166,7 +166,7 @@ def _add_headers(operation: _Schema) -> None:
     for status, response in operation["responses"].items():
         headers = response.setdefault("headers", {})
         headers["X-Request-ID"] = {
-            "description": "The request's own when that is a UUID v4, otherwise a new one; in every log line",
+            "description": "The request's own id if it is a UUID v4, otherwise a new one; in every log line",
             "schema": {"type": "string", "format": "uuid"},
         }
         if status in ("429", "503"):

@@ -1,8 +1,8 @@
-"""`POST /feedback`, `POST /share`, `GET /shared/{share_id}`: what readers think of an answer, and whom they show it.
+"""`POST /feedback`, `POST /share`, `GET /shared/{share_id}`: readers rate an answer, or share it.
 
-In: a session and the request id of one of its answers. Feedback and shares are kept with the stored turn, so they are
-erased with the session. A share is the number of the turn and a secret, so no address can be guessed; `/a/{share_id}`
-of `static` is the page that shows it.
+In: a session and the request id of one of its answers. Feedback and shares are stored with the turn, so they are erased
+with the session. A share id is the turn's number and a secret, so no address can be guessed; `static` serves its page
+at `/a/{share_id}`.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _RequestId = Annotated[str, Field(min_length=1, max_length=36, description="`met
 
 
 class FeedbackRequest(BaseModel):
-    """What a reader thinks of an answer."""
+    """A reader's rating of an answer."""
 
     model_config = ConfigDict(extra="forbid")
 
     session_id: SessionId
     request_id: _RequestId
-    rating: Literal["up", "down"] | None = Field(description="null takes it back")
+    rating: Literal["up", "down"] | None = Field(description="null withdraws the rating")
     reason: str = Field(default="", max_length=500)
 
 
 class ShareRequest(BaseModel):
-    """An answer to be shown to others."""
+    """An answer to share."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,15 +53,15 @@ class ShareRequest(BaseModel):
 
 class ShareResponse(Shape):
     share_id: str
-    path: Annotated[str, Field(description="Of the page that shows it", examples=["/a/7-mZ0vXJ3m1bq4nQyC8oGd2A"])]
+    path: Annotated[str, Field(description="The page that shows it", examples=["/a/7-mZ0vXJ3m1bq4nQyC8oGd2A"])]
 
 
 class SharedResponse(Shape):
-    """An answer that its reader shares; nothing else of the conversation."""
+    """A shared answer; nothing else of the conversation."""
 
     share_id: str
     book_id: str
-    title: Annotated[str, Field(description="Of the book")]
+    title: Annotated[str, Field(description="The book's title")]
     entry: HistoryEntry
 
 
@@ -72,7 +72,7 @@ class SharedResponse(Shape):
     responses=problems(400, 404, 413, 415, 503),
 )
 async def feedback(request: Request) -> Response:
-    """Say what an answer was worth: up, or down with a reason. It is erased with its session."""
+    """Rate an answer: up, or down with a reason. The rating is erased with its session."""
     given = await read_body(request, FeedbackRequest)
     opinion = None if given.rating is None else Feedback(given.rating, given.reason.strip())
     library = quoth_of(request).library
@@ -84,7 +84,7 @@ async def feedback(request: Request) -> Response:
     "/share", openapi_extra=body_schema(ShareRequest), responses=answers(ShareResponse, 400, 404, 413, 415, 503)
 )
 async def share(request: Request) -> JSONResponse:
-    """Make an address at which everyone who knows it can read one answer. It ends with the session."""
+    """Create an address at which anyone who knows it can read one answer. It ends with the session."""
     quoth = quoth_of(request)
     _check_sharing(quoth)
     wanted = await read_body(request, ShareRequest)
@@ -97,10 +97,10 @@ async def share(request: Request) -> JSONResponse:
 
 @router.get("/shared/{share_id}", responses=answers(SharedResponse, 404, 503))
 async def shared(request: Request, share_id: str) -> JSONResponse:
-    """An answer that was shared. Needs no key."""
+    """A shared answer. Needs no key."""
     turn, title = await find_shared(quoth_of(request), share_id)
     entry = entry_view(turn)
-    entry["rating"] = None  # its reader's own affair
+    entry["rating"] = None  # private to the reader who rated it
     body: SharedResponse = {"share_id": share_id, "book_id": turn.book_id, "title": title, "entry": entry}
     return JSONResponse(body, headers={"x-robots-tag": "noindex", "cache-control": "no-store"})
 
@@ -121,4 +121,4 @@ def _share_id(turn: Turn) -> str:
 
 def _check_sharing(quoth: Quoth) -> None:
     if not quoth.settings.sharing:
-        raise NotFound("Answers are not shared here.", hint="The operator can allow it: `QUOTH_SHARING=true`.")
+        raise NotFound("Sharing is off on this server.", hint="The operator can allow it: `QUOTH_SHARING=true`.")

@@ -1,8 +1,8 @@
-"""What a reader sees of a book before the first question: its contents as a tree, what it can be narrowed to, and what
-could be asked. Pure.
+"""What a reader sees of a book before the first question: its contents as a tree, the filters that apply, and questions
+to ask. Pure.
 
-In: the page records in reading order, the first chunk of each page and all chunks of a few. Out: an Outline with
-candidates for questions; whether the book answers them is for others to find out. Knows no transport.
+In: the page records in reading order, the first chunk of each page and all chunks of a few pages. Out: an Outline with
+candidate questions; others find out whether the book answers them. Knows no transport.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from quoth.serve.book_text import trail_of
 
 _Item = TypeVar("_Item")
 
-PAGES_LOOKED_AT = 24  # for their headings, spread over the book
+PAGES_LOOKED_AT = 24  # for headings, spread over the book
 CANDIDATES = 12
 
-_LONGEST = 80  # characters of a heading that makes a question
+_LONGEST = 80  # characters of a heading that becomes a question
 _GLOSSARY = re.compile(r"\b(glossary|terminology|glossar|begriffe|术语|词汇|فرہنگ)", re.IGNORECASE)
 _TERM = re.compile(r"^\s*(?:[-*+]\s+)?\*\*([^*\n]{2,40}?):?\*\*", re.MULTILINE)
 _MARKUP = re.compile(r"`|\*\*|\{#[^}]*\}|^[\d.]+\s+|\s+\([^)]*\)$")
@@ -40,9 +40,9 @@ class PageEntry:
     """A page in reading order."""
 
     title: str
-    chunk_id: str  # its first, by which it is opened
+    chunk_id: str  # of its first chunk, which opens the page
     url: str
-    trail: tuple[str, ...]  # the folders above it
+    trail: tuple[str, ...]  # the folders above the page
     labels: Labels
 
 
@@ -55,7 +55,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a question can be narrowed to. A kind of label of which the book has only one value is left out."""
+    """What a question can be narrowed to. A label with only one value in the book is left out."""
 
     modules: tuple[str, ...] = ()
     chapters: tuple[int, ...] = ()
@@ -65,7 +65,7 @@ class Choices:
 
 
 def entries_of(records: Sequence[PageRecord], first: Mapping[str, Chunk]) -> list[PageEntry]:
-    """`first` has the first chunk of each page by its id; a page that is gone from the index is left out."""
+    """`first` has the first chunk of each page by its id; a page that is no longer in the index is left out."""
     found = ((record, first.get(record.chunk_ids[0])) for record in records)
     return [
         PageEntry(record.title or record.source_file, chunk.id, record.url, _trail(record, chunk), chunk.labels)
@@ -108,16 +108,16 @@ def _several(values: Iterable[_Item]) -> tuple[_Item, ...]:
     return known if len(known) > 1 else ()
 
 
-# --- what could be asked ---------------------------------------------------------------------------------------------
+# --- questions to ask ------------------------------------------------------------------------------------------------
 
 
 def spread(items: Sequence[_Item], most: int) -> list[_Item]:
-    """At most so many of them, evenly over the whole."""
+    """At most `most` of them, spread evenly."""
     return [items[at * len(items) // most] for at in range(most)] if len(items) > most else list(items)
 
 
 def questions(pages: Sequence[Sequence[Chunk]]) -> list[str]:
-    """Candidates, the same each time: terms of a glossary first, then headings in turn from all pages."""
+    """Candidates, the same each time: glossary terms first, then headings from all pages in turn."""
     glossary = [page for page in pages if page and _GLOSSARY.search(page[0].title)]
     lessons = [page for page in pages if page not in glossary]
     terms = [f"What does “{term}” mean?" for page in glossary for term in spread(_terms(page), 3)]

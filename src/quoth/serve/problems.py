@@ -1,4 +1,4 @@
-"""The one shape of every error of every door: problem details (RFC 9457) with an error code, a hint and details.
+"""The one shape of every error at every door: problem details (RFC 9457) with an error code, a hint and details.
 
 In: an error of `quoth.errors`, or one of the framework's. Out: `application/problem+json`.
 """
@@ -24,8 +24,8 @@ from quoth.serve.shapes import Shape, Uuid
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_SOON = 5  # seconds: an outage that may pass by itself
-_RETRY_LATE = 60  # seconds: an operator has to do something first
+RETRY_SOON = 5  # seconds, after an outage that may pass by itself
+_RETRY_LATE = 60  # seconds, if an operator has to act first
 _OPENAI = "/v1/"  # the doors of OpenAI's protocol
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
@@ -63,8 +63,8 @@ def request_id_of(request: Request) -> str:
 
 
 def path_of(request: Request) -> str:
-    """The path that the router goes by. `request.url` also contains the query and the Host header, which may not be
-    text at all."""
+    """The path that the router uses. `request.url` also contains the query and the Host header, which may not even be
+    text."""
     return str(request.scope["path"])
 
 
@@ -113,13 +113,13 @@ def _openai_error(error: QuothError) -> OpenAIError:
 
 
 def _advice(error: QuothError) -> Mapping[str, str]:
-    """The headers that say what a program should do next."""
+    """The headers that tell a program what to do next."""
     if error.status == 503:
         return {"Retry-After": str(RETRY_SOON if error.retryable else _RETRY_LATE)}
     if error.status == 429:
         return {"Retry-After": str(error.details["retry_after"])}
     if error.status == 408:
-        return {"Connection": "close"}  # the rest of the body is not wanted
+        return {"Connection": "close"}  # we do not want the rest of the body
     if error.status == 401:
         wrong = ', error="invalid_token"' if error.details.get("error") == "invalid_token" else ""
         return {"WWW-Authenticate": f'Bearer realm="quoth"{wrong}'}
@@ -137,7 +137,7 @@ def problem_response(error: QuothError, request: Request, headers: Mapping[str, 
 
 
 def problem_teller(request: Request) -> Callable[[QuothError], Problem]:
-    """For errors in the middle of a stream: notes and logs each one, and gives the problem to send."""
+    """For errors in the middle of a stream: notes and logs each one, and returns the problem to send."""
 
     def explain(error: QuothError) -> Problem:
         request.state.error = error  # for the metrics
@@ -172,7 +172,7 @@ def _of_http(request: Request, error: HTTPException) -> QuothError:
         return UnknownPath(f"There is nothing at {path_of(request)}.")
     if error.status_code == 405:
         return MethodNotAllowed(
-            f"{request.method} is not possible at {path_of(request)}.", hint=f"Use {_allowed_methods(request, error)}."
+            f"{path_of(request)} does not accept {request.method}.", hint=f"Use {_allowed_methods(request, error)}."
         )
     if error.status_code < 500:
         return WrongUsage(str(error.detail))
@@ -180,7 +180,7 @@ def _of_http(request: Request, error: HTTPException) -> QuothError:
 
 
 def _allowed_methods(request: Request, error: HTTPException) -> str:
-    """The framework names those of the first route at this path; another route there may have more."""
+    """The framework names the methods of the first route at this path; another route there may have more."""
     methods = set((error.headers or {}).get("Allow", "").split(", ")) - {""}
     for route in iter_route_contexts(request.app.routes):
         if route.methods and compile_path(str(route.path))[0].match(path_of(request)):
@@ -206,7 +206,7 @@ def known_errors(error: type[QuothError] = QuothError) -> Iterator[type[QuothErr
 
 
 async def _explain_error(code: str, request: Request) -> JSONResponse:
-    """Where the `type` of a problem leads."""
+    """The document that a problem's `type` links to."""
     kind = next((kind for kind in known_errors() if kind.code == code), None)
     if kind is None:
         raise UnknownPath(f"There is nothing at {path_of(request)}.")

@@ -1,8 +1,8 @@
-"""`GET /books/{book_id}/contents`, `/questions`, `/page`, `/figure`: a book to browse, what could be asked, a page, its
+"""`GET /books/{book_id}/contents`, `/questions`, `/page`, `/figure`: a book to browse, questions to ask, a page, its
 pictures.
 
 For the reader's page. In: a book and a chunk of the page. Out: the shapes below. A page is the text of its chunks, so
-what is read is what is searched and cited; `places` says where in it each chunk begins.
+readers see exactly what is searched and cited; `places` says where in it each chunk begins.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ContentsSection(Shape):
 
 
 class FilterChoices(Shape):
-    """Values that the filters of a question can have here. A label of which there is one value only has none."""
+    """The values that a question's filters can take in this book. A label with only one value has none."""
 
     module: list[str]
     chapter: list[int]
@@ -85,8 +85,10 @@ class ContentsResponse(Shape):
 
 class QuestionsResponse(Shape):
     book_id: str
-    questions: Annotated[list[str], Field(description="To begin with: from headings and glossary, and answered here")]
-    complete: Annotated[bool, Field(description="False while more are looked for: ask again in a second")]
+    questions: Annotated[
+        list[str], Field(description="First questions from headings and glossary; the book answers each of them")
+    ]
+    complete: Annotated[bool, Field(description="False while the search for more goes on: ask again in a second")]
 
 
 class PageNeighbour(Shape):
@@ -102,17 +104,17 @@ class PagePlace(Shape):
 class PageResponse(Shape):
     book_id: str
     title: str
-    breadcrumb: Annotated[list[str], Field(description="The folders above the page, and its title")]
+    breadcrumb: Annotated[list[str], Field(description="The folders above the page and its title")]
     source_url: str
     markup: Annotated[str, Field(examples=["markdown"])]
     text: Annotated[str, Field(description=f"At most {_LONGEST_PAGE:,} characters around the chunk")]
     places: list[PagePlace]
-    cut: Annotated[bool, Field(description="The page is longer than its text here")]
+    cut: Annotated[bool, Field(description="The page is longer than `text`")]
     before: PageNeighbour | None
     after: PageNeighbour | None
 
 
-# --- what is known of a book -----------------------------------------------------------------------------------------
+# --- what we know about a book ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Outline:
 
 
 class Outlines:
-    """What is made once for each publication of a book. What failed is tried again with the next request."""
+    """Computed once for each publication of a book. A failure is tried again on the next request."""
 
     def __init__(self) -> None:
         self._outlines: _Made[Outline] = {}
@@ -214,7 +216,7 @@ def _outlines_of(request: Request) -> Outlines:
 
 @router.get("/books/{book_id}/contents", responses=answers(ContentsResponse, 404, 503))
 async def book_contents(request: Request, book_id: str) -> JSONResponse:
-    """A book before the first question: its pages as a tree, and what questions can be narrowed to."""
+    """A book before the first question: its pages as a tree, and the filters that apply."""
     quoth = quoth_of(request)
     book = await quoth.book(book_id)
     outline = await _outlines_of(request).of(quoth, book)
@@ -253,7 +255,7 @@ async def book_questions(request: Request, book_id: str) -> JSONResponse:
 
 @router.get("/books/{book_id}/page", responses=answers(PageResponse, 400, 404, 503))
 async def page(request: Request, book_id: str, chunk_id: _ChunkId) -> JSONResponse:
-    """A page as it reads, around one of its chunks, and the pages before and after it."""
+    """The text of a page around one of its chunks, and the pages before and after it."""
     quoth = quoth_of(request)
     book = await quoth.book(book_id)
     asked, chunks = await _page_of(quoth, book, chunk_id)
@@ -284,7 +286,7 @@ async def _page_of(quoth: Quoth, book: Book, chunk_id: str) -> tuple[Chunk, list
 
 
 def _around(asked: Chunk, chunks: list[Chunk]) -> list[Chunk]:
-    """All of them, or as many to both sides as may be sent."""
+    """All of them, or as many on both sides as may be sent."""
     nearest = sorted(chunks, key=lambda chunk: abs(chunk.chunk_index - asked.chunk_index))
     left = _LONGEST_PAGE
     kept: set[str] = set()
@@ -324,16 +326,16 @@ async def figure(
     chunk_id: _ChunkId,
     src: Annotated[str, Query(max_length=1000, description="The address of the picture as the page writes it")],
 ) -> Response:
-    """A picture that a page shows, of a book that was read from a folder of this machine."""
+    """A picture on a page of a book that was read from a folder on the server."""
     quoth = quoth_of(request)
     book = await quoth.book(book_id)
     asked, chunks = await _page_of(quoth, book, chunk_id)
     found = None
-    if any(src in chunk.text for chunk in chunks):  # only what the page shows may be seen
+    if any(src in chunk.text for chunk in chunks):  # only pictures that the page shows
         found = await asyncio.to_thread(find_figure, book, asked.source_file, src)
     if found is None:
         raise NotFound(
-            "This page shows no such picture, or it is not on this machine.", hint="Its words are in the text."
+            "This page shows no such picture, or it is not on this server.", hint="The page's text describes it."
         )
     headers = {
         "content-security-policy": _PICTURE_POLICY,

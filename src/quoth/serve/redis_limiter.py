@@ -1,4 +1,4 @@
-"""Requests counted in Redis, for all workers on all machines: the moving window of the library `limits`.
+"""Counts requests in Redis for all workers on all machines, by the sliding window of the library `limits`.
 
 In: a URL and a limit. Out: an `Allowance`, or `LimiterUnavailable` after half a second. One script counts and decides,
 so two workers cannot both take the last place. Needs the extra `redis`.
@@ -31,7 +31,7 @@ class RedisLimiter:
             wrap_exceptions=True,
             implementation="redispy",
             key_prefix="quoth",
-            # A stale connection is opened again, once; the client's own default tries for seconds.
+            # Reopen a stale connection once; the client's own default retries for seconds.
             retry=Retry(NoBackoff(), 1),  # type: ignore[arg-type]  # passed on to the client as it is
         )
         self._limiter = MovingWindowRateLimiter(self._storage)

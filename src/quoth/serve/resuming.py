@@ -1,9 +1,9 @@
-"""A stream that broke is read on from where it broke, and nothing is asked again.
+"""Resumes a broken stream where it broke, without asking again.
 
-Each event of an answer has an id that names its session, its question, and how much of the text had been sent by then.
-In: a request with the id of the last event that its reader has. Out: the rest of the stored answer as the events of a
-stream; 204, which tells browsers to stop, where they have all of it. An answer whose reader left was stopped then, so
-the rest of it is what had been written.
+Each event of an answer has an id that names its session, its question, and how much of the text was sent by then. In: a
+request with the id of the last event its reader has. Out: the rest of the stored answer as stream events, or 204, which
+tells browsers to stop, if the reader has all of it. An answer stops when its reader leaves, so the rest is what was
+written by then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from quoth.serve.views import event_view
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = re.compile(rf"({_UUID})\.({_UUID})\.(\d{{1,7}})\.([a-z]+)")
 _LAST = ("done", "error")
-_LOOKS = 10  # for a turn that another worker is storing
+_LOOKS = 10  # attempts to find a turn that another worker is storing
 _PAUSE = 0.2  # seconds between two looks
 
 
@@ -46,7 +46,7 @@ class StreamIds:
 
 
 async def resumed(request: Request) -> Response | None:
-    """What the reader of a broken stream still wants; None for a request that asks anew."""
+    """The rest of a broken stream; None for a new question."""
     last = _ID.fullmatch(request.headers.get("last-event-id", ""))
     if last is None:
         return None
@@ -55,9 +55,7 @@ async def resumed(request: Request) -> Response | None:
         return Response(status_code=204)
     turn = await while_connected(request, _stored(quoth_of(request), session_id, request_id, owner_of(request)))
     if turn is None:
-        raise NotFound(
-            "The answer that this stream was reading is not stored.", hint="Ask again, without `Last-Event-ID`."
-        )
+        raise NotFound("The answer of this stream is not stored.", hint="Ask again, without `Last-Event-ID`.")
     asked = Question(turn.query, turn.book_id, session_id, request_id)
     ids = StreamIds(asked)
     ids("delta", {"delta": turn.response[: int(sent)]})
@@ -65,7 +63,7 @@ async def resumed(request: Request) -> Response | None:
 
 
 async def _stored(quoth: Quoth, session_id: str, request_id: str, owner: str) -> Turn | None:
-    async with quoth.conversations.memory.order.turn(owner, session_id):  # it is stored before its order ends
+    async with quoth.conversations.memory.order.turn(owner, session_id):  # a turn is stored before its order ends
         for _ in range(_LOOKS):
             try:
                 turns = await quoth.library.recent_turns(session_id, owner=owner, limit=LIVE_TURNS)

@@ -1,4 +1,4 @@
-"""`POST /search`, `GET /context/{chunk_id}`, `GET /lesson/{parent_doc_id}`: what tools ask for.
+"""`POST /search`, `GET /context/{chunk_id}`, `GET /lesson/{parent_doc_id}`: the doors for tools.
 
 Ids are unique within a book, so the two reading doors take an optional `book_id`, as every question does.
 """
@@ -36,7 +36,7 @@ class LessonResponse(Shape):
 
 
 _Neighbours = Annotated[int, Query(ge=0, le=10, description="How many chunks on this side")]
-_Explain = Annotated[bool, Query(description="Give the raw scores and ranks of both lists; also a field of the body")]
+_Explain = Annotated[bool, Query(description="Include the raw scores and ranks; also a field of the body")]
 
 
 @router.post(

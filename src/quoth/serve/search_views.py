@@ -22,7 +22,7 @@ from quoth.serve.shapes import Moment, Score, Shape, Uuid, timestamp
 class ChunkFields(Shape):
     chunk_id: str
     text: str
-    lead: Annotated[str, Field(description="The fence line or header row repeated before `text` where a block was cut")]
+    lead: Annotated[str, Field(description="The fence line or header row repeated before `text` if a block was cut")]
     source_file: str
     source_url: str
     title: str
@@ -46,25 +46,23 @@ class ChunkFields(Shape):
     version: Annotated[int, Field(description="How often this chunk was written")]
     created_at: Moment | None
     updated_at: Moment | None
-    embedded_at: Annotated[Moment | None, Field(description="When its vector was made")]
+    embedded_at: Annotated[Moment | None, Field(description="When its vector was computed")]
 
 
 class RawScores(Shape):
-    fused_score: Annotated[float, Field(description="The results are ordered by this, 0 to 1")]
+    fused_score: Annotated[float, Field(description="Results are sorted by this score, 0 to 1")]
     dense_score: Annotated[float | None, Field(description="Cosine with the query")]
-    dense_rank: Annotated[
-        int | None, Field(description="In the list of the nearest vectors; null when the list does not hold it")
-    ]
-    sparse_score: Annotated[float | None, Field(description="BM25; null when it is not in the list of the best words")]
+    dense_rank: Annotated[int | None, Field(description="Rank among the nearest vectors; null if it is not among them")]
+    sparse_score: Annotated[float | None, Field(description="BM25; null if it is not among the best by words")]
     sparse_rank: int | None
     pair_share: Annotated[
-        float, Field(description="Of the query's pairs of neighbouring words, the share that are neighbours here too")
+        float, Field(description="The share of the query's adjacent word pairs that are adjacent here too")
     ]
     agreement: Annotated[float, Field(description="Cosine with the best passages")]
 
 
 class SearchResult(ChunkFields):
-    rank: Annotated[int, Field(description="From 1, the best")]
+    rank: Annotated[int, Field(description="1 is the best")]
     score: Score
     similarity_score: Score
     explain: NotRequired[Annotated[RawScores, Field(description="Only with `explain`")]]
@@ -84,14 +82,14 @@ class ConfidenceMetrics(Shape):
 
 class SearchResponse(Shape):
     query: str
-    results: Annotated[list[SearchResult], Field(description="Best first; of equal texts only the best")]
+    results: Annotated[list[SearchResult], Field(description="Best first, without duplicate texts")]
     total_found: Annotated[
         int, Field(description="Chunks that pass the filters; all of them were compared with the query")
     ]
     hardware_tier_filter: int | None
     module_filter: str | None
     filter_applied: Annotated[
-        dict[str, str | int | list[str]], Field(description="Every filter that was in force, by its name in a question")
+        dict[str, str | int | list[str]], Field(description="Every filter applied, by its name in a question")
     ]
     query_id: Annotated[Uuid, Field(description="The id of the request")]
     book_id: str
@@ -100,7 +98,7 @@ class SearchResponse(Shape):
     query_embedding: NotRequired[Annotated[list[float], Field(description="Only with `explain`")]]
 
 
-# A chunk's fields come from the one map of `quoth.chunks.payload`; two of them have another name at the doors.
+# A chunk's fields come from the one map in `quoth.chunks.payload`; two have another name at the doors.
 _RENAMED = {"chunk_id": "id", "source_url": "url"}
 _STAMPS = ("version", "created_at", "updated_at", "embedded_at")
 _CHUNK_KEYS = tuple((key, _RENAMED.get(key, key)) for key in ChunkFields.__annotations__ if key not in _STAMPS)
@@ -153,7 +151,7 @@ def passages_view(passages: Sequence[Passage], *, explain: bool = False) -> list
 
 
 def filters_view(filters: Filters) -> dict[str, str | int | list[str]]:
-    """Those that are set."""
+    """The filters that are set."""
     named = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(filters).items()}
     return {name: value for name, value in named.items() if value not in (None, [], "")}
 

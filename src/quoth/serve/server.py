@@ -1,7 +1,7 @@
-"""Runs the application under uvicorn for `quoth serve`: in this process, or in several that `workers` looks after.
+"""Runs the application under uvicorn for `quoth serve`: in this process, or in several that `workers` supervises.
 
-In: settings (host, port, workers). The port is taken and everything is joined before the server starts, so a failure
-to start is one of our errors with its hint, not a traceback of the server.
+In: settings (host, port, workers). The port is bound and everything is joined before the server starts, so a failure to
+start is one of our errors with its hint, not a traceback from the server.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from quoth.serve.metrics import shared_metrics
 from quoth.serve.workers import Supervisor, tell
 from quoth.settings import Settings
 
-GRACE = 10  # seconds for open answers to end after the server was told to stop
+GRACE = 10  # seconds for open answers to end after the server is told to stop
 _LINUX = sys.platform == "linux"  # elsewhere SO_REUSEPORT does not balance, and there is no TCP_USER_TIMEOUT
 _UNREAD_TIMEOUT = 60  # seconds; longer than WRITE_TIMEOUT, after which the answer is stopped
-_STORE_TIMEOUT = 2  # seconds for answers that were cut off to be stored
+_STORE_TIMEOUT = 2  # seconds to store the answers that were cut off
 
 
 class Server(uvicorn.Server):
-    """uvicorn raises a captured signal again when it is done, which would end the process before the index and the
-    database are closed. Here a signal only asks it to stop."""
+    """uvicorn raises a captured signal again at the end, which would kill the process before the index and the database
+    are closed. Here a signal only asks it to stop."""
 
     def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
         self._app = app
@@ -50,7 +50,7 @@ class Server(uvicorn.Server):
             log_config=None,  # quoth.logs has set it up
             access_log=False,  # the doorway writes a line for each request
             server_header=False,
-            proxy_headers=False,  # quoth.serve.access decides which proxies to believe
+            proxy_headers=False,  # quoth.serve.access decides which proxies to trust
             ws="none",
             timeout_graceful_shutdown=GRACE,
         )
@@ -66,8 +66,8 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Jobs end first: the streams that follow them end by themselves with their last event."""
-        jobs: Jobs | None = getattr(self._app.state, "jobs", None)  # missing when the application could not start
+        """Jobs end first: the streams that follow them then end by themselves with the last event."""
+        jobs: Jobs | None = getattr(self._app.state, "jobs", None)  # missing if the application could not start
         if jobs is not None:
             await jobs.close()
         await super().shutdown(sockets)
@@ -99,21 +99,21 @@ def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socke
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise BadConfiguration(
-                f"Port {port} of {host} is already in use.",
+                f"Port {port} on {host} is already in use.",
                 hint="Choose another: --port 8001, or --port 0 for a free one.",
             ) from None
         raise BadConfiguration(
             f"Cannot listen on {host}, port {port}: {error}.", hint="See --host and --port."
         ) from None
     if _LINUX:
-        # Connections inherit it: the kernel ends one whose client does not take what was sent.
+        # Connections inherit it: the kernel ends one whose client does not read what was sent.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_TIMEOUT * 1000)
     return listener
 
 
 def _reserve(listener: socket.socket) -> socket.socket:
-    """Replace the listener, which found the port free, by a socket that keeps the port for workers that listen beside
-    each other. Nothing arrives at this socket."""
+    """Replace the listener, which found the port free, with a socket that reserves the port for workers that listen
+    side by side. Nothing arrives at this socket."""
     family, address = listener.family, listener.getsockname()
     listener.close()
     kept = socket.socket(family)
@@ -142,7 +142,7 @@ async def _serve(
     async with bootstrap(settings, threads=threads_of_worker(settings) if parent else None) as quoth:
         server = server_for(quoth, ready=ready, workers=workers)
         if parent is not None:
-            # A killed parent cannot stop its workers, and the port would stay taken.
+            # A killed parent cannot stop its workers, and the port would stay in use.
             asyncio.get_running_loop().add_reader(parent.sentinel, server.stop_soon)
         await server.serve(sockets=[listener])
         if parent is not None:
@@ -157,8 +157,8 @@ def _serve_here(
 
 
 def _work(settings: Settings, place: socket.socket, workers: Path | None, log_level: str, telling: Connection) -> None:
-    """All that a worker does. Linux spreads connections over several sockets on one port more evenly than workers
-    take them from one socket; elsewhere they share the parent's."""
+    """The whole life of a worker. Linux spreads connections over several sockets on one port more evenly than workers
+    take them from one socket; on other systems they share the parent's."""
     set_up_logging(log_level, format=settings.log_format, log_questions=settings.log_questions)
     host, port = place.getsockname()[:2]
     with place, listen(host, port, beside_others=True) if _LINUX else place as listener:

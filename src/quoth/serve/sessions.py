@@ -36,19 +36,19 @@ class HistoryEntry(Shape):
     response: str
     sources: list[AnySource]
     unsupported: Annotated[
-        list[UnsupportedSentence], Field(description="Sentences of the response that its sources do not say")
+        list[UnsupportedSentence], Field(description="Sentences of the response that its sources do not support")
     ]
     interrupted: Annotated[bool, Field(description="The response broke off here")]
     disclaimer: str | None
     fallback_message: str | None
     mode: AnswerMode
-    confidence: Annotated[Score | None, Field(description="Null where no verdict is known")]
+    confidence: Annotated[Score | None, Field(description="Null if no verdict is known")]
     confidence_level: ConfidenceLevel | None
-    partial: Annotated[bool, Field(description="The response says itself that a part is not in the book")]
-    checked: Annotated[int, Field(description="Sentences that were compared with their sources; 0: not known")]
-    removed: Annotated[int, Field(description="Unsupported sentences that were taken out")]
-    suggestions: Annotated[list[Suggestion], Field(description="The nearest sections, with a refusal")]
-    missing_terms: Annotated[list[str], Field(description="Words that the book never uses, with a refusal")]
+    partial: Annotated[bool, Field(description="The response itself says that a part is not in the book")]
+    checked: Annotated[int, Field(description="Sentences compared with their sources; 0 if unknown")]
+    removed: Annotated[int, Field(description="Unsupported sentences that were removed")]
+    suggestions: Annotated[list[Suggestion], Field(description="For a refusal: the nearest sections")]
+    missing_terms: Annotated[list[str], Field(description="For a refusal: words that the book never uses")]
     searched_query: str
     model: str | None
     query_time_ms: float
@@ -97,11 +97,11 @@ def entry_view(turn: Turn) -> HistoryEntry:
 
 
 class ThreadToolCall(Shape):
-    """A search that was made for an answer, as a call of the search tool, whether a model made it or not."""
+    """A search for an answer, as a call of the search tool, whether a model made it or not."""
 
     id: str
     tool_name: Annotated[str, Field(examples=["search_book_content"])]
-    arguments: Annotated[str, Field(description="JSON, as it was written", examples=['{"query": "late subscribers"}'])]
+    arguments: Annotated[str, Field(description="JSON, as written", examples=['{"query": "late subscribers"}'])]
     query: str
     results_count: int
     avg_similarity: Score
@@ -113,10 +113,10 @@ class ThreadMessage(Shape):
     role: Literal["user", "assistant"]
     content: str
     timestamp: Moment
-    confidence: NotRequired[Annotated[Score | None, Field(description="Of an assistant's message")]]
+    confidence: NotRequired[Annotated[Score | None, Field(description="For an assistant's message")]]
     interrupted: NotRequired[Annotated[bool, Field(description="The assistant's message broke off")]]
     tool_calls: NotRequired[
-        Annotated[list[ThreadToolCall], Field(description="What was searched for the assistant's message, in order")]
+        Annotated[list[ThreadToolCall], Field(description="The searches for the assistant's message, in order")]
     ]
 
 
@@ -126,14 +126,14 @@ class ThreadMetadata(Shape):
     ]
     total_messages: int
     archived_messages: Annotated[
-        int, Field(description="Older than the live ones: /session/{session_id}/history reads them")
+        int, Field(description="Messages older than the live ones; read them at /session/{session_id}/history")
     ]
     book_ids: Annotated[list[str], Field(description="The books that the live messages are about")]
     user_id: Annotated[str | None, Field(description="The key that opened the session")]
     tags: Annotated[list[str], Field(description="Set by PATCH /session/{session_id}")]
     turn_count: Annotated[int, Field(description="Questions asked so far")]
     retrieval_history: Annotated[
-        list[ThreadToolCall], Field(description="What was searched for the live messages, oldest first")
+        list[ThreadToolCall], Field(description="The searches for the live messages, oldest first")
     ]
 
 
@@ -141,7 +141,7 @@ class ThreadResponse(Shape):
     """A session as a thread of messages."""
 
     thread_id: Uuid
-    messages: Annotated[list[ThreadMessage], Field(max_length=50, description="The live ones, oldest first")]
+    messages: Annotated[list[ThreadMessage], Field(max_length=50, description="The live messages, oldest first")]
     created_at: Moment
     updated_at: Moment
     topic_summary: Annotated[str | None, Field(max_length=200, description="From the fifth exchange on")]
@@ -175,7 +175,7 @@ def _thread_view(conversation: Conversation, turns: Sequence[Turn], now: datetim
 
 
 def messages_view(turns: Sequence[Turn]) -> list[ThreadMessage]:
-    """Each turn is a question, with the time at which it was asked, and its answer, with that at which it was over."""
+    """Each turn becomes a question, with the time it was asked, and an answer, with the time it was finished."""
     messages: list[ThreadMessage] = []
     for turn in turns:
         asked = turn.timestamp - timedelta(milliseconds=turn.query_time_ms)
@@ -211,13 +211,13 @@ def _tool_call_view(search: ToolUse) -> ThreadToolCall:
 
 router = APIRouter(tags=["sessions"])
 
-Limit = Annotated[int, Query(ge=1, le=100, description="How many exchanges: the newest, shown oldest first")]
-Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many of the newest exchanges to skip, to read on")]
+Limit = Annotated[int, Query(ge=1, le=100, description="How many of the newest exchanges; they come oldest first")]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="How many of the newest exchanges to skip")]
 
 
 @router.get("/session/{session_id}", responses=answers(ThreadResponse, 400, 404, 503))
 async def session(request: Request, session_id: SessionId) -> JSONResponse:
-    """A session: its live messages, its topic, whether it is archived."""
+    """A session: its live messages, its topic, and whether it is archived."""
     quoth, owner = quoth_of(request), owner_of(request)
     conversation = await quoth.library.conversation(session_id, owner=owner)
     turns = await quoth.library.recent_turns(session_id, owner=owner, limit=LIVE_TURNS)
@@ -238,13 +238,13 @@ async def messages(request: Request, session_id: SessionId, limit: Limit = 50, o
 
 
 class TagsRequest(BaseModel):
-    """What to change of a session."""
+    """What to change in a session."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     tags: Annotated[
         list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64, pattern=r"\S")]],
-        Field(max_length=20, description="In place of those before"),
+        Field(max_length=20, description="They replace the earlier tags"),
     ]
 
 
@@ -254,7 +254,7 @@ class TagsRequest(BaseModel):
     responses=answers(ThreadResponse, 400, 404, 413, 415, 503),
 )
 async def change(request: Request, session_id: SessionId) -> JSONResponse:
-    """Give a session its tags, for a client that sorts its threads by them."""
+    """Set a session's tags, for clients that sort their threads by them."""
     wanted = await read_body(request, TagsRequest)
     tags = tuple(dict.fromkeys(wanted.tags))
     await quoth_of(request).library.put_tags(session_id, tags, owner=owner_of(request))
@@ -263,6 +263,6 @@ async def change(request: Request, session_id: SessionId) -> JSONResponse:
 
 @router.delete("/session/{session_id}", status_code=204, responses=problems(400, 404, 503))
 async def forget(request: Request, session_id: SessionId) -> Response:
-    """Erase a session and everything asked in it, for good."""
+    """Erase a session and everything asked in it for good."""
     await quoth_of(request).conversations.forget(session_id, owner=owner_of(request))
     return Response(status_code=204)

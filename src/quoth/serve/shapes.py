@@ -1,4 +1,4 @@
-"""What the shapes of all responses share, and how OpenAPI is told about them.
+"""What the shapes of all responses share, and how they get into OpenAPI.
 
 A shape is a TypedDict: the view that returns it, mypy and OpenAPI all read the same lines. Each one is next to the
 views that make it. In: shapes and status codes. Out: the `responses` of a route. Knows no framework, so that the
@@ -34,7 +34,7 @@ def timestamp(moment: datetime | None) -> str | None:
 
 
 def problems(*statuses: int, shape: str = "Problem") -> Responses:
-    """The errors that a route is known to give, and the shape of all others."""
+    """The known errors of a route, and the shape of all others."""
     content = {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{shape}"}}}
     named: Responses = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
     return {**named, "default": {"description": "Any other error, in the same shape", "content": content}}

@@ -1,8 +1,8 @@
-"""A word from one worker to all others of the same `quoth serve --workers N`.
+"""A message from one worker to all others of the same `quoth serve --workers N`.
 
-In: a few bytes. Out: the same bytes at each other worker, at once, as a datagram in a folder that the parent made and
-only its user may enter. Nothing is answered. Servers on other machines hear nothing. Knows neither HTTP nor what the
-words mean.
+In: a few bytes. Out: the same bytes at every other worker, at once, as a datagram in a folder that the parent made and
+only its user may enter. There is no reply. Servers on other machines hear nothing. Knows neither HTTP nor the meaning
+of the messages.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-_LONGEST = 4096  # bytes of a word
+_LONGEST = 4096  # bytes of a message
 
 
 class Siblings:
     def __init__(self, folder: Path, heard: Callable[[bytes], None]) -> None:
-        """Call it in the running loop; `heard` is called there with each word of another worker."""
+        """Call it in the running loop; `heard` is called there with each message from another worker."""
         self._heard = heard
-        self._place = folder / uuid.uuid4().hex[:8]  # short: a socket's path may have some hundred characters
+        self._place = folder / uuid.uuid4().hex[:8]  # short: a socket's path may have about a hundred characters
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         self._loop = asyncio.get_running_loop()
         self._alone = False
         try:
             self._socket.bind(str(self._place))
-        except OSError as error:  # of a temporary folder with a very long name
+        except OSError as error:  # the temporary folder has a very long name
             self._alone = True
             self._socket.close()
-            logger.warning("workers cannot tell each other anything in %s: %s", folder, error)
+            logger.warning("workers cannot reach each other in %s: %s", folder, error)
         else:
             self._loop.add_reader(self._socket, self._read)
 
@@ -41,7 +41,7 @@ class Siblings:
         if self._alone:
             return
         if len(word) > _LONGEST:
-            logger.warning("a word of %d bytes is too long for other workers", len(word))
+            logger.warning("a message of %d bytes is too long for other workers", len(word))
             return
         for place in self._place.parent.iterdir():
             if place != self._place:

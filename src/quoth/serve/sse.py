@@ -1,4 +1,4 @@
-"""Server-sent events: named events, JSON data, a heartbeat, and no work for a reader who left.
+"""Server-sent events: named events, JSON data, a heartbeat, and no work for a reader who has left.
 
 In: the events of one answer as they happen. Out: a `text/event-stream` response. Does not know what the events mean.
 """
@@ -20,11 +20,11 @@ from quoth.errors import QuothError
 logger = logging.getLogger(__name__)
 
 _HEARTBEAT = 15.0  # seconds
-MOST_WAITING = 65_536  # bytes, for a reader who is slower than the answer
+MOST_WAITING = 65_536  # bytes, if a reader is slower than the answer
 Event = tuple[str, Mapping[str, object]]
 Identify = Callable[[str, Mapping[str, object]], str]
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` makes one for each event
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `dumps` builds one per event
 
 
 def frame(name: str, data: Mapping[str, object], identity: str = "") -> bytes:
@@ -35,9 +35,9 @@ def frame(name: str, data: Mapping[str, object], identity: str = "") -> bytes:
 
 
 class EventStream(Response):
-    """Sends events until they end, fail, or the reader leaves; in each case the generator is closed before the end.
+    """Sends events until they end or fail, or the reader leaves; in each case the generator is closed first.
 
-    One of our errors becomes the last event, `error`. Anything else goes up to the doorway, which does the same.
+    One of our errors becomes the last event, `error`. Any other exception goes to the doorway, which does the same.
     """
 
     media_type = "text/event-stream"
@@ -52,8 +52,8 @@ class EventStream(Response):
         farewell: bytes = b"",
         identify: Identify = lambda name, data: "",
     ) -> None:
-        """`opening` is reading, or has read, the first events. `farewell` is sent as it is after all events. `identify`
-        gives each event its id, which a reader whose connection broke sends back as `Last-Event-ID`."""
+        """`opening` is reading, or has read, the first events. `farewell` is sent as is after all events. `identify`
+        gives each event its id; a reader sends it back as `Last-Event-ID` after a broken connection."""
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
@@ -78,12 +78,12 @@ class EventStream(Response):
                 await cancel(writing, *others, *([self._opening] if self._opening else []))
             for task in (writing, *others):
                 if not task.cancelled():
-                    task.result()  # raises a fault
+                    task.result()  # raises its error, if any
             if writing.cancelled():
                 logger.info("the reader left; the answer was stopped")
 
     async def _write(self, send: Send) -> None:
-        """What is ready together is sent together: words that a model wrote at once cost one packet."""
+        """Events that are ready together are sent together: words that a model wrote at once cost one packet."""
         gathering = asyncio.create_task(self._gather())
         try:
             while self._waiting or not gathering.done():
@@ -121,8 +121,8 @@ class EventStream(Response):
             await self._room.wait()
 
     async def _beat(self, send: Send) -> None:
-        """A comment after each silence, so that proxies keep the connection open. Frames are sent whole, so a beat
-        never breaks one."""
+        """Send a comment after each silence, so that proxies keep the connection open. Frames are sent whole, so a beat
+        never splits one."""
         while True:
             silent = asyncio.get_running_loop().time() - self._last_sent
             if silent >= self._heartbeat:

@@ -1,9 +1,9 @@
-"""`GET /`, `/a/{share_id}`, `/widget.js` and their assets: the reader's page, an answer that was shared, the widget.
+"""`GET /`, `/a/{share_id}`, `/widget.js` and their assets: the reader's page, a shared answer, the widget.
 
 Out: files of the package, read and compressed once, when the server starts. Nothing is loaded from another server. The
-page and the widget name their assets with the hash of all of them (`/assets/0a1b2c…/talk.js`), so browsers may keep
-those for ever, and a new version is seen at once: what names them is asked for again each time. Files name each other
-relatively and never see the hash. Scripts are sent without their comments.
+page and the widget address their assets by a hash of all of them (`/assets/0a1b2c…/talk.js`). So browsers may keep the
+assets forever, and still see a new version at once, because they check the page and the widget each time. Files refer
+to each other by relative paths and never see the hash. Scripts are sent without their comments.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from quoth.serve.deps import quoth_of
 from quoth.serve.opinions import find_shared
 
 _WEB = Path(__file__).parent.parent / "web"
-_FONTS = "quoth_fonts"  # a wheel of data; without it the page uses the fonts of the reader's system
+_FONTS = "quoth_fonts"  # a data-only wheel; without it the page uses the fonts of the reader's system
 _NAMES_ASSETS = ("index.html", "answer.html", "widget.js")
 _ASSETS = b"assets/"
-# What the widget opens is sent as one script; the button has loaded these two before.
+# The widget's panel is sent as one script; the button has already loaded these two.
 _WHOLE = "corner.js"
 _BEFORE = ("texts/index.js", "storage.js")
 _VERSION = re.compile(r"[0-9a-f]{12}")
 _TYPES = {".js": "text/javascript", ".woff2": "font/woff2"}  # systems differ in these
-# Comments are a fifth of the scripts, even compressed. These are the forms that need no reading of the language to be
-# found: whole lines, blocks of types, types within a line, what follows the end of a statement; and indentation, so no
-# text of a script may rely on its own.
+# Comments are a fifth of the scripts, even compressed. These forms can be found without parsing the language: whole
+# lines, blocks of types, types within a line, comments after the end of a statement; and indentation, so no text in a
+# script may rely on its own.
 _SPARE = {
     ".js": re.compile(
         r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|^[ \t]*//.*\n|/\*\* @type .*?\*/ ?|(?<=[;,{}])[ \t]+// .*$"
@@ -52,7 +52,7 @@ _SPARE = {
     ".css": re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|^[ \t]+|\n| +(?=[{}])|(?<=[{};,]) +|;(?=\s*})", re.MULTILINE),
 }
 _CSS_IMPORT = re.compile(r'@import "(\w+\.css)";')
-_WORTH_IT = 0.9  # compressed only if this much is left at most: fonts and pictures are compressed already
+_WORTH_IT = 0.9  # compress only if at most this much is left: fonts and pictures are already compressed
 
 # No inline script, no foreign origin: a book's text can never run.
 _PAGE_POLICY = (
@@ -70,8 +70,8 @@ class _File:
     tag: str
 
     def response(self, request: Headers, *, keep: bool) -> Response:
-        """`keep`: the address holds the version, so browsers need not ask again. Any site may load the files: they hold
-        nothing private."""
+        """`keep`: the address contains the version, so browsers need not ask again. Any site may load the files: they
+        hold nothing private."""
         packed = self.packed if _takes_gzip(request) else None
         headers = {
             "cache-control": "public, max-age=31536000, immutable" if keep else "no-cache",
@@ -114,7 +114,7 @@ def _file(name: str, content: bytes) -> _File:
 
 @cache
 def _files() -> tuple[str, dict[str, _File]]:
-    """The version of all files, and each by its name."""
+    """The version of all files, and each file by its name."""
     contents = dict(_found())
     texts = {name: text.decode() for name, text in contents.items() if Path(name).suffix in _SPARE}
     texts = {name: _SPARE[Path(name).suffix].sub("", text) for name, text in texts.items()}
@@ -131,8 +131,8 @@ def _files() -> tuple[str, dict[str, _File]]:
 
 
 class _Assets:
-    """The folder of files, with and without their version. A page that was loaded from an older server gets the
-    files of this one."""
+    """The folder of files, with and without their version. A page loaded from an older server gets the files of this
+    one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
@@ -147,7 +147,7 @@ class _Assets:
 
 
 async def _shared_answer(request: Request) -> Response:
-    """The page of one answer. What other sites show of a link (its card) is in its head."""
+    """The page of one answer. Its head holds the card that other sites show for a link."""
     try:
         turn, title = await find_shared(quoth_of(request), request.path_params["share_id"])
         card, status = _card(turn, title), 200

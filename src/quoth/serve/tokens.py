@@ -1,9 +1,9 @@
 """Tokens of a site with its own login (JWT), checked against the keys that it publishes (JWKS). The port `Tokens`.
 
 In: a token as the browser sent it. Out: its subject, or `Unauthorized` with the reason. The keys are fetched with the
-first token, kept for some minutes, and fetched again when a token names an unknown one, which is how a login rotates
-its keys; but at most every half minute, since anyone can name a key. While the login cannot be reached, the known keys
-stay in use.
+first token and kept for some minutes. They are fetched again when a token names an unknown one, which is how a login
+rotates its keys; but at most every half minute, since anyone can name a key. While the login cannot be reached, the
+known keys stay in use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 _LARGEST = 1_048_576  # bytes of a key set
 _KEEP = 300.0  # seconds until the keys are fetched again
-_PAUSE = 30.0  # least seconds between two fetches
+_PAUSE = 30.0  # seconds between two fetches, at least
 _TIMEOUT = 5.0  # seconds for one fetch
 
 
@@ -73,14 +73,14 @@ class JwtTokens:
     async def _key(self, key_id: str | None) -> jwt.PyJWK:
         if self._due(key_id):
             async with self._fetching:
-                if self._due(key_id):  # not fetched while this request waited
+                if self._due(key_id):  # another request may have fetched it meanwhile
                     await self._fetch()
         if key_id is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         if key_id in self._keys:
             return self._keys[key_id]
         if not self._keys:
-            raise Outage("The keys of the login cannot be fetched.", hint="Try again in a moment.")
+            raise Outage("The login's keys cannot be fetched.", hint="Try again in a moment.")
         raise Unauthorized("The token is signed with a key that the login does not publish.", hint="Sign in again.")
 
     def _due(self, key_id: str | None) -> bool:
@@ -95,7 +95,7 @@ class JwtTokens:
             self._keys = {key.key_id: key for key in found if key.public_key_use in (None, "sig")}
         except (httpx2.HTTPError, ValueError, AttributeError, jwt.PyJWTError) as error:
             logger.warning(
-                "the keys of the login cannot be fetched, %d known ones stay in use: %s: %s",
+                "the login's keys cannot be fetched; %d known ones stay in use: %s: %s",
                 len(self._keys),
                 self._options.jwks_url,
                 str(error) or type(error).__name__,

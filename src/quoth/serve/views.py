@@ -39,8 +39,8 @@ _CHUNK_TEXT = 500  # characters of a chunk that `POST /chat/run` shows
 Highlight = Annotated[
     list[int] | None,
     Field(
-        description="The decisive sentence: from and to where it is in the quote, in characters (code points); null "
-        "where it is not known, as in turns that were stored before",
+        description="The decisive sentence: its start and end in the quote, in characters (code points); null if "
+        "unknown, as in turns stored by earlier versions",
         examples=[[0, 64]],
         min_length=2,
         max_length=2,
@@ -49,7 +49,7 @@ Highlight = Annotated[
 
 
 class SourceCitation(Shape):
-    """The exact words that the answer relies on, and where they are."""
+    """The exact words the answer relies on, and where they are."""
 
     index: Annotated[int, Field(description="The n of [n] in the answer", examples=[1])]
     source_url: Annotated[
@@ -90,7 +90,7 @@ AnySource = SourceCitation | SelectedTextCitation
 
 
 def source_view(source: CitedSource) -> AnySource:
-    """A source of an answer, fresh or remembered: a passage of the book, or a part of the selected text."""
+    """A source of an answer, fresh or stored: a passage of the book, or a part of the selected text."""
     highlight = None if source.highlight is None else list(source.highlight)
     if source.selection_length is not None:
         selected: SelectedTextCitation = {
@@ -136,17 +136,19 @@ class CheckedSentence(Shape):
     text: str
     supported: bool
     sources: list[int]
-    score: Annotated[Score, Field(description="The chance that the sources say this")]
+    score: Annotated[Score, Field(description="The probability that the sources say this")]
     reason: Annotated[str | None, Field(description="Why it is not supported")]
-    start: Annotated[int | None, Field(description="Where it is word for word in the file of its source")]
+    start: Annotated[int | None, Field(description="Where it is in its source file, if word for word")]
     end: int | None
 
 
 class GroundingReport(Shape):
     supported: int
     total: int
-    score: Annotated[Score, Field(description="The chance that the sources say even the two weakest sentences")]
-    removed: Annotated[int, Field(description="Unsupported sentences that were taken out (QUOTH_GROUNDING=strict)")]
+    score: Annotated[
+        Score, Field(description="The probability that the sources support even the two weakest sentences")
+    ]
+    removed: Annotated[int, Field(description="Unsupported sentences that were removed (QUOTH_GROUNDING=strict)")]
     sentences: list[CheckedSentence]
 
 
@@ -185,21 +187,21 @@ class ResponseMetadata(Shape):
     retrieval_count: int
     mode: AnswerMode
     low_confidence: bool
-    partial: Annotated[bool, Field(description="The answer says itself that a part of the question is not in the book")]
-    disclaimer: Annotated[str | None, Field(description="What to tell the reader of a low-confidence answer")]
+    partial: Annotated[bool, Field(description="The answer itself says that part of the question is not in the book")]
+    disclaimer: Annotated[str | None, Field(description="A note for the reader of a low-confidence answer")]
     interrupted: Annotated[bool, Field(description="It broke off: the reader left, or the model did not finish")]
     request_id: Uuid
     book_id: str
     searched_query: Annotated[
         str,
         Field(
-            description="What the question was taken for: a follow-up has its subject before it, "
+            description="How the question was understood: a follow-up has its subject before it, as in "
             "`launch file: and for parameters?`"
         ),
     ]
-    suggestions: Annotated[list[Suggestion], Field(description="The nearest sections, with a refusal")]
+    suggestions: Annotated[list[Suggestion], Field(description="For a refusal: the nearest sections")]
     missing_terms: Annotated[
-        list[str], Field(description="Words of the question that the book never uses, with a refusal")
+        list[str], Field(description="For a refusal: words of the question that the book never uses")
     ]
     stage_ms: dict[str, float]
 
@@ -221,7 +223,7 @@ class AnswerDetails(Shape):
 
 
 class ChatResponse(AnswerDetails):
-    """The one answer."""
+    """An answer."""
 
     answer: str | None
 
@@ -275,14 +277,14 @@ def answer_view(answer: Answer) -> ChatResponse:
 class RunSource(Shape):
     chunk_text: Annotated[str, Field(max_length=_CHUNK_TEXT)]
     similarity_score: Score
-    chapter: Annotated[str, Field(description="Name of the chapter; of a page that is one itself, its title")]
+    chapter: Annotated[str, Field(description="Name of the chapter, or the title of a page that is a chapter itself")]
     section: Annotated[str, Field(description="Nearest heading")]
     url: str
     chunk_index: int
 
 
 class RunResponse(Shape):
-    """The same answer as that of `POST /chat`, with the metrics of its search."""
+    """The same answer as from `POST /chat`, with the metrics of its search."""
 
     response: str
     confidence: Score

@@ -1,8 +1,8 @@
 """`POST /ingestion/webhook/github`: a push to the book's repository starts an incremental job.
 
 GitHub signs the raw body (HMAC-SHA256) and nothing else. So the body alone says what happened and in which repository;
-its headers (event, delivery id) are ignored, and `?book_id=` in the address only chooses between books that come
-from that repository, or from a folder that belongs to none. A body that was seen before starts nothing again.
+the headers (event, delivery id) are ignored, and `?book_id=` in the URL only chooses between books from that
+repository, or from a folder that belongs to none. A repeated body starts nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WINDOW = 86_400.0  # seconds for which a body is remembered
 MOST_KNOWN = 10_000  # bodies
 
 _BookId = Annotated[
-    str | None, Query(description="Which book, if several come from this repository or from none that is known")
+    str | None, Query(description="Which book, if several come from this repository or from no known one")
 ]
 _SIGNATURE = {
     "in": "header",
@@ -51,8 +51,8 @@ _DELIVERY = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
     "parameters": [_SIGNATURE],
 }
-_SET_SECRET = "Set the secret of the webhook on GitHub to the value of QUOTH_GITHUB_WEBHOOK_SECRET."
-_NAME_BOOK = "Add ?book_id=ID to the address of the webhook on GitHub."
+_SET_SECRET = "Set the webhook's secret on GitHub to the value of QUOTH_GITHUB_WEBHOOK_SECRET."
+_NAME_BOOK = "Add ?book_id=ID to the webhook's URL on GitHub."
 
 
 class WebhookResponse(Shape):
@@ -61,8 +61,8 @@ class WebhookResponse(Shape):
 
 
 class Deliveries:
-    """The bodies of the last day, so that one that is sent again starts nothing again. Each process has its own: after
-    a restart, or at another worker, a body that is sent again costs one job that finds nothing new."""
+    """The bodies of the last day, so that a repeated one starts nothing. Each process has its own: after a restart, or
+    at another worker, a repeated body costs one job that finds nothing new."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -89,8 +89,8 @@ class Deliveries:
     openapi_extra=_DELIVERY,
     responses={
         **answers(WebhookResponse, 400, 401, 403, 404, 409, 413, 503),
-        202: {"model": WebhookResponse, "description": "A job was started, or will follow the one at work"},
-        204: {"description": "An event that means nothing to a book"},
+        202: {"model": WebhookResponse, "description": "A job was started, or will follow the running one"},
+        204: {"description": "An event that does not concern a book"},
     },
 )
 async def github(request: Request, book_id: _BookId = None) -> Response:
@@ -114,7 +114,7 @@ async def github(request: Request, book_id: _BookId = None) -> Response:
         raise
     deliveries.add(digest, job_id)
     if job_id is None:
-        return _told("a job is at work on the book; another one follows it", None, status=202)
+        return _told("a job for this book is running; another one will follow", None, status=202)
     return _told("started", job_id, status=202, location=f"/ingestion/jobs/{job_id}")
 
 
@@ -135,14 +135,14 @@ async def _start_job(request: Request, book: Book) -> int | None:
     return None if job is None else job.job_id
 
 
-# --- what was signed -------------------------------------------------------------------------------------------------
+# --- the signature ---------------------------------------------------------------------------------------------------
 
 
 def check_signature(secret: str, body: bytes, header: str) -> None:
-    """`Unauthorized` unless the header is GitHub's signature of exactly this body. Takes as long for any header."""
+    """`Unauthorized` unless the header is GitHub's signature of exactly this body. Any header takes the same time."""
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(expected.encode(), header.encode("utf-8", "replace")):
-        raise Unauthorized("The signature of the webhook is wrong.", hint=_SET_SECRET)
+        raise Unauthorized("The webhook's signature is wrong.", hint=_SET_SECRET)
 
 
 async def _signed_body(request: Request) -> bytes:
@@ -175,7 +175,7 @@ def _kind_of(event: dict[str, Any]) -> Literal["ping", "push", "other"]:
 
 
 async def _pushed_book(quoth: Quoth, event: dict[str, Any], book_id: str | None) -> Book:
-    """The book that comes from the signed repository; or one that comes from none, if that is the only one or named."""
+    """The book from the signed repository; or one from no repository, if it is the only one or named."""
     pushed = _repository_names(event["repository"])
     books = [await quoth.choose_book(book_id)] if book_id else await quoth.books()
     remotes = await asyncio.to_thread(lambda: {book.book_id: remote_of(book.source) for book in books})
@@ -189,7 +189,7 @@ async def _pushed_book(quoth: Quoth, event: dict[str, Any], book_id: str | None)
 
 
 def _one_of(books: list[Book], configured: str | None) -> Book:
-    """The only one, or of several the configured one."""
+    """The only one, or the configured one of several."""
     chosen = [book for book in books if book.book_id == configured] if len(books) > 1 else books
     if len(chosen) != 1:
         raise WrongUsage(
@@ -204,7 +204,7 @@ def _repository_names(repository: dict[str, Any]) -> set[str]:
 
 
 def _repository_name(url: str) -> str:
-    """`github.com/owner/name`, however the address is written; empty for a folder of this machine."""
+    """`github.com/owner/name`, however the URL is written; empty for a folder on this machine."""
     if short := re.fullmatch(r"(?:[^@/\s]+@)?([^:/\s]+):(?!//)([^\s]+)", url):  # git@github.com:owner/name.git
         host, path = short.groups()
     else:
@@ -217,7 +217,7 @@ def _repository_name(url: str) -> str:
 
 
 def remote_of(source: str) -> str:
-    """The repository of which the book's folder is a checkout, by its `origin`; empty if it is none."""
+    """The repository (`origin`) that the book's folder is a checkout of; empty if it is not a checkout."""
     if not source or "://" in source:
         return ""
     folder = Path(source)

@@ -1,8 +1,9 @@
-"""The parent of `quoth serve --workers N`: starts the workers, replaces those that die, stops them all together.
+"""The parent of `quoth serve --workers N`: starts the workers, replaces dead ones, stops them all together.
 
-In: how many, and what a worker does with the pipe to its parent (a picklable function: a worker is a fresh interpreter,
-never a fork, which would hang in the engine). Out: nothing until a signal says stop. It answers no request itself and
-knows neither HTTP nor a book. Why not uvicorn's own supervisor: docs/decisions/0021-postgres-and-workers.md.
+In: how many workers, and what each does with the pipe to its parent (a picklable function: a worker is a fresh
+interpreter, never a fork, which would hang in the engine). Out: nothing; it runs until a signal stops it. It answers no
+requests itself and knows neither HTTP nor books. Why not uvicorn's own supervisor:
+docs/decisions/0021-postgres-and-workers.md.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ logger = logging.getLogger(__name__)
 # What a worker does; it sends None through the pipe when it is ready, or the error that stopped it.
 Work = Callable[[Connection], None]
 
-_STOP_TIMEOUT = 25.0  # seconds for the workers to leave: open answers take up to 10, a job's process 8
-_MOST_DEATHS = 5  # within a minute; after that, starting again does not help
+_STOP_TIMEOUT = 25.0  # seconds for the workers to stop: open answers take up to 10, a job's process 8
+_MOST_DEATHS = 5  # within a minute; after that, restarting does not help
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -49,8 +50,8 @@ class Supervisor:
     ) -> None:
         self._work = work
         self._count = count
-        self._ready = ready  # called once, when all answer
-        self._gone = gone  # called with each worker that has ended
+        self._ready = ready  # called once, when all workers are ready
+        self._gone = gone  # called with each worker that ends
         self._announced = False
         self._workers: list[_Worker] = []
         self._deaths: list[float] = []
@@ -79,7 +80,7 @@ class Supervisor:
     def _start(self) -> None:
         told, telling = connection.Pipe(duplex=False)
         process = get_context("spawn").Process(target=_run, args=(self._work, telling), daemon=False)
-        # A worker that is still starting must not die noisily of the terminal's Ctrl-C; it inherits the mask.
+        # A worker that is still starting must not die noisily from the terminal's Ctrl-C; it inherits the mask.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         try:
             process.start()
@@ -101,7 +102,7 @@ class Supervisor:
                 self._ready()
         elif self._announced:
             logger.error("a worker could not start: %s", error)
-        else:  # it would be the same for the others
+        else:  # the others would fail in the same way
             raise error
 
     def _replace(self, worker: _Worker) -> None:
@@ -112,7 +113,7 @@ class Supervisor:
         self._forget(worker)
         if not self._announced:
             raise InternalError(f"A worker ended while it was starting ({_ending(code)}).")
-        logger.error("worker %s ended (%s) and is replaced", worker.process.name, _ending(code))
+        logger.error("worker %s ended (%s) and will be replaced", worker.process.name, _ending(code))
         now = time.monotonic()
         self._deaths = [death for death in self._deaths if now - death < 60] + [now]
         if len(self._deaths) > _MOST_DEATHS:
@@ -128,7 +129,7 @@ class Supervisor:
         for worker in list(self._workers):
             worker.process.join(max(0.0, deadline - time.monotonic()))
             if worker.process.is_alive():
-                logger.error("worker %s did not leave within %g s and is killed", worker.process.name, _STOP_TIMEOUT)
+                logger.error("worker %s did not stop within %g s and was killed", worker.process.name, _STOP_TIMEOUT)
                 worker.process.kill()
                 worker.process.join()
             self._forget(worker)
@@ -141,7 +142,7 @@ class Supervisor:
 
 
 def _run(work: Work, telling: Connection) -> None:
-    """In the worker. Until the server handles signals itself, only the parent hears them."""
+    """Runs in the worker. Until the server handles signals itself, only the parent receives them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     try:
@@ -158,7 +159,7 @@ def tell(telling: Connection, word: QuothError | None) -> None:
 
 @contextmanager
 def _signals() -> Iterator[socket.socket]:
-    """Readable when the process was told to stop."""
+    """A socket that becomes readable when the process is told to stop."""
     reading, writing = socket.socketpair()
     writing.setblocking(False)
     before = {number: signal.signal(number, lambda *_: writing.send(b"!")) for number in _STOPPING}

@@ -1,7 +1,7 @@
-"""Where settings are written down, and what is wrong with them.
+"""Reads settings from where they are written, and says what is wrong with them.
 
-In: overrides, the environment, `.env` and `quoth.toml`. Out: `Settings`, or `BadConfiguration` that names the setting,
-where it was written and what to do. Knows no single setting.
+In: overrides, the environment, `.env` and `quoth.toml`. Out: `Settings`, or a `BadConfiguration` that names the
+setting, where it was written and what to do. Knows no particular setting.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quoth.errors import BadConfiguration
 from quoth.settings.fields import PREFIX, RETIRED, SPECIFICATION_NAMES, Settings, is_secret
 
 CONFIG_VARIABLE = "QUOTH_CONFIG"
-# Variables of our own test suite; no setting may start like this.
+# The prefix of our test suite's variables; no setting may start like this.
 TEST_PREFIX = "QUOTH_TEST_"
 
 
@@ -32,7 +32,7 @@ class _Found:
 
     field: str
     value: object
-    name: str  # as it is written there
+    name: str  # as written there
     origin: str  # environment, .env, quoth.toml, option
 
 
@@ -41,8 +41,8 @@ def load_settings(
 ) -> Settings:
     """Overrides (None: not given), then the environment, `.env`, `quoth.toml`, defaults.
 
-    `QUOTH_X` wins over the second name of a setting, wherever either is written: a key that is exported for other
-    programs never beats the one that was written for Quoth."""
+    `QUOTH_X` wins over a setting's second name, wherever either is set: a key that is exported for other programs never
+    overrides the one meant for Quoth."""
     directory = directory or Path.cwd()
     environment = os.environ if environ is None else environ
     layers = [("environment", _named(environment)), (".env", _named(_dotenv(directory / ".env")))]
@@ -134,7 +134,7 @@ def _read(path: Path, *, required: bool) -> str | None:
     except FileNotFoundError as fault:
         if not required:
             return None
-        raise BadConfiguration(f"{path} does not exist.", hint=f"{CONFIG_VARIABLE} must name a TOML file.") from fault
+        raise BadConfiguration(f"{path} does not exist.", hint=f"Set {CONFIG_VARIABLE} to a TOML file.") from fault
     except UnicodeDecodeError as fault:
         raise BadConfiguration(f"{path} is not UTF-8 text.", hint="Save it as UTF-8.") from fault
     except OSError as fault:
@@ -151,7 +151,7 @@ def _validated(found: Mapping[str, _Found]) -> Settings:
     try:
         settings = Settings.model_validate(given)
     except ValidationError as fault:
-        raise _bad_value(fault, found) from None  # pydantic's message repeats the value, which may be a secret
+        raise _bad_value(fault, found) from None  # pydantic's message repeats the value, and it may be a secret
     settings._origins.update({item.field: f"{item.origin} ({item.name})" for item in found.values()})
     return settings
 
@@ -168,11 +168,11 @@ def _bad_value(fault: ValidationError, found: Mapping[str, _Found]) -> BadConfig
 
 
 def _range(field: str) -> str:
-    """Both ends of the range; pydantic names only the one that was crossed."""
+    """Both ends of the range; pydantic names only the one that was exceeded."""
     limits = Settings.model_fields[field].metadata
     low = next((limit.ge for limit in limits if isinstance(limit, Ge)), None)
     high = next((limit.le for limit in limits if isinstance(limit, Le)), None)
-    return "" if low is None or high is None else f"; allowed are {low} to {high}"
+    return "" if low is None or high is None else f"; the range is {low} to {high}"
 
 
 def _did_you_mean(name: str, known: Mapping[str, object] | set[str]) -> str:

@@ -1,6 +1,6 @@
-"""The types of settings: folders, origins, networks, addresses of servers.
+"""The types of settings: folders, origins, networks, server addresses.
 
-In: the text of a variable or a value of a file. Out: the checked value, or a `ValueError` that says how to write it.
+In: the text of a variable or a value from a file. Out: the checked value, or a `ValueError` that says how to write it.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def _server(value: str) -> str:
 
 
 def _one_cluster(values: tuple[str, ...]) -> tuple[str, ...]:
-    """An address that is written twice would be asked twice, and one without TLS would show the key of the others."""
+    """A repeated address would be called twice, and one without TLS would reveal the key of the others."""
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:
-        raise ValueError(f"{twice[0]} is there twice; name each node once")
+        raise ValueError(f"{twice[0]} is listed twice; name each node once")
     if len({urlsplit(value).scheme for value in values}) > 1:
-        raise ValueError("Some addresses are http:// and some https://; all nodes of a cluster are reached in one way")
+        raise ValueError("Some addresses are http:// and some https://; use the same for all nodes of a cluster")
     return values
 
 
@@ -83,7 +83,7 @@ Folders = Annotated[tuple[Folder, ...], BeforeValidator(_each_of)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_listed)]
 Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_listed)]
-# Only asymmetric ones: with a shared secret, every server that checks tokens could also make them.
+# Only asymmetric algorithms: with a shared secret, every server that checks tokens could also issue them.
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 Algorithms = Annotated[tuple[Algorithm, ...], BeforeValidator(_listed), Field(min_length=1)]
 RedisUrl = Annotated[str, AfterValidator(_redis)]

@@ -1,1 +1,1 @@
-"""Shipped fakes: each port in memory, passing the same contract suite as the real thing. Import from its module."""
+"""Shipped fakes: each port in memory; all pass the same contract suite as the real thing. Import from the module."""

@@ -2,7 +2,7 @@
 
 A text becomes the sum of its words, each hashed to a place and a sign: texts that share words point the same way, so
 "nearest" means something. It passes the contract suite of `ports.Embedder` like the real one. Longer words weigh more,
-because the short ones are in every sentence.
+because short ones are in every sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class FakeTokens:
-    """`ports.TokenCounter`: a word or a sign is a token."""
+    """`ports.TokenCounter`: each word or sign is a token."""
 
     limit: int = 254
 
@@ -34,7 +34,7 @@ class FakeTokens:
 
 
 class FakeEmbedder:
-    """`ports.Embedder`. `calls` holds every text that was embedded, so that a test can see what cost something."""
+    """`ports.Embedder`. `calls` holds every embedded text, so that a test can see what cost something."""
 
     batch = 64
     remote = False
@@ -56,7 +56,7 @@ class FakeEmbedder:
             if count > self.tokens.limit:
                 raise TextTooLong(
                     f"Text {position + 1} of {len(texts)} has {count} tokens; the embedder reads {self.tokens.limit}.",
-                    hint="Split it before embedding; it is never cut here.",
+                    hint="Split it before embedding; the embedder never cuts a text.",
                     details={"position": position, "tokens": count, "limit": self.tokens.limit},
                 )
         self.calls.extend(texts)
@@ -71,7 +71,7 @@ class FakeEmbedder:
 
     async def check(self) -> str:
         vector = await self.embed_query("Are you there?")
-        return f"{self.name} embeds: {len(vector)} numbers for a text."
+        return f"{self.name} works: its vectors have {len(vector)} dimensions."
 
     async def close(self) -> None:
         self._closed = True

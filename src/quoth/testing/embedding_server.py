@@ -1,7 +1,7 @@
-"""A scripted provider of embeddings: real HTTP on loopback, in OpenAI's and in Cohere's wire format. For tests.
+"""A scripted embedding provider: real HTTP on loopback, in OpenAI's and Cohere's wire formats. For tests.
 
-In: replies for the first requests (faults, mostly); after those it embeds with the fake embedder, in the format that
-it is asked in. Out: what was asked, as parsed bodies, and every text that was paid for.
+In: replies for the first requests (mostly faults); after those it embeds with the fake embedder, in the format of the
+request. Out: the requests as parsed bodies, and every text that was paid for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MemoryIndex: the ChunkIndex port in a few dicts, for tests that need a real index but no engine.
 
-Brute force, float64, the same filters, IDF, ties and publications as the real ones; it passes the same contract suite
-(tests/contracts/index_contract.py). Two MemoryIndex over one MemoryStorage play two processes over one data directory.
-Set `outage` to an error and every call raises it.
+Brute force, float64, with the same filters, IDF, ties and publications as the real ones; it passes the same contract
+suite (tests/contracts/index_contract.py). Two MemoryIndex objects over one MemoryStorage act as two processes over one
+data directory. Set `outage` to an error and every call raises it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FINGERPRINT = Fingerprint(embedder="test", dimensions=4, chunker="test-1", term
 
 @dataclass(frozen=True, slots=True)
 class _Generation:
-    """One publication of a book. Never changed: a reader that holds it sees nothing of the next."""
+    """One publication of a book. It never changes: a reader that holds it sees nothing of the next."""
 
     number: int
     fingerprint: Fingerprint
@@ -52,7 +52,7 @@ class _Generation:
 
 @dataclass(slots=True)
 class MemoryStorage:
-    """In the place of the data directory."""
+    """Takes the place of the data directory."""
 
     books: dict[str, _Generation] = field(default_factory=dict)
     writing: str | None = None
@@ -72,7 +72,7 @@ class MemoryIndex:
         return MemoryView(self, book_id)
 
     async def asked(self, call: str, book_id: str) -> None:
-        """Before every call of a view. A test may overrule it: to fail, to wait, to change something meanwhile."""
+        """Called before every call of a view. A test may override it to fail, to wait or to change something."""
         self._check_outage()
 
     async def scan(self, book_id: str) -> AsyncIterator[Chunk]:
@@ -124,7 +124,7 @@ class MemoryIndex:
         del self._storage.books[book_id]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
     def _check_outage(self) -> None:
         if self.outage is not None:

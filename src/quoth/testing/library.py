@@ -64,7 +64,7 @@ _ACTIVE = ("queued", "running")
 
 
 class MemoryLibrary:
-    """`ports.Library` without a database. Forgets everything with its process."""
+    """`ports.Library` without a database. Forgets everything when its process ends."""
 
     def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._now = now

@@ -1,4 +1,4 @@
-"""A language model that follows a script and remembers what it was shown. The port `ChatModel`, for tests."""
+"""A language model that follows a script and remembers its input. The port `ChatModel`, for tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from quoth.domain import Message, ModelEvent, ModelText, ModelTurn, Tool, ToolCall
 from quoth.errors import ModelUnavailable
 
-Line = str | ToolCall | ModelUnavailable  # words, a call, or how it fails
+Line = str | ToolCall | ModelUnavailable  # words, a call, or a failure
 
 
 @dataclass(slots=True)
@@ -17,7 +17,7 @@ class ScriptedModel:
 
     script: list[list[Line]]
     name: str = "scripted"
-    tokens: int = 7  # of each call
+    tokens: int = 7  # per call
     shown: list[list[Message]] = field(default_factory=list)
     offered: list[tuple[str, ...]] = field(default_factory=list)
     closed: int = 0  # calls that the reader left

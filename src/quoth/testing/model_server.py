@@ -1,7 +1,7 @@
 """A scripted OpenAI server: real HTTP on loopback, real frames, no model. For tests and benchmarks.
 
-In: replies, one for each request, in order; the last one is repeated. Out: what was asked, as parsed bodies. Frames are
-bytes, so that a script can also say what a sound server would not: a cut stream, half a frame, an answer without end.
+In: replies, one for each request, in order; the last one is repeated. Out: the requests as parsed bodies. Frames are
+bytes, so that a script can also send what a sound server would not: a cut stream, half a frame, an endless answer.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Reply:
     content_type: str = "text/event-stream"
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False  # close the connection in the middle
-    endless: bytes = b""  # sent again and again after the steps
-    pace: float = 0.0  # seconds before each time
+    endless: bytes = b""  # sent over and over after the steps
+    pace: float = 0.0  # seconds before each repetition
 
 
 def data(value: object) -> bytes:
@@ -48,7 +48,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def says(*words: str, pace: float = 0.0, tokens: tuple[int, int] = (100, 20)) -> Reply:
-    """A model that writes these words, each in a frame of its own."""
+    """A model that writes these words, each in its own frame."""
     steps: list[Step] = [chunk({"role": "assistant", "content": ""})]
     for word in words:
         steps += [pace, chunk({"content": word})] if pace else [chunk({"content": word})]
@@ -58,7 +58,7 @@ def says(*words: str, pace: float = 0.0, tokens: tuple[int, int] = (100, 20)) ->
 def calls(
     name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "call_a", pieces: int = 3, pace: float = 0.0
 ) -> Reply:
-    """A model that wants a tool called, its arguments split over several frames as real servers split them."""
+    """A model that wants a tool called, with the arguments split over several frames as real servers do."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     cuts = [len(text) * at // pieces for at in range(pieces + 1)]
     first = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
@@ -76,12 +76,12 @@ def fails(status: int, message: str = "no", **headers: str) -> Reply:
 
 
 def stalls(*before: bytes) -> Reply:
-    """Sends this, and then nothing more."""
+    """Sends these frames and then nothing more."""
     return Reply((*before, -1.0))
 
 
 def never_ends(frame: bytes, *, pace: float = 0.0) -> Reply:
-    """Sends the same again and again, for as long as somebody reads."""
+    """Sends the same frame over and over for as long as somebody reads."""
     return Reply(endless=frame, pace=pace)
 
 
@@ -96,7 +96,7 @@ class ModelServer:
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.connections = 0
-        self.left = 0  # readers that closed before the reply was over
+        self.left = 0  # readers that disconnected before the end of the reply
         self.someone_left = asyncio.Event()
 
     @property
@@ -108,7 +108,7 @@ class ModelServer:
         self._replies = list(replies)
 
     def reply_to(self, body: Mapping[str, Any]) -> Reply:
-        """What is said to this request: the next of the script. Override it for a server that listens."""
+        """The reply to this request: the next in the script. Override it for a server that looks at the request."""
         return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
 
     async def __aenter__(self) -> Self:
@@ -133,7 +133,7 @@ class ModelServer:
         try:
             await self._converse(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client has left, as it may
+            pass  # the client has left, which it may do
         finally:
             del self._open[task]
             writer.close()
@@ -148,7 +148,7 @@ class ModelServer:
             self.headers.append(headers)
             self.paths.append(head.split(" ")[1])
             reply = self.reply_to(self.bodies[-1])
-            # The first letter of the next request, or nothing: then the reader has left.
+            # The first byte of the next request, or nothing if the reader has left.
             first = asyncio.ensure_future(reader.read(1))
             sending = asyncio.ensure_future(_send(writer, reply))
             await asyncio.wait((first, sending), return_when=asyncio.FIRST_COMPLETED)
@@ -185,5 +185,5 @@ def _steps(reply: Reply) -> Iterator[Step]:
 
 
 def asked(body: Mapping[str, Any]) -> Sequence[str]:
-    """The contents of the messages of one request, for assertions."""
+    """The contents of one request's messages, for assertions."""
     return [message["content"] for message in body["messages"]]

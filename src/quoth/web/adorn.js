@@ -1,12 +1,12 @@
-// What makes technical text pleasant and is not needed to read it: formulas, colours in code, a button that copies it. Loaded
-// when there is something to adorn; in: nodes that `markdown.js` made, out: the same nodes, adorned in place.
+// Makes technical text pleasant: formulas, colours in code, a button that copies it. Not needed for reading, so it is loaded
+// only if there is something to adorn. In: nodes from `markdown.js`. Out: the same nodes, adorned in place.
 
 import { pieces } from "./colours.js";
 import { drawn, formula } from "./math.js";
 import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
 
-/** @type {Map<string, Node>} an answer that arrives is drawn many times */
+/** @type {Map<string, Node>} an arriving answer is drawn many times */
 const made = new Map();
 const MOST = 200;
 

@@ -1,4 +1,4 @@
-// An answer that somebody shared, alone and as it was: its question, verdict and sources. Nothing can be asked here.
+// A shared answer on its own, as it was: its question, verdict and sources. Nothing can be asked here.
 
 import { adorn } from "./adorn.js";
 import { element } from "./nodes.js";

@@ -1,5 +1,5 @@
-// The sources of one answer, one card for each section: what was found as soon as it is known, then what is cited. What was
-// read and not cited is folded away.
+// The sources of one answer, one card for each section: first all passages found, then the cited ones. Those that were read
+// but not cited are folded away.
 
 import { addressOf, bySection, decisive } from "./cited.js";
 import { render } from "./markdown.js";
@@ -14,8 +14,8 @@ const lengths = new ResizeObserver((entries) => {
 });
 
 export class Cards {
-  // `read(source)` shows a passage in its surroundings. With `beside` there is a place for them next to the answer, and cards
-  // and markers open it; else they unfold the quote.
+  // `read(source)` shows a passage in its context. With `beside` there is room for it next to the answer, and cards and markers
+  // open it; otherwise they unfold the quote.
   /** @param {number} turn @param {{read: (source: Source) => void, beside?: boolean}} options */
   constructor(turn, { read, beside = false }) {
     this.turn = turn;
@@ -74,7 +74,7 @@ export class Cards {
     return group ? this.node.querySelector(`#${this.cardId(group[0]?.index ?? 0)}`) : null;
   }
 
-  // The node of a marker [n] in the answer; null when there is no such source.
+  // The node of a marker [n] in the answer; null if there is no such source.
   /** @param {number} n */
   marker(n) {
     const source = this.sources.find((candidate) => candidate.index === n);
@@ -148,7 +148,7 @@ function quoted(source) {
   return quote;
 }
 
-// What a reader sees of these words once they are drawn. A row alone would not be drawn as one.
+// The text a reader sees once these words are drawn. A row alone would not be drawn as one.
 /** @param {string} words */
 export function drawnWords(words) {
   const parts = words.startsWith("|") ? words.split("|") : [words];

@@ -1,26 +1,26 @@
-// Where an answer's words come from: the sources of one section together, the decisive words, the address that lights them.
+// Where an answer's words come from: sources grouped by section, the decisive words, the URL that highlights them.
 
 import { plain } from "./speaker.js";
 
 /** @typedef {import("./types.js").Source} Source */
 
-const SHORT = 90; // characters that are named whole; of more, the beginning and the end
+const SHORT = 90; // characters; a longer text is named by its beginning and end
 const ENDS = 5; // words of each
-const FEW = 12; // characters beside a formula that say too little to be found by
+const FEW = 12; // characters beside a formula: too few to search for
 
-// Offsets of the server count characters; those of a string here count UTF-16 units.
+// The server's offsets count characters; those of a string here count UTF-16 units.
 /** @param {string} text @param {number} from @param {number} [to] */
 export const characters = (text, from, to) => [...text].slice(from, to).join("");
 
-// The sentence that answered; the rest of the quote is what it needs around it.
+// The sentence that answers; the rest of the quote is its context.
 /** @param {Source} source */
 export function decisive(source) {
   const [from, to] = source.highlight ?? [0, 0];
   return characters(source.quote ?? "", from, to) || (source.quote ?? "");
 }
 
-// The address of the published page with the decisive words, as far as browsers find them (text fragments). Where one does
-// not know them, or the words are drawn differently there, it opens at the heading.
+// The URL of the published page with the decisive words as a text fragment. If the browser does not support that, or the words
+// look different there, it opens at the heading.
 /** @param {Source} source */
 export function addressOf(source) {
   const address = source.source_url ?? "";
@@ -32,7 +32,7 @@ export function addressOf(source) {
 /** @param {string} markdown */
 export function fragment(markdown) {
   const line = markdown.split("\n").find((one) => /\p{L}/u.test(one) && !/^\s*(?:`{3}|~{3}|:::|\||[$\\])/.test(one)) ?? "";
-  // A formula is drawn, not written: of what is around it, the most.
+  // A formula is drawn, not written: take the longest text around it.
   const pieces = line.split(/\$[^$]+\$|\\\(.*?\\\)/).filter((piece) => !/[$\\]/.test(piece));
   const around = pieces.sort((one, other) => other.length - one.length)[0] ?? "";
   const text = plain(around.replace(/^\s*(?:\d{1,9}[.)]|\[[ xX]\])\s+/, "").replace(/\{#[^}]*\}\s*$/, ""));

@@ -1,5 +1,5 @@
-// Code → pieces with a kind, for the languages that technical books show. In: the text and the language's name. Out: a list
-// of [kind, text] whose texts are the code, whole and in order; of an unknown language one piece without a kind.
+// Code → pieces with a kind, for the languages of technical books. In: the text and the language's name. Out: a list of
+// [kind, text] whose texts are the whole code in order; for an unknown language, one piece without a kind.
 
 /** @typedef {{comment?: string, string?: string, words?: string, more?: [string, string][], loose?: boolean}} Language */
 
@@ -44,7 +44,7 @@ const ALIASES =
 const names = new Map();
 ALIASES.split(" ").forEach((name, at, all) => at % 2 || names.set(name, all[at + 1]));
 
-const MOST = 20000; // characters; what is longer is read, not coloured
+const MOST = 20000; // characters; longer code is not coloured
 
 /** @type {Map<string, RegExp>} */
 const patterns = new Map();

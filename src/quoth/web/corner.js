@@ -1,4 +1,4 @@
-// What the widget opens: the conversation of the page, in a corner of the book's own site.
+// The widget's panel: the page's conversation, in a corner of the book's own site.
 
 import { element } from "./nodes.js";
 import { Opinions } from "./opinions.js";
@@ -17,7 +17,7 @@ export class Corner {
   /** @param {Widget} widget @param {URL} base @param {Options} options */
   static async in(widget, base, options) {
     const root = /** @type {ShadowRoot} */ (widget.shadowRoot);
-    // The reader's own size of text: the widget takes none from the site, and a site's `rem` may be anything.
+    // The reader's own text size: the widget takes none from the site, and a site's `rem` may be anything.
     const size = parseFloat(getComputedStyle(widget).fontSize) || 16;
     const styles = await sheet(new URL("corner.css", import.meta.url), size);
     const corner = new Corner(widget, base, options);
@@ -31,7 +31,7 @@ export class Corner {
   constructor(widget, base, options) {
     this.widget = widget;
     this.options = options;
-    this.small = matchMedia("(max-width: 576px)"); // as in corner.css: the panel is the whole screen
+    this.small = matchMedia("(max-width: 576px)"); // as in corner.css: the panel fills the screen
     this.server = new Server(base, options.key);
     this.talk = new Talk(this.server, { changed: () => this.changed(), filters: () => this.context(), reader: new LateReader(this.server), turn: { tools: (/** @type {any} */ turn) => opinions.tools(turn) } });
     const opinions = new Opinions(this.server, () => tab.get(this.talk.sessionKey));
@@ -56,7 +56,7 @@ export class Corner {
     this.greet();
   }
 
-  // What an empty panel shows: what this is, and what could be asked about the page.
+  // An empty panel says what this is and suggests questions about the page.
   greet() {
     const ask = async (/** @type {string} */ question) => {
       await this.ready();
@@ -93,7 +93,7 @@ export class Corner {
     await this.talk.open(book.book_id);
   }
 
-  // Where in the book an answer may come from: the whole, the version of this page, or this page alone.
+  // Where an answer may come from: the whole book, the version of this page, or this page alone.
   context() {
     const prefix = this.onlyPage.checked ? pageOf(location.pathname) : partOf(this.options.under, location.pathname);
     return prefix ? { source_url_prefix: prefix } : undefined;
@@ -107,7 +107,7 @@ export class Corner {
     this.node.setAttribute("aria-modal", String(this.small.matches));
     this.widget.button.ariaExpanded = "true";
     this.widget.back(false);
-    tab.set("quoth.open", "yes"); // also on the next page of the site
+    tab.set("quoth.open", "yes"); // on the site's next page too
     tab.remove("quoth.back");
     if (focus) this.talk.box.focus();
     await this.ready();
@@ -138,19 +138,19 @@ export class Corner {
   /** @param {KeyboardEvent} event */
   onKey(event) {
     const shortcut = event.ctrlKey || event.metaKey;
-    if (!shortcut) event.stopPropagation(); // or the site's own shortcuts would take what is typed here
+    if (!shortcut) event.stopPropagation(); // or the site's own shortcuts would catch what is typed here
     if (event.key !== "Escape" || this.talk.reader.opened) return;
     if (this.talk.asking) this.talk.stop();
     else this.close();
   }
 
-  // A citation of this site, by its number or its link. On this page its words are lit up; on a small screen the panel makes room for them, and the
-  // button leads back to the answer, here and on the next page.
+  // A citation of this site, by its number or its link. On this page its words are highlighted; on a small screen the panel makes room for them, and
+  // the button leads back to the answer, here and on the next page.
   /** @param {MouseEvent} event */
   onClick(event) {
     const pressed = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
     if (!(pressed instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const marker = pressed.closest(".marker"); // it has opened the card of its source
+    const marker = pressed.closest(".marker"); // it has opened its source's card
     const link = marker ? this.widget.shadowRoot?.activeElement?.closest(".card")?.querySelector("a") : pressed;
     const target = link ? new URL(link.href) : null;
     if (target?.origin !== location.origin || (marker && !isHere(target))) return;
@@ -171,7 +171,7 @@ export class Corner {
 
   offer() {
     const about = (/** @type {string} */ text) => {
-      this.talk.select(text); // at once: who is quick asks before the book is known
+      this.talk.select(text); // at once: quick readers ask before the book is known
       return this.open();
     };
     const outside = (/** @type {Node | null} */ node) =>
@@ -181,7 +181,7 @@ export class Corner {
   }
 }
 
-// A passage in its surroundings. What shows it is only loaded for those who want that: most follow the link into the site.
+// A passage in its context. Its code is loaded only on demand: most readers follow the link into the site.
 class LateReader {
   beside = false;
   node = element("div");
@@ -206,7 +206,7 @@ class LateReader {
   }
 }
 
-// A style sheet for the shadow tree: its own measures instead of the site's, and none of its fonts, which belong to pages.
+// A style sheet for the shadow tree: its own sizes instead of the site's, and no fonts, which belong to pages.
 /** @param {URL} address @param {number} size pixels */
 async function sheet(address, size) {
   const text = await (await fetch(address)).text();

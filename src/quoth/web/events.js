@@ -22,7 +22,7 @@ export async function* events(response) {
       }
     }
   } finally {
-    if (!ended) reader.cancel().catch(() => {}); // the server stops working for a reader who left
+    if (!ended) reader.cancel().catch(() => {}); // the server stops when its reader leaves
   }
 }
 

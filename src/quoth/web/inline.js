@@ -1,10 +1,10 @@
 // One line of Markdown → DOM nodes: emphasis, code, formulas, links, pictures, footnotes, markers. Nothing is parsed as HTML.
-// In: the text of a paragraph, a cell or a heading, and the context of `markdown.js`. What no form matches stays as written.
+// In: the text of a paragraph, a cell or a heading, and the context of `markdown.js`. Text that no form matches stays as is.
 
 import { element, link } from "./nodes.js";
 import { say } from "./texts/index.js";
 
-// Two characters that no text has for its own use enclose a doubtful sentence.
+// Two characters that no text uses itself enclose a doubtful sentence.
 export const OPEN = "\uE000";
 export const CLOSE = "\uE001";
 
@@ -12,7 +12,7 @@ export const CLOSE = "\uE001";
  * @typedef {object} Spans what the text around a line knows
  * @property {(n: number) => Node | null} cite
  * @property {(address: string, words: string) => Node | null} figure
- * @property {string[]} reasons why each doubtful sentence is one, in the order of the text
+ * @property {string[]} reasons why each sentence is doubtful, in the order of the text
  * @property {Map<string, HTMLElement>} notes the footnotes by their names
  */
 
@@ -67,7 +67,7 @@ const formula = (text) => element("code", { className: "tex" }, text.trim());
 /** @type {(tag: string) => Draws} */
 const tagged = (tag) => (text, context) => element(tag, {}, inline(text, context));
 
-// By the name of the form's group: what becomes of it.
+// How to draw each form, by the name of its group.
 /** @type {Record<string, Draws>} */
 const SPANS = {
   doubt: doubtful,

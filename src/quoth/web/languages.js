@@ -1,9 +1,9 @@
-// The choice of the interface's language, for those whose browser was set by somebody else.
+// The choice of the interface's language, for readers whose browser somebody else set up.
 
 import { element } from "./nodes.js";
 import { LANGUAGES, language } from "./texts/index.js";
 
-// Each language is named in itself: who does not read the one that is shown still finds theirs.
+// Each language is named in itself, so that readers find theirs whatever is shown.
 /** @param {string} name */
 const nameOf = (name) => new Intl.DisplayNames([name], { type: "language" }).of(name) ?? name;
 

@@ -1,5 +1,5 @@
-// Markdown → DOM nodes. The text comes from a book, or one day from a model: it is never parsed as HTML, so nothing in it
-// can run. Covers what answers and passages hold; anything else is shown as it was written.
+// Markdown → DOM nodes. The text comes from a book or a model: it is never parsed as HTML, so nothing in it can run. Covers
+// the forms in answers and passages; anything else is shown as written.
 
 import { CLOSE, inline, OPEN } from "./inline.js";
 import { element } from "./nodes.js";
@@ -11,12 +11,12 @@ import { say } from "./texts/index.js";
  * @typedef {import("./inline.js").Spans & {mark: [number, number] | null, page: boolean, headings: {top: number, last: number}, depth: number}} Context
  */
 
-// `cite(n)` gives the node of a marker [n], or null when there is no such source.
-// `mark` = [start, end]: blocks that overlap it are the ones relied on.
-// `doubts`: the sentences that no source supports, as they stand in the text, each with a reason.
-// `figure(address, words)` gives the node of a picture, or null: then its words are shown.
+// `cite(n)` gives the node of a marker [n], or null if there is no such source.
+// `mark` = [start, end]: the answer relies on the blocks that overlap it.
+// `doubts`: the sentences that no source supports, as written in the text, each with a reason.
+// `figure(address, words)` gives the node of a picture, or null to show its words.
 // `page`: a whole page of a book. Lines that only its toolchain reads (tags, imports) are left out.
-// Formulas become <code class="tex">, for those who can draw them (`adorn.js`).
+// Formulas become <code class="tex">, for `adorn.js` to draw.
 /**
  * @param {string} text
  * @param {{cite?: (n: number) => Node | null, mark?: [number, number] | null, doubts?: {text: string, reason?: string | null}[],
@@ -62,7 +62,7 @@ function drawn(text, context) {
   return blocks(lines, context);
 }
 
-// Callers look only at lines that there are.
+// Callers look only at existing lines.
 const lineAt = (/** @type {Line[]} */ lines, /** @type {number} */ at) => /** @type {Line} */ (lines[at]);
 
 /** @param {Context} context */
@@ -124,14 +124,14 @@ function block(lines, at, context) {
   return paragraph(lines, at, context);
 }
 
-// The headings of a text begin below that of the question, and leave no level out.
+// The headings of a text begin one level below the question's, and skip no level.
 /** @param {number} level @param {Context} context */
 function headingTag(level, { headings }) {
   headings.last = Math.max(3, Math.min(6, 3 + level - headings.top, headings.last + 1));
   return `h${headings.last}`;
 }
 
-// A tag that is alone on its line shows nothing, but a tab or a folded part may have a name.
+// A tag alone on its line shows nothing, but a tab or a folded part may have a name.
 /** @param {string} line */
 function labelled(line) {
   const name = /\s(?:label|title|summary)=["']([^"']{1,80})["']/.exec(line);
@@ -157,7 +157,7 @@ function displayed(lines, at, formula, context) {
   return [element("p", { className: "formula" }, element("code", { className: "tex", "data-display": true }, tex.trim()), after && [" ", inline(after, context)]), next + 1];
 }
 
-// A footnote is shown where it is written; its mark in the text leads to it.
+// A footnote is shown where it was written; its mark in the text leads to it.
 /** @param {Line[]} lines @param {number} at @param {RegExpExecArray} found @param {Context} context @returns {Drawn} */
 function noted(lines, at, [, name = "", first = ""], context) {
   const text = [first];
@@ -197,7 +197,7 @@ function cells(line) {
   return kept.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-// Columns and bullets go the way of the text, not of the page around it. A `dir` of auto would not look into cells and items.
+// Columns and bullets follow the text's direction, not the page's. A `dir` of auto would not look into cells and items.
 const direction = (/** @type {string} */ text) => (/^\P{L}*[\u0590-\u08FF\uFB1D-\uFEFC]/u.test(text) ? "rtl" : "ltr");
 
 /** @param {Line[]} lines @param {number} at @param {Context} context @returns {Drawn} */
@@ -301,7 +301,7 @@ function item(inner, context) {
   return element("li", { className: "task", dir: "auto" }, box, " ", loose(inner, context));
 }
 
-// An item of one paragraph is shown without the paragraph.
+// An item with one paragraph is shown without <p>.
 /** @param {Line[]} inner @param {Context} context */
 function loose(inner, context) {
   const content = blocks(inner, inside(context));

@@ -1,5 +1,5 @@
-// TeX → MathML, for the part of TeX that books use in formulas. What is not understood is null: then the TeX is shown as it
-// was written. In: the text of a formula. Out: a tree of [tag, attributes, ...children], and the nodes that it describes.
+// TeX → MathML, for the part of TeX that books use in formulas. If it does not understand the TeX it gives null, and the TeX is
+// shown as written. In: the text of a formula. Out: a tree of [tag, attributes, ...children], and the nodes it describes.
 
 const NAMES =
   "alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π " +
@@ -96,7 +96,7 @@ class Reading {
     if (this.next() !== wanted) throw new NotUnderstood(`no ${wanted}`);
   }
 
-  // What is between two braces, as it is written.
+  // The text between two braces, as written.
   verbatim() {
     this.expect("{");
     let text = "";
@@ -127,7 +127,7 @@ class Reading {
   /** @returns {Tree} */
   argument() {
     const token = this.peek() ?? "";
-    if (/^\d\d/.test(token)) this.tokens.splice(this.at, 1, token.charAt(0), token.slice(1)); // without braces it is one digit
+    if (/^\d\d/.test(token)) this.tokens.splice(this.at, 1, token.charAt(0), token.slice(1)); // without braces, only one digit
     if (token !== "{") return this.atom() ?? ["mrow", {}];
     this.at += 1;
     const group = this.row(() => this.peek() === "}");
@@ -135,7 +135,7 @@ class Reading {
     return group;
   }
 
-  // A thing with what is above and below it.
+  // A thing with its superscript and subscript.
   /** @returns {Tree | null} */
   scripted() {
     const base = /^[\^_']$/.test(this.peek() ?? "") ? /** @type {Tree} */ (["mrow", {}]) : this.atom();
@@ -240,7 +240,7 @@ class Reading {
   grid() {
     const kind = this.verbatim();
     if (!GRIDS.has(kind)) throw new NotUnderstood(kind);
-    if (kind === "array") this.verbatim(); // where its columns are aligned
+    if (kind === "array") this.verbatim(); // the alignment of its columns
     const ended = () => ["&", "\\\\", "\\end"].includes(this.peek() ?? "");
     /** @type {Tree[]} */ const rows = [];
     /** @type {Tree[]} */ const cells = [];
@@ -260,7 +260,7 @@ class Reading {
 /** @param {string} tag @param {Tree} moved @param {Tree} base @returns {Tree} */
 const flipped = (tag, moved, base) => [tag, {}, base, moved];
 
-// Browsers draw other faces only where the letters themselves are others: where "A" and "a" are, and which are elsewhere.
+// Browsers draw other faces only for other letters: where each face's "A" and "a" are, and the exceptions.
 /** @type {Record<string, [number, number, string]>} */
 const FIRST = {
   mathbb: [0x1d538, 0x1d552, "C ℂ H ℍ N ℕ P ℙ Q ℚ R ℝ Z ℤ"],

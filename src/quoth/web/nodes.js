@@ -1,4 +1,4 @@
-// Small builders of DOM nodes. Text goes in as text, never as HTML.
+// Small builders for DOM nodes. Text goes in as text, never as HTML.
 
 /** @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children @returns {any} the element of that tag */
 export function element(tag, attributes = {}, ...children) {
@@ -12,7 +12,7 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-// Only addresses that lead somewhere from here: what is relative to a page of the book is shown as its words.
+// Only absolute addresses: one that is relative to a page of the book is shown as plain words.
 /** @param {string} href @param {any} label */
 export function link(href, label) {
   if (!/^https?:\/\//i.test(href)) return element("span", {}, label);
@@ -43,7 +43,7 @@ export function crumbs(trail) {
   ]);
 }
 
-// Marks the first place where a node says these words, however space and tags divide them. False where it does not.
+// Marks the first place in a node with these words, however space and tags divide them. False if there is none.
 /** @param {Node} node @param {string} words */
 export function mark(node, words) {
   const wanted = words.replace(/\s+/g, "");
@@ -59,7 +59,7 @@ export function mark(node, words) {
   }
   const found = letters.map(({ letter }) => letter).join("").indexOf(wanted);
   if (!wanted || found < 0) return false;
-  // Positions in the joined text count halves of a character too.
+  // Positions in the joined text count UTF-16 units.
   let passed = 0;
   const inside = letters.filter(({ letter }) => {
     const here = passed >= found && passed < found + wanted.length;
@@ -68,7 +68,7 @@ export function mark(node, words) {
   });
   for (const text of new Set(inside.map((one) => one.text))) {
     const own = inside.filter((one) => one.text === text);
-    // The space between two parts belongs to the words, that around them does not.
+    // The space between two parts belongs to the words, the space around them does not.
     const [first, last] = [own[0]?.at ?? 0, own.at(-1)?.end ?? 0];
     const from = own[0] !== inside[0] && !text.data.slice(0, first).trim() ? 0 : first;
     const to = own.at(-1) !== inside.at(-1) && !text.data.slice(last).trim() ? text.data.length : last;

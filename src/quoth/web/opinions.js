@@ -1,4 +1,4 @@
-// Below an answer: was it worth something? What is said here is kept with the answer and is erased with its conversation.
+// Below an answer: was it helpful? The rating is stored with the answer and erased with its conversation.
 
 import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
@@ -7,7 +7,7 @@ import { say } from "./texts/index.js";
 const REASONS = ["reasonWrong", "reasonIncomplete", "reasonOffTopic", "reasonSource"];
 
 export class Opinions {
-  // `session()` is the conversation that the answers are of.
+  // `session()` is the conversation of the answers.
   /** @param {import("./server.js").Server} server @param {() => string | null} session */
   constructor(server, session) {
     this.server = server;
@@ -26,7 +26,7 @@ export class Opinions {
     return answer ? this.rating(turn, answer) : [];
   }
 
-  // The answer as the server knows it; null where nothing is kept.
+  // The answer as the server knows it; null if it is not stored.
   /** @param {{request: string}} turn */
   answer({ request }) {
     const session_id = this.session();

@@ -1,8 +1,8 @@
-// Words of the book in a page of its site: named by an address (`#:~:text=`, made in cited.js), found, lit up.
+// Words of the book on a page of its site: named by a URL (`#:~:text=`, made in cited.js), found and highlighted.
 
 const LIGHT = "quoth-cited";
 
-// The words that an address names, as [first, last]; null when it names none.
+// The words that a URL names, as [first, last]; null if it names none.
 /** @param {string} address @returns {[string, string] | null} */
 export function wordsOf(address) {
   const named = /:~:(?:.*&)?text=([^&]+)/.exec(address)?.[1];
@@ -18,7 +18,7 @@ export function wordsOf(address) {
 
 const squeezed = (/** @type {string} */ text) => text.replace(/\s+/g, "").toLowerCase();
 
-// Where a page says these words, however space and tags divide them. Hidden texts and `except` are not looked at.
+// Where a page has these words, however space and tags divide them. Skips hidden text and `except`.
 /** @param {Element} root @param {[string, string]} words @param {(node: Element) => boolean} [except] @returns {Range | null} */
 export function find(root, [first, last], except = () => false) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, (node) => {
@@ -46,7 +46,7 @@ export function find(root, [first, last], except = () => false) {
   return range;
 }
 
-// The node and the offset of the letter at this position of the squeezed text.
+// The node and offset of the letter at this position of the squeezed text.
 /** @param {{node: Text, from: number}[]} texts @param {number} position @returns {[Text, number]} */
 function placeIn(texts, position) {
   const text = /** @type {{node: Text, from: number}} */ (texts.findLast(({ from, node }) => from <= position && squeezed(node.data)));
@@ -59,7 +59,7 @@ function placeIn(texts, position) {
   return [text.node, Math.max(0, text.node.data.length - 1)];
 }
 
-// Lights the words up in the page itself, without changing its nodes, and brings them into view.
+// Highlights the words in the page itself, without changing its nodes, and scrolls to them.
 /** @param {Range} range */
 export function light(range) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -82,21 +82,21 @@ export function light(range) {
 
 export const unlight = () => globalThis.CSS?.highlights?.get(LIGHT)?.clear();
 
-// Without the file that servers add by themselves.
+// Without the file name that servers add.
 const plainPath = (/** @type {string} */ path) => path.replace(/(?:index)?\.html$/, "").replace(/(?<=.)\/$/, "");
 
 /** @param {URL} address */
 export const isHere = (address) =>
   address.origin === location.origin && plainPath(address.pathname) === plainPath(location.pathname) && address.search === location.search;
 
-// Brings the cited words of this page into view and lights them up; without them, the heading.
+// Scrolls to the cited words of this page and highlights them; if there are none, to the heading.
 /** @param {string} address */
 export function showPassage(address) {
   const target = new URL(address);
   if (!isHere(target)) return;
   const words = wordsOf(address);
   const range = words && find(document.body, words, (node) => node.localName === "quoth-widget");
-  // The address stays: sites that replace their pages by script would draw this one anew, and the light would be gone.
+  // The URL stays: sites that swap pages by script would redraw this one, and the highlight would be gone.
   if (range) light(range);
   else location.hash = target.hash.slice(1).split(":~:")[0] ?? "";
 }

@@ -1,5 +1,5 @@
-// The book itself, open at the page that an answer cites: as it reads, with the exact sentence lit. On the page of its own it
-// lies beside the answer; in the widget, which has no room for it, it is a dialog.
+// The book itself, open at the page that an answer cites, with the exact sentence highlighted. On the page it is beside the
+// answer; in the widget, which has no room for it, it is a dialog.
 
 import { drawnWords } from "./cards.js";
 import { addressOf, characters, decisive } from "./cited.js";
@@ -31,7 +31,7 @@ export class Reader {
     /** @type {BookPage | null} */ this.page = null;
     /** @type {Source | null} */ this.source = null; // what it is open at
     this.bookId = "";
-    this.wanted = 0; // the last one that was asked for: an earlier one that comes late is not shown
+    this.wanted = 0; // the last request: an earlier page that arrives late is not shown
     /** @type {HTMLElement | null} */ this.from = null; // what the reader opened it with, to go back there
     this.title = element("h2", { id: "reader-title", dir: "auto" });
     this.place = element("span", { className: "reader-place" });
@@ -53,7 +53,7 @@ export class Reader {
     this.closer.ariaLabel = say("close");
   }
 
-  // The same page, in another language of the interface.
+  // The same page in another interface language.
   retell() {
     this.label();
     if (this.page && this.source) this.draw(this.source);
@@ -79,7 +79,7 @@ export class Reader {
     if (had && this.beside && this.from?.isConnected) this.from.focus();
   }
 
-  // Something else that lies where the book does, such as its contents.
+  // Something else in the book's place, such as its contents.
   /** @param {Node | null} node @param {string} title */
   list(node, title) {
     this.wanted += 1;
@@ -96,7 +96,7 @@ export class Reader {
   /** @param {Source} source @param {string} bookId @param {{quietly?: boolean}} [options] */
   async read(source, bookId, { quietly = false } = {}) {
     const turn = ++this.wanted;
-    // Who leafs on goes back to where they came from first.
+    // Readers who turn pages return to where they first came from.
     if (!quietly && !this.node.contains(document.activeElement)) this.from = /** @type {HTMLElement | null} */ (document.activeElement);
     this.show();
     const known = this.bookId === bookId && this.page?.places.some((place) => place.chunk_id === source.chunk_id);
@@ -131,14 +131,14 @@ export class Reader {
     const span = spanOf(page, source);
     const titled = /^\s*#{1,2}\s/.test(page.text) || page.text.startsWith("<"); // else its title is only in its front matter
     this.text.replaceChildren(titled ? "" : element("h3", { className: "page-title", dir: "auto" }, page.title), render(page.text, { mark: span, page: true, figure: (src, alt) => this.figure(src, alt) }));
-    const target = this.light(source, span); // before formulas take the place of their words
+    const target = this.light(source, span); // before formulas replace their words
     this.adorn(this.text);
     this.turner.replaceChildren(...this.neighbours(page));
     const top = target ? target.getBoundingClientRect().top - this.text.getBoundingClientRect().top : 0;
     this.text.scrollTop = target ? this.text.scrollTop + top - (source.quote ? this.text.clientHeight / 4 : 16) : 0;
   }
 
-  // The blocks that hold the words are known by their offsets; in them, the words themselves are lit. Gives what to look at.
+  // The offsets tell which blocks hold the words; in them, the words are highlighted. Returns the node to scroll to.
   /** @param {Source} source @param {[number, number] | null} span */
   light(source, span) {
     const blocks = [...this.text.querySelectorAll(".cited")];
@@ -156,7 +156,7 @@ export class Reader {
     return [turn(page.before, "←", "before"), turn(page.after, "→", "after")].filter((one) => one !== null);
   }
 
-  // A picture of the book, from the same server as this script. Elsewhere, and when there is none, its words.
+  // A picture of the book, from the same server as this script; otherwise, or if there is none, its words.
   /** @param {string} src @param {string} alt */
   figure(src, alt) {
     if (!src || this.server.base.origin !== location.origin || /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(src)) return null;
@@ -170,7 +170,7 @@ export class Reader {
   }
 }
 
-// An <img> cannot show a key, so what a key opens is fetched and painted.
+// An <img> cannot send a key, so a picture behind a key is fetched by script.
 /** @param {import("./server.js").Server} server @param {string} path @param {string} alt @param {() => Node} words */
 function painted(server, path, alt, words) {
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { role: "img", "aria-label": alt || say("picture"), width: 1, height: 1 }));

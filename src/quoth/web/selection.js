@@ -1,9 +1,9 @@
-// "Ask about this", next to what the reader has selected or the code they look at.
+// "Ask about this", next to the reader's selection or the code they look at.
 
 import { element } from "./nodes.js";
 import { say } from "./texts/index.js";
 
-const SHORTEST = 12; // characters: less is a word that was double-clicked
+const SHORTEST = 12; // characters: less is a double-clicked word
 const GAP = 8; // pixels
 
 /** @param {"askAboutThis" | "askAboutCode"} label @param {ParentNode} place @param {() => void} pressed */
@@ -17,7 +17,7 @@ function floating(label, place, pressed) {
     hide: () => (button.hidden = true),
     /** @param {number} right @param {(height: number) => number} topOf */
     show(right, topOf) {
-      button.textContent = say(label); // in the language of now
+      button.textContent = say(label); // in the current language
       button.hidden = false;
       const left = Math.min(Math.max(right - button.offsetWidth, GAP), innerWidth - button.offsetWidth - GAP);
       Object.assign(button.style, { left: `${left}px`, top: `${topOf(button.offsetHeight)}px` });
@@ -48,7 +48,7 @@ export function offerSelection({ place, allowed, ask }) {
   document.addEventListener("keyup", (event) => (event.shiftKey || event.key === "Shift") && look());
   document.addEventListener("selectionchange", () => getSelection()?.isCollapsed && hide());
   document.addEventListener("scroll", hide, { passive: true });
-  look(); // the selection that made somebody call this
+  look(); // at the selection that caused this call
 }
 
 /**
@@ -77,12 +77,12 @@ export function offerCode({ place, ask }) {
     draw();
   };
   for (const name of ["pointerover", "focusin"]) document.addEventListener(name, look);
-  // It stays with its block. Hidden, it would not come back: a pointer that rests on the code enters nothing.
+  // It stays with its block. Hidden, it would not come back: a pointer resting on the code enters nothing.
   document.addEventListener("scroll", draw, { passive: true, capture: true });
   const here = document.querySelector("pre:hover, pre:focus-within");
-  if (here) look(/** @type {any} */ ({ target: here, composedPath: () => [] })); // what made somebody call this
+  if (here) look(/** @type {any} */ ({ target: here, composedPath: () => [] })); // what caused this call
 }
 
-// Without line numbers and prompts of buttons that are not part of the code.
+// Without line numbers and button labels, which are not part of the code.
 /** @param {Element} block */
 export const codeOf = (block) => (block.querySelector("code") ?? block).textContent?.trim() ?? "";

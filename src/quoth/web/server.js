@@ -1,5 +1,5 @@
-// The doors of Quoth as this script sees them: where they are, which key opens them, and what a reader is told when something
-// is wrong. What only an operator can mend is in the server's log, under the request's number.
+// Quoth's doors as this script sees them: their URLs, the key that opens them, and what a reader is told when something goes
+// wrong. What only an operator can fix is in the server's log, under the request's id.
 
 import { events } from "./events.js";
 import { say } from "./texts/index.js";
@@ -15,7 +15,7 @@ export const HOME = new URL(import.meta.url.replace(/assets\/[^?#]*$/, ""));
  * @property {{retry_after?: number}} [details]
  */
 
-// The server said no (`status`), or nothing (0), or stopped in the middle (`code` BROKEN).
+// The server refused (`status`), did not answer (0), or stopped in the middle (`code` BROKEN).
 export class Trouble extends Error {
   /** @param {Problem} problem */
   constructor(problem) {
@@ -26,7 +26,7 @@ export class Trouble extends Error {
     this.wait = problem.details?.retry_after ?? 0; // seconds
   }
 
-  // In the reader's words: what is the matter, and what they can do.
+  // For the reader: what is wrong and what they can do.
   told() {
     if (this.code === "BROKEN") return { what: say("brokeOff"), hint: say("brokeOffHint") };
     if (this.code.endsWith("TOO_LONG") || this.status === 413) return { what: say("tooLong"), hint: say("tooLongHint") };

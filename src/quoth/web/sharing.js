@@ -1,5 +1,5 @@
-// Below an answer on the page of its own: was it worth something, and a link to show it to others, where the server allows
-// that. The link ends with its conversation.
+// Below an answer on the page: was it helpful, and a link to share it, if the server allows that. The link ends with its
+// conversation.
 
 import { element } from "./nodes.js";
 import { Opinions } from "./opinions.js";
@@ -9,7 +9,7 @@ export class SharedOpinions extends Opinions {
   sharing = false; // the server allows it
   /** @type {HTMLElement[]} */ sharers = [];
 
-  // An answer may be there before it is known whether it can be shared.
+  // An answer may arrive before we know whether it can be shared.
   /** @param {boolean} allowed */
   allow(allowed) {
     this.sharing = allowed;

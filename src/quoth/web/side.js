@@ -1,5 +1,5 @@
-// The conversations that this browser remembers, newest first: to go on with, to rename, to erase. The server keeps what was
-// said; here are only the numbers and the names.
+// The conversations that this browser remembers, newest first: to continue, rename or delete. The server stores the messages;
+// here are only ids and names.
 
 import { element } from "./nodes.js";
 import { browser } from "./storage.js";
@@ -10,7 +10,7 @@ import { say } from "./texts/index.js";
 const MOST = 50;
 
 export class Side {
-  // `open(session)` shows a conversation, with null a new one; `erase(session)` deletes it on the server.
+  // `open(session)` shows a conversation, null a new one; `erase(session)` deletes it on the server.
   /** @param {HTMLElement} node @param {{open: (session: string | null) => void, erase: (session: string) => Promise<void>, changed: () => void}} options */
   constructor(node, { open, erase, changed }) {
     this.node = node;
@@ -19,7 +19,7 @@ export class Side {
     this.changed = changed;
     this.bookId = "";
     /** @type {string | null} */ this.current = null;
-    /** @type {boolean | null} */ this.folded = null; // null: as there is room
+    /** @type {boolean | null} */ this.folded = null; // null: depends on the room
     addEventListener("storage", (event) => event.key === this.key && this.draw()); // another tab
   }
 
@@ -75,7 +75,7 @@ export class Side {
     this.changed();
   }
 
-  // The list was drawn anew: the reader stays at the same conversation, or at the top.
+  // The list was redrawn: keep the focus on the same conversation, or at the top.
   focus(id = "") {
     const nodes = /** @type {NodeListOf<HTMLElement>} */ (this.node.querySelectorAll("button"));
     ([...nodes].find((node) => node.dataset.id === id) ?? nodes[0])?.focus();
@@ -110,7 +110,7 @@ export class Side {
     field.select();
   }
 
-  // Asked once more: what is erased is gone for good.
+  // Ask once more: an erased conversation is gone for good.
   /** @param {Remembered} one @param {HTMLElement} item */
   sure(one, item) {
     const yes = element("button", { type: "button", className: "quiet danger", onclick: () => this.remove(one, item) }, say("eraseForGood"));

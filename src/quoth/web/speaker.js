@@ -1,5 +1,5 @@
-// Reads an answer to those who hear the page: sentence by sentence while it is written, without the signs of Markdown. A
-// screen reader says what is added to the log when it has finished what it is saying.
+// Reads an answer to screen reader users: sentence by sentence as it is written, without Markdown. A screen reader reads each
+// addition to the log once it has finished the one before.
 
 import { element } from "./nodes.js";
 
@@ -39,8 +39,8 @@ export class Speaker {
   }
 }
 
-// The sentences that are complete, as they are spoken, and what is left. A full stop counts when space or more text follows
-// it: 3.11 is one number, and the next piece may go on.
+// The complete sentences, as spoken, and the rest. A full stop counts only if space or more text follows it: 3.11 is one
+// number, and the next piece may continue it.
 /** @param {string} text @returns {[string[], string]} */
 export function sentences(text) {
   const whole = [];
@@ -53,7 +53,7 @@ export function sentences(text) {
   return [whole, text.slice(from)];
 }
 
-// Words without the signs of Markdown. Markers of sources are not read out: they are links in the answer.
+// Words without Markdown. Source markers are not read out: they are links in the answer.
 /** @param {string} markdown */
 export function plain(markdown) {
   return markdown

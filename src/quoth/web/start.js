@@ -1,5 +1,5 @@
-// Before the first question: what could be asked, what was asked last, and the contents of the book to leaf through. And what
-// questions can be narrowed to, where the book has labels for it.
+// Before the first question: suggested and recent questions, and the book's contents to browse. Also the filters for
+// questions, if the book has labels for them.
 
 import { element } from "./nodes.js";
 import { browser } from "./storage.js";
@@ -13,10 +13,10 @@ import { say } from "./texts/index.js";
  */
 
 const RECENT = 4;
-const UNFOLDED = 12; // pages up to which a section is shown open
+const UNFOLDED = 12; // pages; a larger section is shown closed
 
 export class Start {
-  // `ask(question)`, `open(session)`, `read(entry)` are what can be done here.
+  // The actions here: `ask(question)`, `open(session)`, `read(entry)`.
   /**
    * @param {Contents} book @param {import("./side.js").Remembered[]} remembered
    * @param {{ask: (question: string) => void, open: (session: string) => void, read: (entry: Entry) => void}} doing
@@ -32,7 +32,7 @@ export class Start {
     this.node = element("div", { className: "starts" }, element("div", {}, this.questions, asked), contentsNode(book.contents, read));
   }
 
-  // They come one after the other, and nothing else moves: what the reader has unfolded stays so.
+  // They come one after another, and nothing else moves: what the reader has unfolded stays open.
   /** @param {string[]} proposed @param {boolean} complete */
   propose(proposed, complete) {
     const known = this.list.childElementCount;
@@ -65,7 +65,7 @@ function branch(section, read, open) {
   return element("ul", { className: "tree" }, section.pages.map(page), section.sections.map(fold));
 }
 
-// --- what questions are narrowed to -------------------------------------------------------------------------------------
+// --- filters for questions ----------------------------------------------------------------------------------------------
 
 export class Narrowing {
   constructor() {
@@ -99,7 +99,7 @@ export class Narrowing {
     }
   }
 
-  // As the server takes them; undefined when nothing is chosen.
+  // In the server's form; undefined if nothing is chosen.
   filters() {
     const { module, chapter, hardware_tier, proficiency_levels, layer } = this.chosen;
     if (!Object.keys(this.chosen).length) return undefined;

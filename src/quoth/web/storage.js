@@ -1,5 +1,5 @@
-// What is kept for the reader. A browser may forbid it (private windows, blocked cookies, a frame of another site): then it
-// is kept in memory, until the page is left.
+// Stored for the reader. A browser may forbid it (private windows, blocked cookies, a frame of another site): then it is kept
+// in memory until the reader leaves the page.
 
 /** @param {() => Storage} open */
 function keeper(open) {

@@ -1,4 +1,4 @@
-// What the page around the widget is about: its headings as questions, its place in the site as a filter.
+// The page around the widget: its headings as questions, its place in the site as a filter.
 
 const MOST = 3;
 
@@ -18,7 +18,7 @@ export function questions(names, ask) {
   return kept.slice(0, MOST).map((name) => (/[?？؟]$/.test(name) ? name : ask(name)));
 }
 
-// Without the signs that themes hang on headings: ¶, #, 🔗, zero-width spaces; and without a number such as "3.2".
+// Without the signs that themes add to headings: ¶, #, 🔗, zero-width spaces; and without a number such as "3.2".
 /** @param {string} heading */
 export const named = (heading) =>
   heading
@@ -29,7 +29,7 @@ export const named = (heading) =>
 
 const VERSION = /^(?:v?\d+(?:\.(?:\d+|x))*|latest|stable|next|current|main|master|dev|nightly)$/i;
 
-// The part of the site that may answer. `under` is a path, or `version`: up to the part of the address that names one.
+// The part of the site that may answer. `under` is a path, or `version`: up to the part of the URL that names one.
 /** @param {string | undefined} under @param {string} path @returns {string | null} */
 export function partOf(under, path) {
   if (under !== "version") return under || null;
@@ -38,6 +38,6 @@ export function partOf(under, path) {
   return at < 0 ? null : `${parts.slice(0, at + 1).join("/")}/`;
 }
 
-// The address of a page as its chunks have it: without the file that a server adds by itself.
+// A page's URL as its chunks have it: without the file name that a server adds.
 /** @param {string} path */
 export const pageOf = (path) => path.replace(/(?:index)?\.html$/, "");

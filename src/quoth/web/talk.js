@@ -1,5 +1,5 @@
-// A conversation with one book: its turns, the box to ask in, and a passage in its surroundings. The page is this with a
-// title around it, the widget is this in a corner of somebody else's page.
+// A conversation with one book: its turns, the question box, and a passage in its context. The page is this with a title
+// around it; the widget is this in a corner of somebody else's page.
 
 import { calm, element } from "./nodes.js";
 import { Trouble } from "./server.js";
@@ -10,12 +10,12 @@ import { Turn } from "./turn.js";
 
 /** @typedef {{node: Node, beside: boolean, opened: boolean, read: (source: import("./types.js").Source, bookId: string) => unknown}} Shows */
 
-const LONGEST = 64000; // characters of a selection, as the server has it
+const LONGEST = 64000; // characters of a selection, as on the server
 
 export class Talk {
-  // `changed` is called when the conversation becomes empty or stops being so; `noted(session, question)` when the server
-  // knows a question; `arrived(turn, name, data)` with each event of an answer. `reader` shows passages; `filters()` says what
-  // questions are narrowed to; `turn` has further options of each Turn.
+  // `changed` is called when the conversation becomes empty or stops being empty; `noted(session, question)` when the server
+  // knows a question; `arrived(turn, name, data)` with each event of an answer. `reader` shows passages; `filters()` gives the
+  // filters of questions; `turn` has further options for each Turn.
   /**
    * @param {import("./server.js").Server} server
    * @param {{changed?: () => void, noted?: (session: string, question: string) => void,
@@ -30,9 +30,9 @@ export class Talk {
     /** @type {string | null} */
     this.selected = null;
     /** @type {AbortController | null} */
-    this.asking = null; // the AbortController of the answer that is arriving
+    this.asking = null; // the AbortController of the current answer
     /** @type {{question: string, selected: string | null, node: HTMLElement}[]} */
-    this.queue = []; // questions that wait until it is there
+    this.queue = []; // questions that wait for it
     this.noted = noted;
     this.arrived = arrived;
     this.filters = filters;
@@ -67,7 +67,7 @@ export class Talk {
     return element("div", { className: "dock" }, this.chip, this.form, this.keys);
   }
 
-  // What is around the turns, in the language of now.
+  // Everything around the turns, in the current language.
   label() {
     this.turns.ariaLabel = say("conversation");
     this.name.textContent = say("yourQuestion");
@@ -78,7 +78,7 @@ export class Talk {
     this.select(this.selected);
   }
 
-  // The same conversation, in another language of the interface.
+  // The same conversation in another interface language.
   retell() {
     this.label();
     for (const turn of this.told) turn.retell();
@@ -125,7 +125,7 @@ export class Talk {
       }
       this.turns.lastElementChild?.scrollIntoView({ block: "start" });
     } catch (problem) {
-      // Erased on the server, or another reader's: start anew. After an outage the conversation is there again.
+      // Erased on the server, or another reader's: start anew. After an outage the conversation is back.
       if (problem instanceof Trouble && [403, 404].includes(problem.status)) tab.remove(sessionKey);
     }
   }
@@ -154,14 +154,14 @@ export class Talk {
       if (controller.signal.aborted) return turn.interrupted();
       const known = error instanceof Trouble;
       turn.fail(known ? error : new Trouble({ status: 500 }), () => this.again(turn, selected));
-      if (!known) throw error; // a fault of ours: for the console
+      if (!known) throw error; // our own bug: for the console
     } finally {
       this.busy(null);
       this.next();
     }
   }
 
-  // What the reader pressed to ask may be gone now: then they are at the question.
+  // The button that the reader pressed may be gone now: then focus the question.
   /** @param {HTMLElement} node */
   hold(node) {
     const { activeElement } = /** @type {Document | ShadowRoot} */ (this.turns.getRootNode());
@@ -185,7 +185,7 @@ export class Talk {
     this.speaker.begin(say("looking"));
     for await (const { name, data } of this.server.stream("chat/stream", body, signal)) {
       if (name === "retrieval") {
-        tab.set(key, data.session_id); // who stops the answer can still ask on
+        tab.set(key, data.session_id); // readers who stop the answer can still continue
         this.noted(data.session_id, question);
       }
       if (name === "delta") this.speaker.add(data.delta);
@@ -286,7 +286,7 @@ export class Talk {
     event.preventDefault();
     const question = this.box.value.trim();
     if (!question) return;
-    this.waiting = !this.opened; // it stays in the box, and is asked as soon as there is a book to ask
+    this.waiting = !this.opened; // it stays in the box until there is a book to ask
     if (this.waiting) return;
     this.box.value = "";
     this.grow();

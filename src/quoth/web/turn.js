@@ -1,4 +1,4 @@
-// One question and what came of it: the answer as it arrives, the verdict on it, its sources, or why there is none.
+// One question and its outcome: the answer as it arrives, its verdict, its sources, or why there is none.
 
 import { Cards } from "./cards.js";
 import { render } from "./markdown.js";
@@ -11,9 +11,9 @@ import { detailsOf, ofAnswer, ofMemory, verdictOf } from "./verdict.js";
 let made = 0;
 
 export class Turn {
-  // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings, next to the answer if
-  // `beside`; `adorn(node, {settled})` makes drawn text more pleasant; `tools(turn)` gives further nodes for below the answer; `lookup(section)` the
-  // source that `read` opens for a section which is near to a question that was refused; without it the section is a link.
+  // `selected` is the only text that may answer; `read(source)` shows a passage in its context, next to the answer if
+  // `beside`; `adorn(node, {settled})` makes drawn text more pleasant; `tools(turn)` gives more nodes for below the answer;
+  // `lookup(section)` the source that `read` opens for a section near a refused question; without it the section is a link.
   /**
    * @param {string} question
    * @param {{selected?: string | null, read: (source: Source) => void, beside?: boolean,
@@ -27,11 +27,11 @@ export class Turn {
     this.tools = tools;
     this.lookup = lookup;
     this.text = "";
-    /** @type {import("./verdict.js").Facts | null} */ this.facts = null; // what the verdict was made of
+    /** @type {import("./verdict.js").Facts | null} */ this.facts = null; // behind the verdict
     /** @type {[import("./server.js").Trouble, () => void] | null} */ this.failure = null; // why there is no answer, and how to ask again
-    this.searched = ""; // what was searched for, where that is not the question
-    this.request = ""; // the number under which the server knows this answer
-    /** @type {string | null} */ this.rating = null; // what the reader said of it
+    this.searched = ""; // the query, if it is not the question
+    this.request = ""; // the server's id for this answer
+    /** @type {string | null} */ this.rating = null; // by the reader
     /** @type {{text: string, reason: string | null}[]} */ this.unsupported = [];
     this.drawing = 0;
     this.cards = new Cards(++made, { read, beside });
@@ -100,7 +100,7 @@ export class Turn {
     if (this.searched) this.head.before(element("p", { className: "searched", dir: "auto" }, taken(this.searched, this.question)));
   }
 
-  // The same in another language of the interface. One that is on its way changes with its next word.
+  // The same in another interface language. An arriving answer changes with its next word.
   retell() {
     this.tellSearched();
     this.cards.label();
@@ -114,7 +114,7 @@ export class Turn {
   delta(text) {
     this.text += text;
     this.progress.textContent = say("writing");
-    // Drawn once a frame, however many pieces arrive in it.
+    // Draw once per frame, however many pieces arrive in it.
     this.drawing ||= requestAnimationFrame(() => this.draw());
   }
 
@@ -156,7 +156,7 @@ export class Turn {
     this.below.replaceChildren(element("p", { className: "facts" }, this.copier(), this.tools(this)));
   }
 
-  // What is said of the answer to those who cannot see it.
+  // What screen readers say about the answer.
   get words() {
     return this.facts ? verdictOf(this.facts).words : "";
   }
@@ -207,7 +207,7 @@ export class Turn {
     this.head.replaceChildren(element("p", { className: "verdict fair" }, say("verdictStopped")));
   }
 
-  // What had arrived stays. `retry` asks once more; after a limit that is possible when its time has passed.
+  // What has arrived stays. `retry` asks once more; after a rate limit, only when the wait is over.
   /** @param {import("./server.js").Trouble} trouble @param {() => void} retry */
   fail(trouble, retry) {
     this.failure = [trouble, retry];
@@ -244,7 +244,7 @@ function countDown(trouble, hint, again) {
   setTimeout(() => again.isConnected && countDown(trouble, hint, again), 1000);
 }
 
-// A doubtful sentence as it is named below the verdict: without the signs that only its form needs.
+// A doubtful sentence as named below the verdict: without Markdown.
 /** @param {string} text */
 function named(text) {
   if (/^\s*(?:`{3}|~{3})/.test(text)) return say("codeBlock");
@@ -252,7 +252,7 @@ function named(text) {
   return element("q", {}, words.replace(/\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]/g, ""));
 }
 
-// The verdict as it is shown: one sentence, and how it came about on demand.
+// The verdict as shown: one sentence, and its reasons on demand.
 /** @param {import("./verdict.js").Facts} facts */
 function verdictNode(facts) {
   const { tone, words } = verdictOf(facts);

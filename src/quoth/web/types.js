@@ -1,13 +1,13 @@
-// The shapes that the server sends, for the type checker alone. /openapi.json describes every field.
+// The shapes that the server sends, only for the type checker. /openapi.json describes every field.
 
 /**
  * @typedef {object} Source a place that an answer cites, or a passage that was found
- * @property {number} [index] the n of [n]; none where it was only found
- * @property {string} [chunk_id] none where it is a part of the selected text
+ * @property {number} [index] the n of [n]; missing if it was only found
+ * @property {string} [chunk_id] missing for a part of the selected text
  * @property {string} [source_url]
  * @property {string[]} [breadcrumb]
  * @property {string} [section]
- * @property {string} [heading] to open the page at, where nothing is quoted
+ * @property {string} [heading] to open the page at, if nothing is quoted
  * @property {string} [quote]
  * @property {[number, number] | null} [highlight]
  */

@@ -1,5 +1,5 @@
-// One verdict on an answer, made of how sure the server was, what the check of its sentences found and how it came about, in
-// words of a reader. In: the last event of a stream, or an entry of the history. Out: a tone, a sentence, its details.
+// One verdict on an answer in a reader's words, from the server's confidence, the check of its sentences and how it came
+// about. In: the last event of a stream, or an entry of the history. Out: a tone, a sentence, its details.
 
 import { percent, say, time } from "./texts/index.js";
 
@@ -79,7 +79,7 @@ export function verdictOf(facts) {
   return { tone: "good", words: say(mode === "extractive" ? "verdictOwnWords" : "verdictBacked") };
 }
 
-// Sentences on how it came about, for those who want to know.
+// Sentences on how it came about, for curious readers.
 /** @param {Facts} facts @returns {string[]} */
 export function detailsOf({ confidence, refused, mode, checked, doubts, removed, note, model, time: ms }) {
   const known = confidence !== null && !refused && mode !== "selected_text";

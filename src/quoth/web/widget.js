@@ -3,7 +3,7 @@
 //   <script src="https://quoth.example.com/widget.js" data-book="my-docs" data-key="qp_…" defer></script>
 //
 // docs/widget.md lists the attributes. This file is small on purpose: everything else is loaded when a reader first wants
-// it. What it shows lives in a shadow tree that takes nothing from the site, and it adds one name: <quoth-widget>.
+// it. It lives in a shadow tree that takes nothing from the site, and adds one name: <quoth-widget>.
 
 (() => {
   const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
@@ -13,7 +13,7 @@
   const options = { ...script.dataset };
   const shortcut = (options.shortcut ?? "k").toLowerCase();
 
-  // `important`: rules of the site for this element, even `*`, count for less than these.
+  // `important`: these win over the site's rules for this element, even `*`.
   const STYLE = `
     :host { all: initial !important; color-scheme: light !important; }
     :host([data-scheme=dark]) { color-scheme: dark !important; }
@@ -29,7 +29,7 @@
 
   // --- is the site dark? ------------------------------------------------------------------------------------------------
 
-  // 0 to 1, null for a colour that lets the one below through. Browsers write colours in these forms.
+  // 0 to 1; null for a transparent colour. Browsers write colours in these forms.
   /** @param {string} colour */
   const lightness = (colour) => {
     const [a = 0, b = 0, c = 0, alpha = 1] = (colour.replace(/^color\(\S+/, "").match(/-?[\d.]+(?:e-?\d+)?/g) ?? []).map(Number);
@@ -38,7 +38,7 @@
     return (0.299 * a + 0.587 * b + 0.114 * c) / (colour.startsWith("rgb") ? 255 : 1);
   };
 
-  // The colour that an element has, or will have when its transition is over.
+  // The colour of an element, or its colour once its transition is over.
   /** @param {Element} node @param {"color" | "backgroundColor"} property */
   const shade = (node, property) => {
     const name = property === "color" ? "color" : "background-color";
@@ -50,7 +50,7 @@
   const isDark = () => {
     if (options.theme === "light" || options.theme === "dark") return options.theme === "dark";
     const ground = shade(document.body, "backgroundColor") ?? shade(document.documentElement, "backgroundColor");
-    return ground === null ? (shade(document.body, "color") ?? 0) > 0.5 : ground < 0.5; // pale ink needs dark paper
+    return ground === null ? (shade(document.body, "color") ?? 0) > 0.5 : ground < 0.5; // light text needs a dark ground
   };
 
   /** @param {string} tag @param {string} name */
@@ -62,7 +62,7 @@
     /** @type {Promise<import("./corner.js").Corner> | null} */
     loading = null;
     /** @type {typeof import("./texts/index.js").say} */
-    say = () => options.title ?? "Quoth"; // until the texts are there
+    say = () => options.title ?? "Quoth"; // until the texts are loaded
 
     connectedCallback() {
       if (this.shadowRoot) return;
@@ -90,20 +90,20 @@
       look();
     }
 
-    // The button gets its name, and what was open on the last page is open again. The focus stays where it is.
+    // The button gets its name, and a panel that was open on the last page opens again. The focus stays where it is.
     async start() {
       const [{ say, speak }, { tab }] = await Promise.all([this.load("texts/index.js"), this.load("storage.js")]);
       const { lang, dir } = await speak([options.lang, document.documentElement.lang, ...navigator.languages]);
       Object.assign(this.button, { lang, dir });
       this.say = say;
       this.back(Boolean(tab.get("quoth.back")));
-      const lit = tab.get("quoth.lit"); // a citation that led to this page
+      const lit = tab.get("quoth.lit"); // the citation that led to this page
       tab.remove("quoth.lit");
       if (lit) (await this.load("passages.js")).showPassage(lit);
       if (tab.get("quoth.open")) await (await this.corner()).open({ focus: false });
     }
 
-    // `on`: the reader has followed a citation on a small screen, and the button leads back to the answer.
+    // `on`: the reader followed a citation on a small screen, and the button leads back to the answer.
     /** @param {boolean} on */
     back(on) {
       const keys = /Mac|iPhone|iPad/.test(navigator.platform) ? `⌘${shortcut.toUpperCase()}` : `Ctrl ${shortcut.toUpperCase()}`;
@@ -113,7 +113,7 @@
       this.button.title = shortcut === "off" ? name : `${name} (${keys})`;
     }
 
-    // A selection or code is only offered when the reader has shown interest in it: that is when the rest is loaded.
+    // A selection or code is offered only when the reader shows interest in it: then the rest is loaded.
     listen() {
       if (options.selection !== "off") document.addEventListener("selectionchange", () => this.corner(), { once: true });
       const code = (/** @type {Event} */ event) => {
@@ -124,11 +124,11 @@
       if (options.code !== "off") for (const name of ["pointerover", "focusin"]) document.addEventListener(name, code);
       if (shortcut === "off") return;
       const pressed = (/** @type {KeyboardEvent} */ event) => {
-        if (event.defaultPrevented) return; // the site's own search has the same key
+        if (event.defaultPrevented) return; // the site's own search uses the same key
         event.preventDefault();
         this.toggle();
       };
-      // Added anew each time, so that it is asked after every listener of the site.
+      // Added anew each time, so that it runs after every listener of the site.
       addEventListener("keydown", (event) => {
         removeEventListener("keydown", pressed);
         const ours = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === shortcut;

@@ -1,4 +1,4 @@
-// Addresses that name the words to light up.
+// URLs that name the words to highlight.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// What the server sends, piece by piece, and what a reader is told when it does not.
+// What the server sends, piece by piece, and what a reader is told if it does not.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// What those hear who do not see the answer.
+// What screen reader users hear.
 
 import assert from "node:assert/strict";
 import test from "node:test";

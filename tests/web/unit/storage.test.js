@@ -1,4 +1,4 @@
-// Something is kept for the reader, also where the browser forbids it.
+// Things are kept for the reader even if the browser forbids it.
 
 import assert from "node:assert/strict";
 import test from "node:test";

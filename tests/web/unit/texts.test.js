@@ -57,7 +57,7 @@ test("the first wanted language that there is gets chosen", () => {
 
 test("numbers, plurals and direction follow the language", async () => {
   await speak(["en"]);
-  assert.equal(say("takenOut", { n: 1 }), "1 sentence that no source supports was taken out.");
+  assert.equal(say("takenOut", { n: 1 }), "1 sentence without support in the sources was removed.");
   assert.deepEqual(await speak(["ur-PK"]), { lang: "ur", dir: "rtl" });
   assert.equal(say("passages", { n: 2 }), "2 اقتباسات");
   assert.deepEqual(await speak(["de"]), { lang: "de", dir: "ltr" });

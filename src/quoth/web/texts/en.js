@@ -1,5 +1,5 @@
-// What the page and the widget say, in English. The other languages have the same keys and the same {placeholders}; a text
-// that counts has one form for each plural of its language (Intl.PluralRules) and always `other`.
+// The texts of the page and the widget, in English. The other languages have the same keys and {placeholders}; a text that
+// counts has one form for each plural of its language (Intl.PluralRules) and always `other`.
 
 const texts = {
   // the place to ask
@@ -8,26 +8,26 @@ const texts = {
   newConversation: "New conversation",
   conversation: "Conversation",
   promise: "Answers in the book’s own words, each with the place it comes from.",
-  noSuchBook: "This book is not here at the moment.",
+  noSuchBook: "This book is not available right now.",
   close: "Close",
   yourQuestion: "Your question",
   askPlaceholder: "Ask the book a question",
   askSelectionPlaceholder: "Ask about the selected text",
   ask: "Ask",
   stop: "Stop the answer",
-  keysHint: "{enter} asks · {shift} {enter} starts a new line",
+  keysHint: "{enter} to ask · {shift} {enter} for a new line",
   askAboutThis: "Ask about this",
   selectedText: "Selected text",
   dropSelection: "Drop the selection",
-  queued: "Waits for the answer above.",
-  dropQueued: "Do not ask",
+  queued: "Waiting for the answer above.",
+  dropQueued: "Don’t ask",
   askAboutCode: "Ask about this code",
   starters: "Questions about this page",
   starter: "What is “{heading}” about?",
   onlyThisPage: "Only this page",
   backToAnswer: "Back to the answer",
 
-  // an answer on its way
+  // an answer in progress
   looking: "Looking through the book",
   writing: "Writing the answer",
   reading: "Reading {passages} from {pages}",
@@ -44,11 +44,11 @@ const texts = {
   readAround: "Read around it",
   openingPage: "Opening the page",
   takenOut: {
-    one: "{n} sentence that no source supports was taken out.",
-    other: "{n} sentences that no source supports were taken out.",
+    one: "{n} sentence without support in the sources was removed.",
+    other: "{n} sentences without support in the sources were removed.",
   },
   unsupported: "(not supported by the source: {reason})",
-  codeBlock: "A block of code",
+  codeBlock: "Code block",
   picture: "picture",
   copy: "Copy",
   copied: "Copied",
@@ -58,7 +58,7 @@ const texts = {
   reasonWrong: "Not right",
   reasonIncomplete: "Not complete",
   reasonOffTopic: "Not what I asked",
-  reasonSource: "The source does not fit",
+  reasonSource: "Wrong source",
   thanks: "Thank you.",
 
   // no answer
@@ -70,20 +70,20 @@ const texts = {
   request: "request {id}",
   requestTitle: "For the people who run this site",
   brokeOff: "The answer broke off.",
-  brokeOffHint: "The connection was lost. What arrived before is kept.",
+  brokeOffHint: "The connection was lost. The text so far is kept.",
   silent: "The book cannot be reached.",
-  silentHint: "Look at your connection, then try again.",
+  silentHint: "Check your connection and try again.",
   away: "The book cannot be asked at the moment.",
   awayHint: "Nothing is lost. Try again in a few minutes.",
-  notAllowed: "This page may not ask the book.",
+  notAllowed: "This page is not allowed to ask the book.",
   notAllowedHint: "The people who run this site can change that.",
-  tooMany: "Many questions are being asked.",
+  tooMany: "Too many questions at once.",
   tooManyHint: { one: "You can ask again in {n} second.", other: "You can ask again in {n} seconds." },
-  tooLong: "That is too long to ask.",
+  tooLong: "That is too long.",
   tooLongHint: "Shorten the question or select less text.",
   notUnderstood: "This question could not be asked.",
 
-  // the page: what the verdict is, the book beside the answer, what was asked before
+  // the page: the verdict, the book beside the answer, earlier questions
   taskDone: "done",
   taskOpen: "open",
   alsoRead: { one: "Also read, not cited: {n} section", other: "Also read, not cited: {n} sections" },
@@ -92,15 +92,15 @@ const texts = {
   verdictOwnWordsFair: "In the book’s own words; check that they answer your question.",
   verdictFair: "Backed by the book; check that it answers your question.",
   verdictSelection: "From the text you selected.",
-  verdictPartial: "The book answers a part of this.",
+  verdictPartial: "The book answers part of this.",
   verdictMostly: "Mostly backed by the book: {n} of {total} sentences could not be confirmed.",
   verdictDoubtful: "Treat with care: {n} of {total} sentences could not be confirmed in the book.",
   verdictLoose: "Treat with care: the book touches on this only loosely.",
   verdictNone: "Not in the book.",
   verdictNotSelected: "Not in the text you selected.",
-  verdictSourcesOnly: "No answer could be written. These are the places to read.",
+  verdictSourcesOnly: "No answer could be written. Read these places instead.",
   verdictStopped: "Stopped before the end.",
-  detailConfidence: "The chance that these passages hold the answer is put at {percent}.",
+  detailConfidence: "These passages hold the answer with an estimated chance of {percent}.",
   detailChecked: { one: "{supported} of {n} sentence was found in its sources.", other: "{supported} of {n} sentences were found in their sources." },
   detailModel: "Written by {model} in {time}.",
   pagesAround: "Pages before and after",

@@ -1,5 +1,5 @@
 // The interface's language: chosen once, before anything is shown. To add one, copy en.js and page/en.js, translate them and
-// name it in LANGUAGES; a test compares keys and placeholders. What only the page says is in page/: the widget does not load it.
+// name it in LANGUAGES; a test compares keys and placeholders. The widget does not load page/, the texts of the page alone.
 
 /** @typedef {{one?: string, few?: string, many?: string, other: string}} Counted */
 /** @typedef {typeof import("./en.js").default} English */
@@ -10,10 +10,10 @@ export const LANGUAGES = ["en", "de", "ur", "zh"];
 const FROM_THE_RIGHT = new Set(["ur"]);
 
 /** @type {Partial<Texts & PageTexts>} */
-let texts = {}; // nothing says a word before `speak`
+let texts = {}; // empty before `speak`
 let current = "en";
 
-// The first of the wanted languages ("de-AT", "zh_Hans", …) that there is a file for.
+// The first of the wanted languages ("de-AT", "zh_Hans", …) that has a file.
 /** @param {readonly (string | null | undefined)[]} wanted */
 export function chosen(wanted) {
   const names = wanted.map((name) => (name ?? "").toLowerCase().split(/[-_]/)[0] ?? "");
@@ -33,7 +33,7 @@ export async function speak(wanted, { page = false } = {}) {
 export const language = () => ({ lang: current, dir: FROM_THE_RIGHT.has(current) ? "rtl" : "ltr" });
 
 /**
- * The text with its placeholders filled. One that counts is told its number as `n`.
+ * The text with its placeholders filled. A text that counts gets its number as `n`.
  * @param {keyof Texts | keyof PageTexts} key
  * @param {Record<string, string | number>} [values]
  * @returns {string}

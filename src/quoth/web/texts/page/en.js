@@ -1,4 +1,4 @@
-// What only the page of its own says, in English: the start, the conversations, shared answers.
+// Texts that only the page uses, in English: the start, the conversations, shared answers.
 
 const texts = {
   skip: "Skip to the question",
@@ -8,7 +8,7 @@ const texts = {
     "Answers in the book’s own words, each with the place it comes from. What the book does not say, it does not say here either.",
   noBook: "There is no book to ask here yet.",
   key: "Key",
-  keyNeeded: "This library is opened with a key.",
+  keyNeeded: "This library needs a key.",
   keyWrong: "That key does not open this library.",
   keyOpen: "Open",
   conversations: "Conversations",
@@ -20,7 +20,7 @@ const texts = {
   keep: "Keep",
   save: "Save",
   startQuestions: "You could ask",
-  recentQuestions: "Asked lately",
+  recentQuestions: "Recent questions",
   contents: "Contents",
   narrow: "Narrow down",
   narrowedTo: "Only {filters}",
@@ -34,9 +34,9 @@ const texts = {
   filter_layer: "Layer",
   share: "Share",
   linkCopied: "Link copied",
-  sharedAnswer: "Somebody shared this answer.",
+  sharedAnswer: "Someone shared this answer.",
   askYourself: "Ask the book yourself",
-  sharedGone: "This link does not lead to an answer any more.",
+  sharedGone: "This link no longer leads to an answer.",
 };
 
 export default texts;
