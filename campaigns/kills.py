@@ -124,7 +124,7 @@ async def _killed(folder: Path, workers: int, named: Mapping[str, str], dice: ra
             for pid in [*children_of(served.process.pid), served.process.pid]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            await served.process.wait()
+            await served.process.ended()
         return asked, ""
 
 

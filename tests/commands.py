@@ -7,6 +7,7 @@ nothing has started: no threads, no loaded model, no open store.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import functools
 import gc
@@ -59,6 +60,17 @@ class Started:
             self.kill()
             raise TimeoutError(f"the process did not end within {timeout} seconds")
         return code
+
+    async def ended(self) -> int:
+        """The same for a test that has other things to do meanwhile."""
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        if self.poll() is None:
+            loop.add_reader(self._told, over.set)
+            try:
+                await over.wait()
+            finally:
+                loop.remove_reader(self._told)
+        return self.wait(0)
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -201,6 +213,7 @@ def _become(order: dict[str, object], standard: list[int]) -> None:
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["env"])  # type: ignore[call-overload]  # it was a mapping when it was sent
+    sys.warnoptions.clear()  # here a warning is an error; the processes that it starts are a user's
     program = str(order["program"])
     sys.argv = [program, *order["arguments"]]  # type: ignore[misc]  # it was a list
     if program.endswith(".py"):

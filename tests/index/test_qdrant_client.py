@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -276,6 +277,21 @@ async def test_nobody_at_home_is_an_outage(open_index: OpenIndex) -> None:
         with pytest.raises(IndexUnavailable):
             async with open_index(urls=(url,)).writer(BOOK):
                 pass
+
+
+async def test_a_search_that_fails_does_not_go_on_counting(
+    index: QdrantIndex, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        await asyncio.to_thread(wire.wait_for, 1, "POST", "/collections/quoth/points/count")
+        raise IndexUnavailable("No node answers.")
+
+    monkeypatch.setattr(index.stored_points, "search", fail)
+    wire.strikes, wire.faults = "/points/count", [Fault(silent=True)]
+    before = asyncio.all_tasks()
+    with pytest.raises(IndexUnavailable):
+        await index.view(BOOK).search(a_query(filters=Filters(module="ros2")))
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_wrong_key_is_a_wrong_setting_and_is_not_repeated(open_index: OpenIndex, wire: Wire) -> None:

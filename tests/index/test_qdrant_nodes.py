@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from typing import Any
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from quoth.errors import IndexUnavailable
+from quoth.index.qdrant_health import cluster_fault
 from quoth.index.qdrant_nodes import NoAnswer, Node, Nodes, Reply, Request
+from quoth.index.qdrant_server import QdrantOptions, Server
 
 QUESTION = Request("POST", "/collections/quoth/points", b"{}")
 
@@ -219,13 +223,33 @@ async def test_one_session_serves_all_questions_and_is_closed() -> None:
         session = nodes._session
         await nodes.close()
         await nodes.close()  # a second time does no harm
+        with pytest.raises(NoAnswer, match="closed"):  # nobody would close another session
+            await nodes.ask_one(nodes.all[0], Request("GET", "/points", None))
     assert [(reply.status, reply.body) for reply in replies] == [(200, b"found"), (404, b"found")]
     assert asked == [("/points", "secret"), ("/nothing", "secret")]
     assert session is not None
     assert session.closed
-    with pytest.raises(NoAnswer):
-        await nodes.ask_one(nodes.all[0], Request("GET", "/points", None))  # nobody is listening any more
-    await nodes.close()
+    assert nodes._session is None
+
+
+async def test_a_health_check_that_fails_asks_nothing_more() -> None:
+    """What it goes on asking may come after the index was closed."""
+    asked, given_up = asyncio.Event(), asyncio.Event()
+
+    class Unwell(Server):
+        async def state(self, path: str) -> Any:
+            if path != "/collections/quoth/cluster":
+                await asked.wait()
+                raise IndexUnavailable("No node answers.")
+            try:
+                asked.set()
+                await asyncio.Event().wait()
+            finally:
+                given_up.set()
+
+    with pytest.raises(IndexUnavailable):
+        await cluster_fault(Unwell(QdrantOptions(urls=("http://a:1",))))
+    assert given_up.is_set()
 
 
 async def test_not_found_counts_when_a_second_node_says_so_too(nodes: Played) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,10 +15,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from commands import Started
 from doors import frames
 from quoth.domain import IngestJob
 from quoth.ports import ABANDONED
 from quoth.store.library import open_library
+from serving import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -32,7 +33,7 @@ MANY = 600
 @dataclass
 class Server:
     client: httpx2.AsyncClient
-    process: asyncio.subprocess.Process
+    process: Started
 
     async def start(self, **fields: object) -> int:
         response = await self.client.post("/ingestion/jobs", json=fields)
@@ -56,23 +57,13 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[Server]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "quoth", "serve", "--port", "0", "--data-dir", str(folder / "data")),
-        cwd=folder,
-        env={**os.environ, "QUOTH_INGEST_ROOTS": str(folder)},
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert process.stderr is not None
-        line = (await asyncio.wait_for(process.stderr.readline(), timeout=100)).decode()
-        address = line.removeprefix("Quoth is at ").partition(" ")[0].rstrip("/")
-        async with httpx2.AsyncClient(base_url=address, timeout=200) as client:
-            yield Server(client, process)
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.communicate()
+async def a_server(folder: Path) -> AsyncIterator[Server]:
+    async with (
+        serving(folder, QUOTH_INGEST_ROOTS=str(folder)) as served,
+        httpx2.AsyncClient(base_url=served.address, timeout=200) as client,
+    ):
+        yield Server(client, served.process)
+        await served.stop()
 
 
 def write(folder: Path, name: str, text: str) -> None:
@@ -111,7 +102,7 @@ async def stored_job(folder: Path, job_id: int) -> IngestJob:
 
 async def test_a_page_is_asked_for_followed_and_answered_from_in_a_live_server(tmp_path: Path) -> None:
     write(tmp_path / "docs", "queues.md", QUEUES)
-    async with serving(tmp_path) as server:
+    async with a_server(tmp_path) as server:
         first = await server.start(path="docs", book_id="book")
         told = frames((await server.client.get(f"/ingestion/jobs/{first}/events")).text)
         assert (told[0][0], told[-1][0]) == ("progress", "completed")
@@ -127,7 +118,7 @@ async def test_a_page_is_asked_for_followed_and_answered_from_in_a_live_server(t
 
 async def test_a_child_that_is_killed_fails_its_job_and_the_server_goes_on(tmp_path: Path) -> None:
     write(tmp_path / "docs", "queues.md", QUEUES)
-    async with serving(tmp_path) as server:
+    async with a_server(tmp_path) as server:
         await server.ended(await server.start(path="docs", book_id="book"))
         write_many(tmp_path / "docs")
         doomed = await server.start()
@@ -147,7 +138,7 @@ async def test_a_child_that_is_killed_fails_its_job_and_the_server_goes_on(tmp_p
 
 async def test_a_server_that_is_stopped_leaves_no_half_book_and_no_running_job(tmp_path: Path) -> None:
     write(tmp_path / "docs", "queues.md", QUEUES)
-    async with serving(tmp_path) as server:
+    async with a_server(tmp_path) as server:
         await server.ended(await server.start(path="docs", book_id="book"))
         pointer = (tmp_path / "data" / "index" / "book" / "CURRENT").read_bytes()
         write_many(tmp_path / "docs")
@@ -155,9 +146,9 @@ async def test_a_server_that_is_stopped_leaves_no_half_book_and_no_running_job(t
         await server.at_work(job)
         child = writer_pid(tmp_path)
         following = asyncio.create_task(server.ended(job))
-        server.process.terminate()
+        os.kill(server.process.pid, signal.SIGTERM)
         assert (await asyncio.wait_for(following, timeout=60))["status"] == "failed"
-        assert await asyncio.wait_for(server.process.wait(), timeout=60) == 0
+        assert await asyncio.wait_for(server.process.ended(), timeout=60) == 0
     await asyncio.wait_for(gone(child), timeout=60)
     stored = await stored_job(tmp_path, job)
     assert (stored.status, stored.error_message) == ("failed", "interrupted")
@@ -168,15 +159,15 @@ async def test_a_server_that_is_stopped_leaves_no_half_book_and_no_running_job(t
 
 async def test_a_job_that_died_with_its_server_is_failed_by_the_next_one(tmp_path: Path) -> None:
     write_many(tmp_path / "docs")
-    async with serving(tmp_path) as server:
+    async with a_server(tmp_path) as server:
         job = await server.start(path="docs", book_id="book")
         await server.at_work(job)
         child = writer_pid(tmp_path)
         server.process.kill()
         os.kill(child, signal.SIGKILL)
-        await server.process.wait()
+        await server.process.ended()
     await gone(child)
     assert (await stored_job(tmp_path, job)).status == "running"
-    async with serving(tmp_path) as server:
+    async with a_server(tmp_path) as server:
         told = await server.job(job)
     assert (told["status"], told["error_message"]) == ("failed", ABANDONED)

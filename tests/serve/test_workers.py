@@ -104,11 +104,11 @@ async def test_a_worker_that_is_killed_is_replaced_and_the_others_answer_meanwhi
 
 async def test_workers_that_keep_dying_end_the_server_with_one_clear_line(served: Served) -> None:
     async with asyncio.timeout(60):
-        while served.process.returncode is None:
+        while served.process.poll() is None:
             for pid in served.workers():
                 os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(0.1)
-    assert served.process.returncode == 1
+    assert served.process.poll() == 1
     await until(lambda: served.said[-1].startswith("quoth: Workers ended 6 times within a minute"))
     assert not any("Traceback" in line for line in served.said)
 
@@ -129,7 +129,7 @@ async def test_workers_leave_when_their_parent_was_killed(served: Served) -> Non
 async def test_a_server_that_cannot_start_says_why_in_one_line(tmp_path: Path) -> None:
     address = "postgresql://quoth:hunter2@127.0.0.1:1/quoth"
     async with serving(tmp_path, "--workers", "3", DATABASE_URL=address) as served:
-        assert await served.process.wait() == 1
+        assert await served.process.ended() == 1
     assert len(served.said) == 1
     assert served.said[0].startswith("quoth: The database quoth at 127.0.0.1 failed")
     assert "hunter2" not in served.said[0]

@@ -39,6 +39,7 @@ from quoth.index.qdrant_points import Held, Hit, Points, chunk_of
 from quoth.index.qdrant_records import TermCounts
 from quoth.index.qdrant_server import REBUILD, CollectionMissing, QdrantOptions, Server
 from quoth.index.qdrant_writer import Draft, QdrantWriter, view_of
+from quoth.together import together
 
 _BOOKS = 64  # whose word counts are kept in memory
 
@@ -232,7 +233,7 @@ class QdrantView:
         if query.filters == Filters():
             (dense, sparse), total = await searching, entry.chunks
         elif query.count:
-            (dense, sparse), total = await asyncio.gather(searching, points.count(view, query.filters))
+            (dense, sparse), total = await together(searching, points.count(view, query.filters))
         else:
             dense, sparse = await searching
         return Found(dense, sparse, entry.chunks, total)

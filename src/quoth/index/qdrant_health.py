@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from quoth.errors import IndexUnavailable, Outage
 from quoth.index.qdrant_nodes import Node
 from quoth.index.qdrant_server import CollectionMissing, Json, Server
+from quoth.together import together
 
 _SECONDS = 0.6  # for one node to answer: less than a health check may take
 _IN_USE = ("Active", "ActiveRead")
@@ -20,7 +21,7 @@ _IN_USE = ("Active", "ActiveRead")
 async def cluster_fault(server: Server) -> IndexUnavailable | None:
     """Raises a fault that makes the index unusable; returns one that only weakens it."""
     name = server.options.collection
-    told = await asyncio.gather(
+    told = await together(
         *(_told_by(server, node) for node in server.nodes.all),
         *(_told_of(server, collection) for collection in (name, f"{name}-books")),
     )

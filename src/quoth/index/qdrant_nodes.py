@@ -89,6 +89,7 @@ class Nodes:
         self.all = [Node(url.rstrip("/")) for url in urls]
         self._headers = {"Accept-Encoding": "identity", **({"api-key": api_key} if api_key else {})}
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
         self._turn = random.randrange(len(self.all))  # processes begin at different nodes
         self._usual = 0.0  # seconds for a question
         self._allowed = _MOST_ALLOWED  # second addresses that may be asked because the first is silent
@@ -135,6 +136,8 @@ class Nodes:
         return reply
 
     async def close(self) -> None:
+        """For good: a request that comes later opens nothing, since nobody would close it."""
+        self._closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -197,6 +200,8 @@ class Nodes:
         return [*well[turn:], *well[:turn], *others]
 
     def _opened(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise NoAnswer("the index was closed")
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE),

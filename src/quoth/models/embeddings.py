@@ -27,6 +27,7 @@ from quoth.models.embedding_wire import Kind, Malformed, OpenAIEmbeddings, Provi
 from quoth.models.endpoint import LATER, Endpoint, fault_of
 from quoth.models.rough_tokens import RoughTokens
 from quoth.retrying import PASSING_STATUSES, Passing, Retries, Sleep, retry_after
+from quoth.together import together
 
 # A reader is waiting for a query. An ingest has time, and a provider that asks for a minute means it.
 QUERY_RETRIES, QUERY_SECONDS = Retries(attempts=3, backoff=0.3, longest_wait=5.0), 10.0
@@ -118,13 +119,7 @@ class RemoteEmbedder:
         counts = self._demand_short(texts)
         # Embed a repeated text only once.
         unique = dict(zip(texts, counts, strict=True))
-        asked = [asyncio.ensure_future(self._in_turn(batch)) for batch in self._batches(unique)]
-        try:
-            made = await asyncio.gather(*asked)
-        finally:  # after a fault the others are useless
-            for task in asked:
-                task.cancel()
-            await asyncio.gather(*asked, return_exceptions=True)
+        made = await together(*(self._in_turn(batch) for batch in self._batches(unique)))
         vectors = {text: vector for part in made for text, vector in part.items()}
         return [vectors[text] for text in texts]
 

@@ -32,6 +32,7 @@ from quoth.serve.disclosure import is_admin, public
 from quoth.serve.limits import FallbackLimiter
 from quoth.serve.shapes import Moment, Shape, answers, timestamp
 from quoth.settings import Settings
+from quoth.together import together
 
 logger = logging.getLogger(__name__)
 
@@ -91,13 +92,13 @@ States = Mapping[str, ServiceStatus]
 
 
 async def _check_index(quoth: Quoth) -> QuothError | None:
-    of_books, of_all = await asyncio.gather(_check_books(quoth), quoth.index.fault())
+    of_books, of_all = await together(_check_books(quoth), quoth.index.fault())
     return of_books or of_all
 
 
 async def _check_books(quoth: Quoth) -> QuothError | None:
     books = (await quoth.index.books())[:_MOST_BOOKS]
-    faults = [fault for fault in await asyncio.gather(*(_fault_of(quoth, book_id) for book_id in books)) if fault]
+    faults = [fault for fault in await together(*(_fault_of(quoth, book_id) for book_id in books)) if fault]
     if faults and len(faults) == len(books):
         raise faults[0]
     return faults[0] if faults else None

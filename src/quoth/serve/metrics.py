@@ -36,6 +36,7 @@ from quoth.serve.health import SEVERITY, Checks, checks_of
 from quoth.serve.shapes import Responses, problems
 from quoth.text.sentences import sentences
 from quoth.text.terms import term_ids
+from quoth.together import together
 
 router = APIRouter(tags=["health"])
 
@@ -276,7 +277,7 @@ async def _look_up(quoth: Quoth, checks: Checks) -> _ScrapeCollector:
     last: dict[str, IngestJob] = {}
     with suppress(QuothError):  # the part's health says so
         books = [book for book in await quoth.index.books() if quoth.only_book in ("", book)][:_MOST_BOOKS]
-        statuses = list(await asyncio.gather(*(quoth.index.status(book_id) for book_id in books)))
+        statuses = list(await together(*(quoth.index.status(book_id) for book_id in books)))
         for job in await quoth.library.jobs(quoth.only_book or None, limit=_MOST_BOOKS):
             if job.status == "completed" and not job.dry_run and job.book_id in books:
                 last.setdefault(job.book_id, job)
