@@ -116,7 +116,7 @@ async def test_a_thread_rests_after_an_hour_and_the_next_question_resumes_it(doo
     assert (resting["metadata"]["state"], len(resting["messages"])) == ("archived", 2)
 
     follow_up = await doors.ask("and what about volatile?", session_id=SESSION)
-    assert follow_up["metadata"]["searched_query"] == "Durability: and what about volatile?"
+    assert follow_up["metadata"]["searched_query"] == "durability: and what about volatile?"
     resumed = await thread(doors)
     assert (resumed["metadata"]["state"], len(resumed["messages"])) == ("active", 4)
     assert resumed["created_at"] == resting["created_at"]
@@ -179,7 +179,7 @@ async def test_a_title_that_fails_takes_nothing_away_and_is_tried_again(
         for _ in range(5):
             assert (await doors.ask(session_id=SESSION))["answer"] == TRUE
         await settled(doors)
-        assert "goes without a new topic: out of words" in caplog.text
+        assert "could not be given a new topic: out of words" in caplog.text
         assert (await thread(doors))["topic_summary"] == "Durability"
         model.title = f'"{"A very long title " * 20}"'
         await doors.ask(session_id=SESSION)

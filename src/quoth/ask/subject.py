@@ -24,6 +24,7 @@ _CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "
 _PREPOSITIONS = {"about", "after", "against", "at", "before", "between", "by", "during", "for", "from", "in", "into"}
 _PREPOSITIONS |= {"of", "on", "through", "to", "under", "until", "using", "versus", "vs", "with", "without"}
 _LEADING = _BEING | _PREPOSITIONS | _DETERMINERS  # a thing follows
+_ENDS_IN_S = re.compile(r"[a-z]{2}(?<!s)s\Z")  # many things, or what one thing does
 _JOINING = {"and", "or", "vs", "versus", "than", "from"}
 
 
@@ -94,6 +95,9 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
     closes = end == len(said) or not said[end][:1].isalnum()
     if before in _ACTORS:
         return begin + 1, end  # How do I [record] bags?
+    if before in ("which", "what"):  # Which durability [keeps] the last message? Which sensors [publish] data?
+        verbs = (at for at in range(begin + 1, end) if _ENDS_IN_S.search(said[at]))
+        return begin, begin + 1 if _ENDS_IN_S.search(said[begin]) else next(verbs, begin)
     if _AUXILIARIES.intersection(clause):  # What does the energy function [return]? How do lifetimes [relate] to …
         known = end - begin <= 2 or not closes or opening in _ASKING
         return (begin, end - 1) if known else (begin, begin)
