@@ -18,7 +18,7 @@ import { say, speak } from "./texts/index.js";
 const get = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const chooser = /** @type {HTMLSelectElement} */ (get("book"));
 const WIDE = matchMedia("(min-width: 68rem)"); // the answer and the book have room beside each other
-const PATIENCE = 30; // requests for questions to begin with, each of which waits a second
+const PATIENCE = 40; // requests for questions to begin with, each of which waits for one more, a second at most
 const ROOMY = matchMedia("(min-width: 100rem)"); // and the conversations too
 
 await speakAs([browser.get("quoth.lang"), ...navigator.languages]); // before anything says a word
@@ -137,7 +137,7 @@ async function look(bookId) {
     arrange();
     // They are looked for on the server, one after the other: on a busy one that takes a while.
     for (let turn = 0; turn < PATIENCE && !proposed.complete; turn += 1) {
-      const found = await server.get(`books/${encodeURIComponent(bookId)}/questions`);
+      const found = await server.get(`books/${encodeURIComponent(bookId)}/questions?known=${proposed.questions.length}`);
       if (book().book_id !== bookId) return;
       proposed = found;
       arrange();
