@@ -29,7 +29,7 @@ const adorn = (/** @type {Element} */ node, /** @type {{settled?: boolean}} */ o
 
 const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const narrowing = new Narrowing();
-const reader = new Reader(server, { beside: true, adorn, changed: arrange });
+const reader = new Reader(server, { beside: true, adorn, changed: arrange, shown: point });
 const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (/** @type {any} */ turn) => opinions.tools(turn) } });
 const opinions = new SharedOpinions(server, () => tab.get(talk.sessionKey));
 const side = new Side(get("side"), { open: resume, erase, changed: arrange });
@@ -199,7 +199,17 @@ function arrived(turn, name, data) {
   if (!offered || (name !== "retrieval" && !reader.opened)) return;
   if (name === "retrieval") reader.read(data.results[0], talk.bookId, { quietly: true });
   if (name === "sources" && data.sources[0]?.chunk_id) reader.read(data.sources[0], talk.bookId, { quietly: true });
+  if (name === "done") point(reader.opened ? reader.source : null); // the answer was drawn anew
   if (name === "done" && (turn.facts?.refused || !data.sources[0]?.chunk_id)) reader.close();
+}
+
+// The markers of what the book is open at.
+/** @param {import("./types.js").Source | null} shown */
+function point(shown) {
+  for (const turn of talk.told) {
+    const open = new Set(turn.sources.filter((one) => shown?.quote && one.chunk_id === shown.chunk_id && one.quote === shown.quote).map((one) => String(one.index)));
+    for (const link of turn.answer.querySelectorAll(".marker a")) link.toggleAttribute("data-open", open.has(link.textContent ?? ""));
+  }
 }
 
 // --- the room -----------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ export class Turn {
     this.drawing = 0;
     this.cards = new Cards(++made, { read, beside });
     this.margin = this.cards.node;
-    this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
+    this.answer = element("div", { className: "prose answer", "aria-busy": "true", dir: "auto" });
     this.progress = element("p", { className: "progress" }, say("looking"));
     this.head = element("div", { className: "head" }, this.progress);
     this.below = element("div", { className: "below" });
@@ -82,7 +82,7 @@ export class Turn {
 
   /** @param {{results: import("./types.js").Found[], searched_query: string}} data */
   retrieved({ results, searched_query: searched }) {
-    if (searched !== this.question) this.searched = searched;
+    if (squeezed(searched) !== squeezed(this.question)) this.searched = searched;
     this.tellSearched();
     const pages = new Set(results.map((result) => result.title)).size;
     if (results.length) this.progress.textContent = say("reading", { passages: say("passages", { n: results.length }), pages: say("pages", { n: pages }) });
@@ -218,7 +218,6 @@ export class Turn {
         element(
           "p", { className: "facts" },
           again,
-          trouble.code && trouble.code !== "BROKEN" && element("code", {}, trouble.code),
           trouble.request && element("span", { title: say("requestTitle") }, say("request", { id: trouble.request.slice(0, 8) })),
         ),
       ),
@@ -226,6 +225,8 @@ export class Turn {
     if (trouble.status === 429) countDown(trouble, hint, again);
   }
 }
+
+const squeezed = (/** @type {string} */ text) => text.replace(/\s+/g, " ").trim();
 
 // Says how long the reader has to wait. Only the last word of it is an alert: a number that changes each second is not.
 /** @param {import("./server.js").Trouble} trouble @param {HTMLElement} hint @param {HTMLButtonElement} again */
