@@ -54,6 +54,13 @@ def test_of_a_title_only_the_names_stay_large() -> None:
     ]
 
 
+def test_a_verb_of_a_title_is_small() -> None:
+    words = "Structs _structure_ data. Structure Structure Structure Structure structs data"
+    assert questions([a_page("Using Structs to Structure Data", text=words)]) == [
+        "How do I use structs to structure data?"
+    ]
+
+
 def test_headings_of_a_book_that_is_not_english_stay_as_they_are() -> None:
     text = "Ein Knoten schickt Nachrichten an einen anderen Knoten. " * 10
     assert questions([a_page("Dienste", text=text)]) == ["Dienste"]

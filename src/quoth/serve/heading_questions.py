@@ -201,7 +201,7 @@ _MORE_OFTEN = 3
 
 
 def question_of(heading: str, words: str) -> str:
-    prose = _CODE.sub(" ", words)
+    prose = _CODE.sub(" ", words).replace("*", " ").replace("_", " ")
     if heading.endswith(_ASKS) or not _is_english(heading, prose):
         return heading
     lowered = _as_in_a_sentence(heading, prose)
@@ -256,7 +256,8 @@ def _as_in_a_sentence(heading: str, prose: str) -> str:
         stem = word[0].removesuffix("s")
         often = len(re.findall(rf"(?<![\w./:@-]){stem.lower()}s?(?![\w/:@-]|\.\w)", prose))  # not in an address
         large = len(re.findall(rf"\b{stem}s?\b", prose))
-        return word[0].lower() if often and often * _MORE_OFTEN >= large else word[0]
+        verb = heading[: word.start()].endswith((" to ", " To "))
+        return word[0].lower() if often and (verb or often * _MORE_OFTEN >= large) else word[0]
 
     lowered = _CAPITAL.sub(small, heading)
     return _SMALL.sub(lambda one: one[0].lower(), lowered)
