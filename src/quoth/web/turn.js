@@ -9,6 +9,7 @@ import { detailsOf, ofAnswer, ofMemory, verdictOf } from "./verdict.js";
 /** @typedef {import("./types.js").Source} Source */
 
 let made = 0;
+const REFUSAL = "I don't have information about that in the book content"; // in English; the verdict says it in the reader's language
 
 export class Turn {
   // `selected` is the text that alone may answer; `read(source)` shows a passage in its surroundings, next to the answer if
@@ -169,6 +170,7 @@ export class Turn {
   /** @param {import("./verdict.js").Facts} facts */
   refuse({ missing, nearest }) {
     this.node.classList.add("refused");
+    this.node.classList.toggle("plainly", this.text === REFUSAL);
     this.margin.remove();
     this.below.replaceChildren(
       ...[

@@ -53,7 +53,7 @@ const texts = {
   reasonSource: "出处不符",
   thanks: "谢谢。",
 
-  neverMentions: "书中从未提到{terms}。",
+  neverMentions: "书中从未提到 {terms}。",
   nearest: "最相近的章节",
 
   tryAgain: "重试",
