@@ -106,7 +106,7 @@ async def test_where_storage_is_forbidden_the_choice_and_the_conversation_stay_a
         await expect(page.get_by_label("Ihre Frage")).to_be_focused()
         await ask(page, ASKED, ".settled")
         await page.get_by_label("Sprache").select_option("zh")
-        await expect(page.get_by_label("您的问题")).to_be_visible()
+        await expect(page.get_by_label("你的问题")).to_be_visible()
         await expect(page.locator(".answer")).to_contain_text("Transient local durability")
         await ask(page, "and what keeps nothing?", ".settled")
         await expect(page.locator(".answer").last).to_contain_text("Volatile durability keeps nothing")

@@ -219,7 +219,7 @@ def _section_view(section: Section) -> ContentsSection:
     return {"title": section.title, "at": section.at, "pages": pages, "sections": sections}
 
 
-@router.get("/books/{book_id}/questions", responses=answers(QuestionsResponse, 404, 503))
+@router.get("/books/{book_id}/questions", responses=answers(QuestionsResponse, 400, 404, 503))
 async def book_questions(request: Request, book_id: str, known: _Known = None) -> JSONResponse:
     """What could be asked first. Found once for each state of the book, by a few searches; never waits long."""
     quoth = quoth_of(request)
