@@ -112,6 +112,13 @@ def test_items_of_a_numbered_list_keep_their_numbers() -> None:
     assert "1. **Curriculum**: begin small. Widen later. [1]\n2. **Adaptation**: look back. [1]" in made.text
 
 
+@pytest.mark.parametrize(("done", "said"), [("x", "- [x] "), ("X", "- [x] "), (" ", "- [ ] ")])
+def test_items_of_a_task_list_keep_their_boxes(done: str, said: str) -> None:
+    text = f"Two remedies are planned.\n\n- [{done}] The curriculum begins small.\n- [ ] Adaptation looks back."
+    made = answer("Which two remedies are planned?", text)
+    assert f"{said}The curriculum begins small. [1]\n- [ ] Adaptation looks back. [1]" in made.text
+
+
 # --- steps and code --------------------------------------------------------------------------------------------------
 
 TABS = (

@@ -60,6 +60,15 @@ def record(source_file: str, **fields: object) -> PageRecord:
     ("records", "order"),
     [
         (
+            [
+                record("docs/glossary.md"),
+                record("docs/02-b/x.md"),
+                record("docs/intro.md"),
+                record("docs/01-a/index.md"),
+            ],
+            ["docs/intro.md", "docs/01-a/index.md", "docs/02-b/x.md", "docs/glossary.md"],
+        ),
+        (
             [record("10-end.md"), record("2-middle.md"), record("1-begin.md")],
             ["1-begin.md", "2-middle.md", "10-end.md"],
         ),

@@ -13,7 +13,7 @@ from doors import ASKED, Doors, check_problem, opened
 from quoth.bootstrap import Quoth
 from quoth.domain import Book
 from quoth.errors import IndexUnavailable
-from quoth.serve import reading
+from quoth.serve import proposals, reading
 from quoth.sources import open_source
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -81,8 +81,8 @@ async def test_questions_that_take_long_are_told_as_they_are_found(
             await free.wait()
         return True
 
-    monkeypatch.setattr(reading, "_is_answered", slow)
-    monkeypatch.setattr(reading, "_PATIENCE", 0.1)
+    monkeypatch.setattr(proposals, "_is_answered", slow)
+    monkeypatch.setattr(proposals, "_PATIENCE", 0.1)
     while not (first := await get(doors, "/books/book/questions"))["questions"]:
         pass
     assert first == {"book_id": "book", "questions": tried[:1], "complete": False}
@@ -93,12 +93,62 @@ async def test_questions_that_take_long_are_told_as_they_are_found(
     assert len(tried) > 1
 
 
+async def test_the_next_question_is_told_at_once(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = asyncio.Event()
+    tried: list[str] = []
+
+    async def slow(quoth: Quoth, book: Book, question: str) -> bool:
+        tried.append(question)
+        if len(tried) > 1:
+            await free.wait()
+        return True
+
+    monkeypatch.setattr(proposals, "_is_answered", slow)
+    monkeypatch.setattr(proposals, "_PATIENCE", 3600.0)  # whoever waited for all of them would never be answered
+    first = await get(doors, "/books/book/questions", known="0")
+    assert (len(first["questions"]), first["complete"]) == (1, False)
+    free.set()
+    second = await get(doors, "/books/book/questions", known="1")
+    assert len(second["questions"]) > 1
+
+
+async def test_a_server_that_is_started_again_knows_the_questions(
+    doors: Doors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = doors.quoth.settings.data_dir / "index" / "book"
+    folder.mkdir(parents=True)
+    tried: list[str] = []
+
+    async def answered(quoth: Quoth, book: Book, question: str) -> bool:
+        tried.append(question)
+        return True
+
+    async def asked() -> list[str]:
+        doors.app.state.outlines = reading.Outlines()
+        found = await get(doors, "/books/book/questions")
+        assert found["complete"]
+        questions: list[str] = found["questions"]
+        return questions
+
+    monkeypatch.setattr(proposals, "_is_answered", answered)
+    monkeypatch.setattr(proposals, "_PATIENCE", 3600.0)
+    first = await asked()
+    searches = len(tried)
+    assert (await asked(), len(tried)) == (first, searches)
+    (folder / proposals.NAME).write_text("{}", encoding="utf-8")  # damaged
+    assert (await asked(), len(tried)) == (first, 2 * searches)
+    (tmp_path / "docs" / "services.md").write_text("# Services\n\nA service answers requests.\n", encoding="utf-8")
+    await doors.quoth.ingest.run(open_source(tmp_path / "docs", book_id="book"))
+    assert len(await asked()) > len(first)
+    assert [path.name for path in folder.iterdir()] == [proposals.NAME]
+
+
 async def test_questions_are_looked_for_again_after_an_outage(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
     async def down(quoth: Quoth, book: Book, question: str) -> bool:
         raise IndexUnavailable("The index cannot be read.")
 
     with monkeypatch.context() as outage:
-        outage.setattr(reading, "_is_answered", down)
+        outage.setattr(proposals, "_is_answered", down)
         assert (await doors.client.get("/books/book/questions")).status_code == 503
     assert "questions" in await get(doors, "/books/book/questions")
 

@@ -60,6 +60,7 @@ async def test_a_reader_chooses_the_language_and_everything_speaks_it_at_once(
         await expect(page.locator("html")).to_have_attribute("lang", "ur")
         await expect(page.locator(".verdict summary").first).to_have_text("کتاب کے اپنے الفاظ میں۔")
         await expect(page.locator(".turn.refused .nearest")).to_be_visible()
+        await expect(page.locator(".turn.refused .answer")).to_be_hidden()  # in English; the verdict says the same
         await expect(page.locator(".turn.refused h3")).to_have_text("قریب ترین حصے")
         await expect(page.locator(".failed .failure .what")).to_have_text("اس وقت بہت سے سوال پوچھے جا رہے ہیں۔")
         await expect(page.locator("#question")).to_have_value(DRAFT)
@@ -105,7 +106,7 @@ async def test_where_storage_is_forbidden_the_choice_and_the_conversation_stay_a
         await expect(page.get_by_label("Ihre Frage")).to_be_focused()
         await ask(page, ASKED, ".settled")
         await page.get_by_label("Sprache").select_option("zh")
-        await expect(page.get_by_label("您的问题")).to_be_visible()
+        await expect(page.get_by_label("你的问题")).to_be_visible()
         await expect(page.locator(".answer")).to_contain_text("Transient local durability")
         await ask(page, "and what keeps nothing?", ".settled")
         await expect(page.locator(".answer").last).to_contain_text("Volatile durability keeps nothing")

@@ -197,14 +197,14 @@ async def test_an_answer_in_the_widget_is_judged_and_that_stays_with_it(host: Ho
         await ask(page, ASKED)
         down = page.get_by_role("button", name="Not helpful")
         await down.press("Enter")
-        await page.get_by_role("button", name="Not complete").press("Enter")
+        await page.get_by_role("button", name="Incomplete").press("Enter")
         await expect(page.get_by_text("Thank you.")).to_be_visible()
         await expect(down).to_be_focused()  # what was pressed is gone
         await page.reload()
         await expect(down).to_have_attribute("aria-pressed", "true")
         await expect(page.get_by_role("button", name="Share")).to_have_count(0)
         judged = await host.doors.quoth.library.rated_turns(since=datetime.fromtimestamp(0, UTC))
-        assert [(one.query, one.feedback) for one in judged] == [(ASKED, Feedback("down", "Not complete"))]
+        assert [(one.query, one.feedback) for one in judged] == [(ASKED, Feedback("down", "Incomplete"))]
 
 
 async def test_an_empty_panel_offers_questions_from_the_headings_of_the_page(host: Host, chromium: Browser) -> None:
@@ -303,7 +303,7 @@ async def test_questions_asked_while_an_answer_is_written_wait_for_it(host: Host
             await page.keyboard.press("Enter")
         queued = page.locator("quoth-widget .queued")
         await expect(queued).to_have_count(2)
-        await queued.last.get_by_role("button", name="Do not ask").click()
+        await queued.last.get_by_role("button", name="Don’t ask").click()
         await expect(queued).to_have_count(1)
         assert len(sent) == 1
         written.set()

@@ -37,6 +37,7 @@ _REFERENCE = re.compile(r"(?P<code>`+[^`]*`+)|\[(?P<said>[^\[\]]+)\]\[[^\[\]\s]*
 _SPACES = re.compile(r"[ \t]{2,}")
 _SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
+_BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +206,11 @@ def _ended(lines: Sequence[str], marker: str) -> Iterator[str]:
 
 
 def _item_mark(here: Layout, position: int, first: int) -> str:
-    mark = _MARK.match(here.mark(position))
+    written = here.mark(position)
+    mark, box = _MARK.match(written), _BOX.search(written)
     depth = max(0, here.column(position) - here.column(first))
-    return " " * depth + (f"{mark[1]}. " if mark and mark[1].isdigit() else "- ")
+    task = f"[{' ' if box[1] == ' ' else 'x'}] " if box else ""
+    return " " * depth + (f"{mark[1]}. " if mark and mark[1].isdigit() else "- ") + task
 
 
 def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:

@@ -16,6 +16,11 @@ from quoth.ports import ChunkIndex, Library
 _BATCH = 256  # first chunks to fetch at once
 
 _NUMBER = re.compile(r"(\d+)")
+_OPENS = re.compile(
+    r"(?:index|readme|_index|intro|introduction|preface|foreword|welcome|getting[-_ ]started)\b", re.IGNORECASE
+)
+_CLOSES = re.compile(r"(?:glossary|appendix|changelog|references|bibliography|license)\b", re.IGNORECASE)
+_Name = tuple[int, list[tuple[int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +38,18 @@ async def pages_of(library: Library, book_id: str) -> list[PageRecord]:
     return sorted((record for record in records.values() if record.chunk_ids), key=_place)
 
 
-def _place(record: PageRecord) -> tuple[int, int, list[tuple[int, str]]]:
+def _place(record: PageRecord) -> tuple[int, int, list[_Name]]:
     """By chapter and lesson where they count through the book (mdBook). Where they count within a module, or are
-    missing, by file name as people count: 2 before 10."""
-    natural = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(record.source_file)]
+    missing, by file name as people count: 2 before 10; what opens a folder comes first in it, what closes it last."""
+    natural = [_named(part) for part in record.source_file.split("/")]
     through = (record.chapter, record.lesson) if record.module is None else (None, None)
     chapter, lesson = (-1 if number is None else number for number in through)
     return chapter, lesson, natural
+
+
+def _named(part: str) -> _Name:
+    turn = -1 if _OPENS.match(part) else int(_CLOSES.match(part) is not None)
+    return turn, [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in _NUMBER.split(part)]
 
 
 async def text_of(index: ChunkIndex, record: PageRecord) -> str:

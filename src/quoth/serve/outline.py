@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeVar
 
 from quoth.domain import Chunk, Labels, Layer, PageRecord, ProficiencyLevel
 from quoth.serve.book_text import trail_of
+from quoth.serve.heading_questions import question_of
 
 _Item = TypeVar("_Item")
 
@@ -25,6 +26,7 @@ _LONGEST = 80  # characters of a heading that becomes a question
 _GLOSSARY = re.compile(r"\b(glossary|terminology|glossar|begriffe|术语|词汇|فرہنگ)", re.IGNORECASE)
 _TERM = re.compile(r"^\s*(?:[-*+]\s+)?\*\*([^*\n]{2,40}?):?\*\*", re.MULTILINE)
 _MARKUP = re.compile(r"`|\*\*|\{#[^}]*\}|^[\d.]+\s+|\s+\([^)]*\)$")
+_PICTURES = re.compile(r"[\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]")  # emoji and other signs
 # Headings that say where in a lesson one is, not what it is about.
 _GENERIC = re.compile(
     r"(introduction|overview|summary|conclusions?|exercises?|tasks|next steps|further reading|references|notes?|steps?"
@@ -44,11 +46,13 @@ class PageEntry:
     url: str
     trail: tuple[str, ...]  # the folders above the page
     labels: Labels
+    at: int = 0  # its place in the reading order
 
 
 @dataclass(slots=True)
 class Section:
     title: str
+    at: int = 0  # the place of its first page in the reading order
     pages: list[PageEntry] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
 
@@ -78,17 +82,20 @@ def _trail(record: PageRecord, chunk: Chunk) -> tuple[str, ...]:
     return trail_of(chunk) or ((record.module,) if record.module else ())
 
 
-def tree(entries: Iterable[PageEntry]) -> Section:
+def tree(entries: Sequence[PageEntry]) -> Section:
+    """Folders and pages. A page with the name of the folder beside it opens that folder."""
+    folders = {entry.trail[:depth] for entry in entries for depth in range(1, len(entry.trail) + 1)}
     top = Section("")
-    for entry in entries:
+    for at, entry in enumerate(entries):
+        own = (*entry.trail, entry.title)
         here = top
-        for title in entry.trail:
+        for title in own if own in folders else entry.trail:
             below = next((section for section in here.sections if section.title == title), None)
             if below is None:
-                below = Section(title)
+                below = Section(title, at)
                 here.sections.append(below)
             here = below
-        here.pages.append(entry)
+        here.pages.append(replace(entry, at=at))
     return top
 
 
@@ -142,38 +149,8 @@ def _heading_questions(page: Sequence[Chunk]) -> Iterator[str]:
     headings = (heading for chunk in page for heading in chunk.heading_path[-1:])
     for heading in dict.fromkeys(map(_plain, [page[0].title, *headings] if page else [])):
         if 3 < len(heading) <= _LONGEST and not _GENERIC.fullmatch(heading):
-            yield _question(heading, words)
+            yield question_of(heading, words)
 
 
 def _plain(heading: str) -> str:
-    return " ".join(_MARKUP.sub("", heading).split())
-
-
-_GERUND = re.compile(r"([A-Z][a-z]+ing) (?:an?|the|your|it|from|with|[A-Z0-9]\S*)\b")
-_PLURAL = re.compile(r"(?:\w+ ){0,2}\w+[^isu\W](?<!ic)s", re.ASCII)
-_PAIR = re.compile(r"[\w -]+ and [\w -]+", re.ASCII)
-_WHAT_IT_IS = re.compile(r"what (.+) (is|are)", re.IGNORECASE)
-
-
-def _question(heading: str, words: str) -> str:
-    """A heading as a question whose grammar is right; in other scripts, and where it asks already, the heading."""
-    if heading.endswith(("?", "？", "؟")) or not heading.replace("–", "-").replace("²", "2").isascii():
-        return heading
-    if how := re.match(r"how to (\w.*)", heading, re.IGNORECASE):
-        return f"How do I {how[1]}?"
-    if what := _WHAT_IT_IS.fullmatch(heading):
-        return f"What {what[2]} {what[1]}?"
-    if _GERUND.match(heading):
-        return f"How do I go about {heading[0].lower()}{heading[1:]}?"
-    heading = _as_in_a_sentence(heading, words)
-    if _PAIR.fullmatch(heading):
-        return f"How do {heading} go together?"
-    return f"How do {heading} work?" if _PLURAL.fullmatch(heading) else f"What should I know about {heading}?"
-
-
-def _as_in_a_sentence(heading: str, words: str) -> str:
-    """A first word that the page also writes small is large only because it begins a heading."""
-    first = re.match(r"[A-Z][a-z]+\b", heading)
-    if first and re.search(rf"\b{first[0].lower().removesuffix('s')}s?\b", words):
-        return heading[0].lower() + heading[1:]
-    return heading
+    return " ".join(_MARKUP.sub("", " ".join(_PICTURES.sub("", heading).split())).split())

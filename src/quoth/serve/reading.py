@@ -16,7 +16,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from quoth.ask.request import SearchRequest
 from quoth.bootstrap import Quoth
 from quoth.domain import Book, Chunk, Layer, PageRecord, ProficiencyLevel
 from quoth.errors import NotFound, UnknownChunk
@@ -26,28 +25,29 @@ from quoth.serve.book_text import pages_of, placed, trail_of
 from quoth.serve.deps import quoth_of
 from quoth.serve.figures import MEDIA_TYPES, find_figure
 from quoth.serve.outline import (
-    PAGES_LOOKED_AT,
     Choices,
     PageEntry,
     Section,
     choices,
     entries_of,
-    questions,
-    spread,
     tree,
 )
+from quoth.serve.proposals import Proposals
 from quoth.serve.shapes import Responses, Shape, answers, problems
 
 router = APIRouter(tags=["books"])
 
 _LONGEST_PAGE = 200_000  # characters that are sent at once
-_MOST_QUESTIONS = 6
 _BATCH = 256  # chunks to fetch at once
-_PATIENCE = 1.0  # seconds that a request waits for further questions
 # A picture is shown and nothing else: not even a script inside an SVG that is opened on its own.
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 _ChunkId = Annotated[str, Query(description="Any chunk of the page; ids come from `/contents`, `/search` and sources")]
+
+_Known = Annotated[
+    int | None,
+    Query(ge=0, le=100, description="How many you have: the answer comes as soon as there are more, or in a second"),
+]
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
@@ -57,10 +57,12 @@ class ContentsPage(Shape):
     title: str
     chunk_id: Annotated[str, Field(description="The first of the page: opens it at `/page`")]
     source_url: str
+    at: Annotated[int, Field(description="Its place in the reading order, among pages and sections")]
 
 
 class ContentsSection(Shape):
     title: Annotated[str, Field(description="Empty at the top")]
+    at: Annotated[int, Field(description="The place of its first page")]
     pages: list[ContentsPage]
     sections: list[ContentsSection]
 
@@ -134,22 +136,14 @@ class Outlines:
     async def of(self, quoth: Quoth, book: Book) -> Outline:
         return await _once(self._outlines, quoth, book, _outline)
 
-    async def questions(self, quoth: Quoth, book: Book) -> tuple[list[str], bool]:
-        """To start with, as many as are known after a short wait, and whether these are all: each costs a search, and
-        on a busy machine that takes seconds."""
+    async def questions(self, quoth: Quoth, book: Book, known: int | None) -> tuple[list[str], bool]:
+        """To start with, and whether these are all."""
         proposals = await _once(self._proposals, quoth, book, _propose)
-        await asyncio.wait({proposals.search}, timeout=_PATIENCE)
-        complete = proposals.search.done()
-        if complete and _failed(proposals.search):
-            del self._proposals[book.book_id]
-            proposals.search.result()  # raises what went wrong
-        return list(proposals.answered), complete
-
-
-@dataclass(frozen=True, slots=True)
-class Proposals:
-    answered: list[str]  # grows
-    search: asyncio.Task[None]
+        try:
+            return await proposals.more(known)
+        finally:
+            if proposals.failed:
+                self._proposals.pop(book.book_id, None)
 
 
 _Value = TypeVar("_Value")
@@ -179,31 +173,13 @@ async def _outline(quoth: Quoth, book: Book) -> Outline:
 
 
 async def _propose(quoth: Quoth, book: Book) -> Proposals:
-    answered: list[str] = []
-    return Proposals(answered, asyncio.create_task(_find_questions(quoth, book, answered)))
-
-
-async def _find_questions(quoth: Quoth, book: Book, answered: list[str]) -> None:
-    view = quoth.index.view(book.book_id)
-    records = spread(await pages_of(quoth.library, book.book_id), PAGES_LOOKED_AT)
-    candidates = questions([await view.chunks(record.chunk_ids) for record in records])
-    first = spread(candidates, _MOST_QUESTIONS)
-    for question in dict.fromkeys([*first, *candidates]):
-        if len(answered) < _MOST_QUESTIONS and await _is_answered(quoth, book, question):
-            answered.append(question)
+    return Proposals(quoth, book)
 
 
 async def _first_chunks(view: BookView, records: list[PageRecord]) -> list[Chunk]:
     ids = [record.chunk_ids[0] for record in records]
     batches = [await view.chunks(ids[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
     return [chunk for batch in batches for chunk in batch]
-
-
-async def _is_answered(quoth: Quoth, book: Book, question: str) -> bool:
-    """A question that the book itself proposes must not be refused."""
-    query = SearchRequest.model_validate({"query": question}).to_search(book=book, similarity_threshold=0.0)
-    _, verdict = await quoth.conversations.search(query)
-    return verdict.should_answer and verdict.level != "low"
 
 
 def _outlines_of(request: Request) -> Outlines:
@@ -238,17 +214,19 @@ async def book_contents(request: Request, book_id: str) -> JSONResponse:
 
 def _section_view(section: Section) -> ContentsSection:
     pages: list[ContentsPage] = [
-        {"title": page.title, "chunk_id": page.chunk_id, "source_url": page.url} for page in section.pages
+        {"title": page.title, "chunk_id": page.chunk_id, "source_url": page.url, "at": page.at}
+        for page in section.pages
     ]
-    return {"title": section.title, "pages": pages, "sections": [_section_view(below) for below in section.sections]}
+    sections = [_section_view(below) for below in section.sections]
+    return {"title": section.title, "at": section.at, "pages": pages, "sections": sections}
 
 
-@router.get("/books/{book_id}/questions", responses=answers(QuestionsResponse, 404, 503))
-async def book_questions(request: Request, book_id: str) -> JSONResponse:
+@router.get("/books/{book_id}/questions", responses=answers(QuestionsResponse, 400, 404, 503))
+async def book_questions(request: Request, book_id: str, known: _Known = None) -> JSONResponse:
     """What could be asked first. Found once for each state of the book, by a few searches; never waits long."""
     quoth = quoth_of(request)
     book = await quoth.book(book_id)
-    found, complete = await _outlines_of(request).questions(quoth, book)
+    found, complete = await _outlines_of(request).questions(quoth, book, known)
     body: QuestionsResponse = {"book_id": book.book_id, "questions": found, "complete": complete}
     return JSONResponse(body)
 

@@ -19,6 +19,19 @@ function once(key, make) {
   return /** @type {Node} */ (made.get(key)).cloneNode(true);
 }
 
+// Only a quote that does not fit is faded out.
+const lengths = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("long", target.scrollHeight > target.clientHeight + 1);
+});
+
+// Of a long quote, the decisive sentence is what is seen first.
+/** @param {Element} quote */
+function fit(quote) {
+  lengths.observe(quote);
+  const decided = quote.querySelector("mark");
+  if (decided) quote.scrollTop = decided.getBoundingClientRect().top - quote.getBoundingClientRect().top - 4;
+}
+
 // `settled`: the text will not change any more, so it can be copied.
 /** @param {Element} node @param {{settled?: boolean}} [options] */
 export function adorn(node, { settled = true } = {}) {
@@ -27,6 +40,7 @@ export function adorn(node, { settled = true } = {}) {
     colour(block);
     if (settled) offerCopy(block);
   }
+  if (node.matches(".quote")) fit(node);
 }
 
 /** @param {Element} code */
@@ -35,13 +49,13 @@ function formulate(code) {
   const display = code.hasAttribute("data-display");
   const tree = formula(tex, display);
   if (!tree) return;
-  code.replaceWith(
-    once(`${display}${tex}`, () => {
-      const node = drawn(tree);
-      node.setAttribute("aria-label", tex); // read as TeX where a browser says nothing of MathML
-      return node;
-    }),
-  );
+  const lit = code.querySelector("mark"); // its words are part of what is cited
+  const node = once(`${display}${tex}`, () => {
+    const made = drawn(tree);
+    made.setAttribute("aria-label", tex); // read as TeX where a browser says nothing of MathML
+    return made;
+  });
+  code.replaceWith(lit ? element("mark", {}, node) : node);
 }
 
 /** @param {HTMLElement} block */

@@ -8,11 +8,6 @@ import { say } from "./texts/index.js";
 
 /** @typedef {import("./types.js").Source} Source */
 
-// Only a quote that does not fit is faded out.
-const lengths = new ResizeObserver((entries) => {
-  for (const { target } of entries) target.classList.toggle("long", target.scrollHeight > target.clientHeight + 1);
-});
-
 export class Cards {
   // `read(source)` shows a passage in its context. With `beside` there is room for it next to the answer, and cards and markers
   // open it; otherwise they unfold the quote.
@@ -44,12 +39,6 @@ export class Cards {
     const known = new Set(cited.map(([first]) => JSON.stringify(first?.breadcrumb)));
     const rest = bySection(this.results).filter(([first]) => !known.has(JSON.stringify(first?.breadcrumb)));
     this.node.replaceChildren(...cited.map((group) => this.card(group)), ...(rest.length && sources.length ? [this.unused(rest)] : []));
-    for (const quote of this.node.querySelectorAll(".quote")) {
-      lengths.observe(quote);
-      const decided = quote.querySelector("mark");
-      // Of a long quote, the decisive sentence is what is seen first.
-      if (decided) quote.scrollTop = decided.getBoundingClientRect().top - quote.getBoundingClientRect().top - 4;
-    }
   }
 
   /** @param {Source[][]} groups */
@@ -81,7 +70,7 @@ export class Cards {
     if (!source) return this.sources.length ? null : element("sup", { className: "marker" }, String(n));
     const open = (/** @type {Event} */ event) => {
       event.preventDefault();
-      this.open(source);
+      this.open({ ...source, said: saidBefore(/** @type {Element} */ (event.currentTarget).parentElement) });
     };
     const lit = (/** @type {boolean} */ on) => () => this.cardOf(n)?.classList.toggle("lit", on);
     return element(
@@ -137,6 +126,17 @@ export class Cards {
     const around = element("button", { type: "button", className: "plain", onclick: () => this.read(source) }, say("readAround"));
     return element("footer", {}, around, published.tagName === "A" && published);
   }
+}
+
+// What the answer says at a marker: the words of its block, since the marker before.
+/** @param {Element | null} marker */
+function saidBefore(marker) {
+  let said = "";
+  for (let node = marker?.previousSibling; node; node = node.previousSibling) {
+    if (!/^(?:marker|box)$/.test(/** @type {Element} */ (node).className)) said = node.textContent + said;
+    else if (said.trim()) break;
+  }
+  return said;
 }
 
 // The exact words, with the decisive sentence marked.

@@ -35,10 +35,10 @@ const INLINE = new RegExp(
     "\\*(?<em>[^*\\s](?:[^*]*[^*\\s])?)\\*",
     "(?<!\\w)_(?<em2>[^_\\s](?:[^_]*[^_\\s])?)_(?!\\w)",
     "~~(?<gone>[^~]+)~~",
-    "<(?<tag>sub|sup|kbd)>(?<small>[^<>]{1,200})</\\k<tag>>",
+    "<(?<tag>sub|sup|kbd|code|b|strong|i|em|small|u|s)(?:\\s[^<>]*)?>(?<small>[^<>]{1,200})</\\k<tag>>",
     "(?<!~)~(?<sub>[^~\\s]{1,30})~(?!~)",
     "\\^(?<sup>[^\\^\\s]{1,30})\\^",
-    "(?<hidden><!--[\\s\\S]{0,2000}?-->)",
+    "(?<hidden><!--[\\s\\S]{0,2000}?-->|</?(?:span|a|p|div|b|strong|i|em|small|u|font|center|figure|figcaption|details|summary)(?:\\s[^<>]*)?>)",
     "<(?<auto>https?://[^\\s<>]+)>",
     "(?<bare>https?://[^\\s<>()\\[\\]`]+[^\\s<>()\\[\\]`.,;:!?'\"])",
     "(?<pause><br\\s*/?>)",
@@ -53,7 +53,8 @@ export function inline(text, context) {
   for (const found of text.matchAll(INLINE)) {
     const node = span(found.groups ?? {}, context);
     if (!node) continue;
-    out.append(text.slice(at, found.index), node);
+    const before = text.slice(at, found.index);
+    out.append(found.groups?.cited ? before.trimEnd() : before, node); // a marker stays with its word
     at = found.index + found[0].length;
   }
   out.append(text.slice(at));

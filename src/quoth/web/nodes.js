@@ -36,7 +36,7 @@ export const calm = () => (matchMedia("(prefers-reduced-motion: reduce)").matche
 
 /** @param {string[]} trail */
 export function crumbs(trail) {
-  const shown = trail.filter((name, at) => name !== trail[at - 1]);
+  const shown = trail.filter((name, at) => name.toLowerCase() !== trail[at - 1]?.toLowerCase());
   return shown.flatMap((name, at) => [
     at ? element("span", { className: "sep" }, " › ") : "",
     element("span", { className: at === shown.length - 1 ? "here" : null }, name),

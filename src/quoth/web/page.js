@@ -18,7 +18,7 @@ import { say, speak } from "./texts/index.js";
 const get = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const chooser = /** @type {HTMLSelectElement} */ (get("book"));
 const WIDE = matchMedia("(min-width: 68rem)"); // the answer and the book have room beside each other
-const PATIENCE = 30; // requests for questions to begin with, each of which waits a second
+const PATIENCE = 40; // requests for questions to begin with, each of which waits for one more, a second at most
 const ROOMY = matchMedia("(min-width: 100rem)"); // and the conversations too
 
 await speakAs([browser.get("quoth.lang"), ...navigator.languages]); // before anything says a word
@@ -29,7 +29,7 @@ const adorn = (/** @type {Element} */ node, /** @type {{settled?: boolean}} */ o
 
 const server = new Server(HOME, tab.get("quoth.key") ?? "");
 const narrowing = new Narrowing();
-const reader = new Reader(server, { beside: true, adorn, changed: arrange });
+const reader = new Reader(server, { beside: true, adorn, changed: arrange, shown: point });
 const talk = new Talk(server, { changed, noted: (id, question) => side.note(id, question), arrived, reader, filters: () => narrowing.filters(), turn: { adorn, lookup, tools: (/** @type {any} */ turn) => opinions.tools(turn) } });
 const opinions = new SharedOpinions(server, () => tab.get(talk.sessionKey));
 const side = new Side(get("side"), { open: resume, erase, changed: arrange });
@@ -137,7 +137,7 @@ async function look(bookId) {
     arrange();
     // They are looked for on the server, one after the other: on a busy one that takes a while.
     for (let turn = 0; turn < PATIENCE && !proposed.complete; turn += 1) {
-      const found = await server.get(`books/${encodeURIComponent(bookId)}/questions`);
+      const found = await server.get(`books/${encodeURIComponent(bookId)}/questions?known=${proposed.questions.length}`);
       if (book().book_id !== bookId) return;
       proposed = found;
       arrange();
@@ -199,7 +199,17 @@ function arrived(turn, name, data) {
   if (!offered || (name !== "retrieval" && !reader.opened)) return;
   if (name === "retrieval") reader.read(data.results[0], talk.bookId, { quietly: true });
   if (name === "sources" && data.sources[0]?.chunk_id) reader.read(data.sources[0], talk.bookId, { quietly: true });
+  if (name === "done") point(reader.opened ? reader.source : null); // the answer was drawn anew
   if (name === "done" && (turn.facts?.refused || !data.sources[0]?.chunk_id)) reader.close();
+}
+
+// The markers of what the book is open at.
+/** @param {import("./types.js").Source | null} shown */
+function point(shown) {
+  for (const turn of talk.told) {
+    const open = new Set(turn.sources.filter((one) => shown?.quote && one.chunk_id === shown.chunk_id && one.quote === shown.quote).map((one) => String(one.index)));
+    for (const link of turn.answer.querySelectorAll(".marker a")) link.toggleAttribute("data-open", open.has(link.textContent ?? ""));
+  }
 }
 
 // --- the room -----------------------------------------------------------------------------------------------------------

@@ -21,9 +21,10 @@ import { say } from "./texts/index.js";
  */
 
 export class Reader {
-  // `adorn(node)` makes drawn text more pleasant; `changed()` is called when it is opened or closed.
-  /** @param {import("./server.js").Server} server @param {{beside?: boolean, adorn?: (node: Element) => void, changed?: () => void}} [options] */
-  constructor(server, { beside = false, adorn = () => {}, changed = () => {} } = {}) {
+  // `adorn(node)` makes drawn text more pleasant; `changed()` is called when it is opened or closed, `shown(source)` with what it is open at.
+  /** @param {import("./server.js").Server} server @param {{beside?: boolean, adorn?: (node: Element) => void, changed?: () => void, shown?: (source: Source | null) => void}} [options] */
+  constructor(server, { beside = false, adorn = () => {}, changed = () => {}, shown = () => {} } = {}) {
+    this.shown = shown;
     this.server = server;
     this.beside = beside;
     this.adorn = adorn;
@@ -75,6 +76,7 @@ export class Reader {
     const had = this.node.contains(document.activeElement);
     if (this.beside) this.node.hidden = true;
     else /** @type {HTMLDialogElement} */ (this.node).close();
+    this.shown(null);
     this.changed();
     if (had && this.beside && this.from?.isConnected) this.from.focus();
   }
@@ -84,6 +86,7 @@ export class Reader {
   list(node, title) {
     this.wanted += 1;
     this.page = null;
+    this.shown(null);
     this.title.replaceChildren(title);
     this.place.replaceChildren();
     this.turner.replaceChildren();
@@ -123,6 +126,7 @@ export class Reader {
   /** @param {Source} source */
   draw(source) {
     this.source = source;
+    this.shown(source);
     const page = /** @type {BookPage} */ (this.page);
     this.title.replaceChildren(...crumbs(page.breadcrumb));
     const published = link(addressOf(source.quote ? source : { source_url: page.source_url }), "↗");
@@ -142,8 +146,8 @@ export class Reader {
   /** @param {Source} source @param {[number, number] | null} span */
   light(source, span) {
     const blocks = [...this.text.querySelectorAll(".cited")];
-    const words = source.quote ? drawnWords(decisive(source)) : "";
-    if (words && blocks.some((block) => mark(block, words))) for (const block of blocks) block.classList.remove("cited");
+    const lit = wordsOf(source).some((words) => blocks.some((block) => mark(block, words)));
+    if (lit) for (const block of blocks) block.classList.remove("cited");
     if (!source.quote) for (const block of blocks) block.classList.remove("cited");
     const heading = source.heading && [...this.text.querySelectorAll("h3, h4, h5, h6")].find((one) => one.textContent === source.heading);
     return heading || (this.text.querySelector("mark") ?? (span && blocks[0]) ?? null);
@@ -183,6 +187,16 @@ function painted(server, path, alt, words) {
   return canvas;
 }
 
+// What may be lit, best first: the words of the answer at the marker that was pressed, where the decisive ones are others.
+/** @param {Source} source */
+function wordsOf(source) {
+  const decided = source.quote ? drawnWords(decisive(source)) : "";
+  const said = source.quote ? (source.said ?? "") : "";
+  const bare = (/** @type {string} */ text) => text.replace(/\s+/g, "");
+  const other = bare(said) && !bare(said).includes(bare(decided)) && bare(drawnWords(source.quote ?? "")).includes(bare(said));
+  return [...(other ? [said] : []), decided].filter(Boolean);
+}
+
 // Where in the text of the page the source is, in UTF-16 units: the decisive words of a quote, or the beginning of a chunk.
 /** @param {BookPage} page @param {Source} source @returns {[number, number] | null} */
 function spanOf(page, source) {
@@ -191,6 +205,7 @@ function spanOf(page, source) {
   const chunk = characters(page.text, 0, place.at).length;
   const quote = source.quote ? page.text.indexOf(source.quote, chunk) : -1;
   if (quote < 0) return [chunk, chunk + 1];
+  if (wordsOf(source).length > 1) return [quote, quote + (source.quote ?? "").length];
   const before = characters(source.quote ?? "", 0, source.highlight?.[0] ?? 0).length;
   const from = quote + before;
   return [from, from + decisive(source).length];

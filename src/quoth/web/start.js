@@ -6,8 +6,8 @@ import { browser } from "./storage.js";
 import { say } from "./texts/index.js";
 
 /**
- * @typedef {{title: string, chunk_id: string, source_url: string}} Entry
- * @typedef {{title: string, pages: Entry[], sections: Section[]}} Section
+ * @typedef {{title: string, chunk_id: string, source_url: string, at: number}} Entry `at`: its place among pages and sections
+ * @typedef {{title: string, at: number, pages: Entry[], sections: Section[]}} Section
  * @typedef {{module: string[], chapter: number[], hardware_tier: number[], proficiency_levels: string[], layer: string[]}} Choices
  * @typedef {{contents: Section, filters: Choices}} Contents what `GET /books/{book_id}/contents` sends
  */
@@ -62,7 +62,8 @@ const counted = (section) => section.pages.length + section.sections.reduce((sum
 function branch(section, read, open) {
   const page = (/** @type {Entry} */ entry) => element("li", {}, element("button", { type: "button", className: "leaf", dir: "auto", onclick: () => read(entry) }, entry.title));
   const fold = (/** @type {Section} */ below) => element("li", {}, element("details", { open }, element("summary", { dir: "auto" }, below.title), branch(below, read, open)));
-  return element("ul", { className: "tree" }, section.pages.map(page), section.sections.map(fold));
+  const all = [...section.pages.map((entry) => ({ at: entry.at, node: page(entry) })), ...section.sections.map((below) => ({ at: below.at, node: fold(below) }))];
+  return element("ul", { className: "tree" }, all.sort((one, other) => one.at - other.at).map(({ node }) => node));
 }
 
 // --- filters for questions ----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import { detailsOf, ofAnswer, ofMemory, verdictOf } from "./verdict.js";
 /** @typedef {import("./types.js").Source} Source */
 
 let made = 0;
+const REFUSAL = "I don't have information about that in the book content"; // in English; the verdict says it in the reader's language
 
 export class Turn {
   // `selected` is the only text that may answer; `read(source)` shows a passage in its context, next to the answer if
@@ -36,7 +37,7 @@ export class Turn {
     this.drawing = 0;
     this.cards = new Cards(++made, { read, beside });
     this.margin = this.cards.node;
-    this.answer = element("div", { className: "prose answer", "aria-busy": "true" });
+    this.answer = element("div", { className: "prose answer", "aria-busy": "true", dir: "auto" });
     this.progress = element("p", { className: "progress" }, say("looking"));
     this.head = element("div", { className: "head" }, this.progress);
     this.below = element("div", { className: "below" });
@@ -91,7 +92,7 @@ export class Turn {
 
   /** @param {string} searched empty for answers of long ago */
   searchedAs(searched) {
-    if (searched !== this.question) this.searched = searched;
+    if (squeezed(searched) !== squeezed(this.question)) this.searched = searched;
     this.tellSearched();
   }
 
@@ -175,6 +176,7 @@ export class Turn {
   /** @param {import("./verdict.js").Facts} facts */
   refuse({ missing, nearest }) {
     this.node.classList.add("refused");
+    this.node.classList.toggle("plainly", this.text === REFUSAL);
     this.margin.remove();
     this.below.replaceChildren(
       ...[
@@ -224,7 +226,6 @@ export class Turn {
         element(
           "p", { className: "facts" },
           again,
-          trouble.code && trouble.code !== "BROKEN" && element("code", {}, trouble.code),
           trouble.request && element("span", { title: say("requestTitle") }, say("request", { id: trouble.request.slice(0, 8) })),
         ),
       ),
@@ -232,6 +233,8 @@ export class Turn {
     if (trouble.status === 429) countDown(trouble, hint, again);
   }
 }
+
+const squeezed = (/** @type {string} */ text) => text.replace(/\s+/g, " ").trim();
 
 // Says how long the reader has to wait. Only the last word of it is an alert: a number that changes each second is not.
 /** @param {import("./server.js").Trouble} trouble @param {HTMLElement} hint @param {HTMLButtonElement} again */

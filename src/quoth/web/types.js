@@ -9,6 +9,7 @@
  * @property {string} [section]
  * @property {string} [heading] to open the page at, if nothing is quoted
  * @property {string} [quote]
+ * @property {string} [said] the words of the answer at the marker that the reader pressed
  * @property {[number, number] | null} [highlight]
  */
 

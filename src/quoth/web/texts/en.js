@@ -4,7 +4,6 @@
 const texts = {
   // the place to ask
   askTheBook: "Ask the book",
-  book: "Book",
   newConversation: "New conversation",
   conversation: "Conversation",
   promise: "Answers in the book’s own words, each with the place it comes from.",
@@ -55,8 +54,8 @@ const texts = {
   helpful: "Helpful",
   notHelpful: "Not helpful",
   whyNot: "What was wrong?",
-  reasonWrong: "Not right",
-  reasonIncomplete: "Not complete",
+  reasonWrong: "Incorrect",
+  reasonIncomplete: "Incomplete",
   reasonOffTopic: "Not what I asked",
   reasonSource: "Wrong source",
   thanks: "Thank you.",

@@ -3,13 +3,14 @@
 /** @type {import("../index.js").PageTexts} */
 const texts = {
   skip: "Zur Frage springen",
+  book: "Buch",
   newShort: "Neu",
   language: "Sprache",
   promiseWhole:
     "Antworten in den Worten des Buchs, jede mit der Stelle, aus der sie stammt. Was das Buch nicht sagt, steht auch hier nicht.",
   noBook: "Hier gibt es noch kein Buch, das man fragen kann.",
   key: "Schlüssel",
-  keyNeeded: "Diese Bibliothek öffnet sich mit einem Schlüssel.",
+  keyNeeded: "Für diese Bibliothek braucht man einen Schlüssel.",
   keyWrong: "Dieser Schlüssel passt nicht zu dieser Bibliothek.",
   keyOpen: "Öffnen",
   conversations: "Gespräche",
@@ -36,7 +37,7 @@ const texts = {
   share: "Teilen",
   linkCopied: "Link kopiert",
   sharedAnswer: "Jemand hat diese Antwort geteilt.",
-  askYourself: "Selbst das Buch fragen",
+  askYourself: "Das Buch selbst fragen",
   sharedGone: "Dieser Link führt zu keiner Antwort mehr.",
 };
 

@@ -2,10 +2,10 @@
 
 const texts = {
   skip: "Skip to the question",
+  book: "Book",
   newShort: "New",
   language: "Language",
-  promiseWhole:
-    "Answers in the book’s own words, each with the place it comes from. What the book does not say, it does not say here either.",
+  promiseWhole: "Answers in the book’s own words, each with the place it comes from. If the book doesn’t say it, neither does this page.",
   noBook: "There is no book to ask here yet.",
   key: "Key",
   keyNeeded: "This library needs a key.",

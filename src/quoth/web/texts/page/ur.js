@@ -3,9 +3,10 @@
 /** @type {import("../index.js").PageTexts} */
 const texts = {
   skip: "سوال پر جائیں",
+  book: "کتاب",
   newShort: "نئی",
   language: "زبان",
-  promiseWhole: "جوابات کتاب کے اپنے الفاظ میں، ہر ایک اپنے مقام کے حوالے کے ساتھ۔ جو کتاب نہیں کہتی، وہ یہاں بھی نہیں کہا جاتا۔",
+  promiseWhole: "کتاب کے اپنے الفاظ میں جواب، ہر ایک کے ساتھ اس کا حوالہ۔ جو کتاب میں نہیں، وہ یہاں بھی نہیں ملے گا۔",
   noBook: "یہاں ابھی کوئی کتاب نہیں جس سے پوچھا جا سکے۔",
   key: "کلید",
   keyNeeded: "یہ کتب خانہ کلید سے کھلتا ہے۔",
@@ -20,7 +21,7 @@ const texts = {
   keep: "رہنے دیں",
   save: "محفوظ کریں",
   startQuestions: "آپ پوچھ سکتے ہیں",
-  recentQuestions: "حال ہی میں پوچھا گیا",
+  recentQuestions: "حالیہ سوالات",
   contents: "فہرست",
   narrow: "محدود کریں",
   narrowedTo: "صرف {filters}",

@@ -3,6 +3,7 @@
 /** @type {import("../index.js").PageTexts} */
 const texts = {
   skip: "跳到提问处",
+  book: "书",
   newShort: "新对话",
   language: "语言",
   promiseWhole: "用书中原文回答，并注明每句话的出处。书里没有的内容，这里也不会说。",
@@ -28,15 +29,15 @@ const texts = {
   all: "全部",
   upToTier: "不高于 {n}",
   filter_module: "模块",
-  filter_chapter: "章",
+  filter_chapter: "章节",
   filter_hardware_tier: "硬件",
-  filter_proficiency_levels: "水平",
-  filter_layer: "层",
+  filter_proficiency_levels: "级别",
+  filter_layer: "层级",
   share: "分享",
   linkCopied: "链接已复制",
-  sharedAnswer: "有人分享了这个答案。",
-  askYourself: "自己问这本书",
-  sharedGone: "此链接已没有对应的答案。",
+  sharedAnswer: "有人分享了这个回答。",
+  askYourself: "自己来提问",
+  sharedGone: "此链接对应的回答已不存在。",
 };
 
 export default texts;
