@@ -30,7 +30,7 @@ export class Turn {
     this.text = "";
     /** @type {import("./verdict.js").Facts | null} */ this.facts = null; // behind the verdict
     /** @type {[import("./server.js").Trouble, () => void] | null} */ this.failure = null; // why there is no answer, and how to ask again
-    this.searched = ""; // the query, if it is not the question
+    this.searched = ""; // the query
     this.request = ""; // the server's id for this answer
     /** @type {string | null} */ this.rating = null; // by the reader
     /** @type {{text: string, reason: string | null}[]} */ this.unsupported = [];
@@ -90,20 +90,17 @@ export class Turn {
     this.cards.found(results.map(({ chunk_id, breadcrumb, source_url, title, section_title }) => ({ chunk_id, breadcrumb, source_url, section: section_title ?? title })));
   }
 
-  /** @param {string} searched empty for answers of long ago */
-  searchedAs(searched) {
-    if (squeezed(searched) !== squeezed(this.question)) this.searched = searched;
-    this.tellSearched();
-  }
-
-  tellSearched() {
+  // A follow-up is searched with its subject before it: "launch file: and for parameters?"
+  searchedAs(searched = this.searched) {
+    this.searched = searched;
     this.node.querySelector(".searched")?.remove();
-    if (this.searched) this.head.before(element("p", { className: "searched", dir: "auto" }, taken(this.searched, this.question)));
+    const subject = squeezed(searched).replace(squeezed(this.question), "").replace(/: $/, "");
+    if (subject) this.head.before(element("p", { className: "searched", dir: "auto" }, say("about", { subject })));
   }
 
   // The same in another interface language. An arriving answer changes with its next word.
   retell() {
-    this.tellSearched();
+    this.searchedAs();
     this.cards.label();
     if (this.sources.length) this.cite(this.sources);
     if (this.facts) this.conclude(this.facts);
@@ -269,13 +266,4 @@ function verdictNode(facts) {
     doubts.length > 0 && element("ul", {}, doubts),
     details,
   );
-}
-
-/**
- * A sentence on how a question was taken. A follow-up is searched with its subject before it.
- * @param {string} searched @param {string} question
- */
-function taken(searched, question) {
-  const subject = searched.endsWith(`: ${question}`) ? searched.slice(0, -question.length - 2) : "";
-  return subject ? say("takenAsAbout", { subject }) : say("searchedFor", { query: searched });
 }

@@ -30,8 +30,7 @@ const texts = {
   reading: "Liest {passages} auf {pages}",
   passages: { one: "{n} Stelle", other: "{n} Stellen" },
   pages: { one: "{n} Seite", other: "{n} Seiten" },
-  searchedFor: "Gesucht wurde „{query}“.",
-  takenAsAbout: "Verstanden als Frage zu „{subject}“.",
+  about: "Verstanden als Frage zu „{subject}“.",
 
   sources: "Quellen",
   source: "Quelle {n}",

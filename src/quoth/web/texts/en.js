@@ -32,8 +32,7 @@ const texts = {
   reading: "Reading {passages} from {pages}",
   passages: { one: "{n} passage", other: "{n} passages" },
   pages: { one: "{n} page", other: "{n} pages" },
-  searchedFor: "Searched for “{query}”.",
-  takenAsAbout: "Understood as a question about “{subject}”.",
+  about: "Understood as a question about “{subject}”.",
 
   // an answer
   sources: "Sources",

@@ -30,8 +30,7 @@ const texts = {
   reading: "{pages} کے {passages} کا مطالعہ جاری ہے",
   passages: { one: "{n} اقتباس", other: "{n} اقتباسات" },
   pages: { one: "{n} صفحے", other: "{n} صفحات" },
-  searchedFor: "”{query}“ تلاش کیا گیا۔",
-  takenAsAbout: "اسے ”{subject}“ کے بارے میں سوال سمجھا گیا۔",
+  about: "”{subject}“ کے بارے میں سوال۔",
 
   sources: "حوالے",
   source: "حوالہ {n}",

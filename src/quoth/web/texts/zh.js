@@ -30,8 +30,7 @@ const texts = {
   reading: "正在阅读{pages}中的{passages}",
   passages: { other: " {n} 个段落" },
   pages: { other: " {n} 页" },
-  searchedFor: "搜索了“{query}”。",
-  takenAsAbout: "理解为关于“{subject}”的问题。",
+  about: "理解为关于“{subject}”的问题。",
 
   sources: "出处",
   source: "出处 {n}",
