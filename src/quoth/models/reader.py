@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "a0b689e550613f3a6baf21ad6bc6eaf0912469f5a64dc6844c0104f1764c6020"
+WEIGHTS_SHA256 = "7f992f622b05a08ab9810883a18ba85b00c4e67f51a6e7f51ff9492eab89a4c6"
 RANGES = "ranges."  # prefix of the tensors that say how large activations become
 
 CLS, SEP = 101, 102
