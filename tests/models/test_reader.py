@@ -177,7 +177,7 @@ async def test_files_that_are_missing_or_damaged_are_named(folder: Path, tmp_pat
     content = bytearray((folder / reader.WEIGHTS).read_bytes())
     content[-7] ^= 1
     (damaged / reader.WEIGHTS).write_bytes(content)
-    for place, says in ((damaged, "damaged or of another version"), (tmp_path / "nowhere", "cannot be read")):
+    for place, says in ((damaged, "damaged or from another version"), (tmp_path / "nowhere", "cannot be read")):
         one = PassageReader(place)
         with pytest.raises(ModelFilesUnavailable, match=says):
             await one.load()

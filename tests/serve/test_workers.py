@@ -99,7 +99,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_the_others_answer_meanwhi
     await until(lambda: len(served.workers()) == 2)
     assert second in served.workers()
     assert await served.stop() == 0
-    assert any("signal 9" in line and "is replaced" in line for line in served.said)
+    assert any("signal 9" in line and "will be replaced" in line for line in served.said)
 
 
 async def test_workers_that_keep_dying_end_the_server_with_one_clear_line(served: Served) -> None:

@@ -80,10 +80,10 @@ def not_listening(server: PostgresServer) -> str:
     [
         (lambda server: server.url("postgres", password="hunter2"), "password authentication failed", "user, password"),
         (lambda server: server.url("nowhere"), '"nowhere" does not exist', "createdb"),
-        (not_listening, "Connect call failed", "Is the server running"),
+        (not_listening, "Connect call failed", "Check that the server is running"),
         (lambda server: server.url("postgres") + "?sslmode=hunter2", "cannot be used", "parameters"),
         (lambda server: server.url("postgres") + "?no_such_parameter=1", "no_such_parameter", "parameters"),
-        (lambda server: server.url("postgres") + "?sslmode=require", "SSL", "Is the server running"),
+        (lambda server: server.url("postgres") + "?sslmode=require", "SSL", "Check that the server is running"),
     ],
 )
 async def test_a_server_that_cannot_be_used_is_named_with_a_way_out_and_without_its_password(
@@ -230,9 +230,9 @@ async def test_when_no_connection_comes_free_the_error_says_so(url: str) -> None
 
 
 async def test_what_the_server_cannot_understand_is_a_fault_of_ours(library: SqlLibrary) -> None:
-    with pytest.raises(InternalError, match="cannot do"):
+    with pytest.raises(InternalError, match="cannot run a statement"):
         await library._database.read(lambda connection: connection.exec_driver_sql("SELEKT 1"))
-    with pytest.raises(InternalError, match="cannot do"):
+    with pytest.raises(InternalError, match="cannot run a statement"):
         await library._database.read(lambda connection: connection.exec_driver_sql("SELECT 1/0"))
 
 
