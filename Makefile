@@ -40,9 +40,9 @@ setup: $(STAMP) ## install everything into .venv
 demo: $(STAMP) ## read the sample book and ask it two questions: a cited answer, an honest refusal
 	@$(BIN)/quoth demo --data-dir .quoth
 
-# Four at a time on two cores: more than half of the slow tests' time is spent waiting for processes, servers and browsers.
-test: $(STAMP) $(CHECKERS) ## all tests, eight to nine minutes on 2 cores
-	$(BIN)/pytest -n 4 --dist worksteal $(PYTEST_ARGS)
+# Three at a time on two cores: some of the slow tests' time is spent waiting; with four they get in each other's way.
+test: $(STAMP) $(CHECKERS) ## all tests, some nine minutes on 2 cores
+	$(BIN)/pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow tests, under a minute
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=fast $(PYTEST_ARGS)

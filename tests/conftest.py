@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import re
 import tempfile
@@ -72,6 +73,15 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(OUR_VARIABLES) and not name.startswith("QUOTH_TEST_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _level_of_our_logs() -> Iterator[None]:
+    """A command that runs in the tests' own process sets it for good."""
+    ours = logging.getLogger("quoth")
+    level = ours.level
+    yield
+    ours.setLevel(level)
 
 
 @pytest.fixture
