@@ -98,7 +98,7 @@ def check_no_fence_or_table_is_cut_that_would_have_fitted(
             whole = any(chunk.start <= start and chunk.end >= block.end for chunk in chunks)
             touching = [chunk for chunk in chunks if chunk.start < block.end and chunk.end > block.start]
             above = start  # the headings above go with it
-            for heading in reversed(headings):
+            for heading in reversed([heading for heading in headings if heading.end <= start]):
                 above = heading.start if not written.text[heading.end : above].strip() else above
             alone = replace(touching[0], text=written.text[above : block.end], lead="")
             fits = tokens.counts([embedding_text(alone)])[0] <= tokens.limit
