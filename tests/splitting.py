@@ -100,7 +100,11 @@ def check_no_fence_or_table_is_cut_that_would_have_fitted(
             above = start  # the headings above go with it
             for heading in reversed([heading for heading in headings if heading.end <= start]):
                 above = heading.start if not written.text[heading.end : above].strip() else above
-            alone = replace(touching[0], text=written.text[above : block.end], lead="")
+            after = [leaf for leaf in leaves(blocks) if leaf.start >= block.end and leaf.kind != "markup"]
+            below = (
+                block.end if any(not leaf.level for leaf in after) else len(written.text.rstrip())
+            )  # titles of nothing
+            alone = replace(touching[0], text=written.text[above:below], lead="")
             fits = tokens.counts([embedding_text(alone)])[0] <= tokens.limit
             assert whole or not fits, f"{block.kind} was cut: {alone.text[:60]!r}"
 
