@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+import asked_books
 from corpora import Asked, EvaluationSet, load_sets, read_lines
 from quoth.ask import extract, weigh
 from quoth.ask.judge import features
@@ -32,12 +33,14 @@ from quoth.models.reader import PassageReader, find_reader_dir
 from quoth.ports import Reader
 from quoth.text.sentences import sentences
 from reading_page import as_page
+from refusal import BOOKS as HELD_OUT
 from refusal import held_out, whole
 from retrieval import ndcg
 from searching import Searcher
 
 REPORTS = Path(__file__).parent.parent / "docs" / "benchmarks"
 SETS = ("squad2_dev_half", "scifact", "rust_book_quiz", "chunking_evaluation")
+BOOKS = tuple(f"asked_{book}" for book in HELD_OUT)  # our own questions about books that the reader never saw
 ONLY_FOUND = ("scifact",)  # claims: nothing to answer
 SAMPLES = 400  # of the bootstrap
 Spans = tuple[tuple[int, int], ...]
@@ -223,7 +226,8 @@ async def main() -> None:
     if arguments.weight is not None:
         weigh.READER_WEIGHT = arguments.weight
     reader = PassageReader(folder)
-    sets = await load_sets(SETS, arguments.data, arguments.cache)
+    asked_books.register()
+    sets = await load_sets((*SETS, *BOOKS), arguments.data, arguments.cache)
     report: dict[str, Any] = {"sets": {}, "weight": weigh.READER_WEIGHT}
     for of in sets:
         sides = {"without": None, "with": reader}

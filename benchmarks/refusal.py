@@ -10,6 +10,7 @@ Nothing has to be labelled: take a question whose answer is known, and remove th
   tenth       a tenth of them is gone and all their neighbours stay
   stranger    a question about one corpus is put to another
   look-alike  questions written so that a passage seems to hold the answer but does not, against ordinary ones
+  near        the same for technical books: our own questions (asked_books.py) about two books that the reader never saw
 Articles, chapters and claims are split in two before anything is fitted; figures come from the half that was not used.
 Whether the stated probability holds for books of another kind is measured by leaving whole sets out of the fit.
 """
@@ -29,6 +30,7 @@ from zlib import crc32
 
 import numpy as np
 
+import asked_books
 from corpora import Asked, EvaluationSet, Floats, load_sets
 from embedding import REPORTS
 from known_readings import KnownReadings
@@ -45,14 +47,20 @@ from quoth.text import terms
 from refusal_page import as_page
 from searching import Mask, Searcher
 
-FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation")
+PUBLIC = ("squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation")
+BOOKS = ("mkdocs_starlette", "vitepress_vite")  # held out from the reader's training
+FITTED_ON = (*PUBLIC, *(f"asked_{book}" for book in BOOKS))
+# Sets of questions that only seem to be answered, each with the set that has the ordinary ones.
+ALIKE = {"squad2_look_alikes": ("squad2_dev_half", "look-alike")}
+ALIKE |= {f"near_{book}": (f"asked_{book}", "near") for book in BOOKS}
+TEMPTING = ("look-alike", "near")  # settings
 TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "calibration.json"
 # In other sets an unlabelled passage may answer all the same, so removing the labelled ones does not
 # always remove the answer. COVID-QA does not say which passages belong to one paper: most answers are in several.
 TRUSTED = "squad2_dev_half"
 TRUST = {TRUSTED: 3.0, "covidqa_passages": 0.3}
 # The sets that settle the judge's numbers: labels that can be trusted, several kinds of books and questions.
-CALIBRATED_ON = ("squad2_dev_half", "scifact", "qed_nq_dev", "rust_book_quiz", "chunking_evaluation")
+CALIBRATED_ON = tuple(name for name in FITTED_ON if name != "covidqa_passages")
 ORDERS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)  # how much the reading may count in the order
 # Look-alikes are the hardest to tell apart, and the features that do it matter little in the other settings: without
 # extra weight they are not told apart at all. More than this would cost the other settings more than it gains here.
@@ -150,12 +158,14 @@ async def cases(of: EvaluationSet, others: list[EvaluationSet], searcher: Search
                 yield await case("stranger", put_to=other)
 
 
-async def look_alikes(of: EvaluationSet, alike: EvaluationSet, searcher: Searcher, most: int) -> AsyncIterator[Case]:
+async def look_alikes(
+    of: EvaluationSet, alike: EvaluationSet, setting: str, searcher: Searcher, most: int
+) -> AsyncIterator[Case]:
     for source, answerable in ((of, True), (alike, False)):
         for at in np.random.default_rng(8).permutation(len(source.questions))[:most]:
             asked = source.questions[at]
             evidence = await searcher.find(of.corpus, asked.text, source.question_vectors[at], 5)
-            yield Case.of(of.name, "look-alike", answerable, asked, evidence)
+            yield Case.of(of.name, setting, answerable, asked, evidence)
 
 
 # --- fitting ---------------------------------------------------------------------------------------------------------
@@ -252,7 +262,7 @@ def fit_judge(train: list[Case]) -> Logistic:
     labels = np.array([case.answerable for case in train])
     weights = balanced([(case.set_name, case.setting, case.answerable) for case in train])
     weights *= np.array([TRUST.get(case.set_name, 1.0) for case in train])
-    weights *= np.array([LOOK_ALIKES if case.setting == "look-alike" else 1.0 for case in train])
+    weights *= np.array([LOOK_ALIKES if case.setting in TEMPTING else 1.0 for case in train])
     return recalibrated(fit_logistic(names, rows, labels, weights, RIDGE * len(rows)), train)
 
 
@@ -261,7 +271,7 @@ def threshold_of(judged: Logistic, known: list[Case], refused: float) -> float:
     counts the same."""
     asked = [
         case for case in known
-        if case.answerable and not case.held_out and case.setting in ("article", "look-alike")
+        if case.answerable and not case.held_out and case.setting in ("article", *TEMPTING)
         and case.set_name in CALIBRATED_ON
     ]  # fmt: skip
     weights = balanced([(case.set_name,) for case in asked])
@@ -274,7 +284,7 @@ def threshold_of(judged: Logistic, known: list[Case], refused: float) -> float:
 def recalibrated(judged: Logistic, train: list[Case]) -> Logistic:
     """Look-alikes help to rank, but readers ask few of them: probabilities are calibrated without them, on the sets
     whose labels can be trusted, each counting the same."""
-    plain = [case for case in train if case.setting != "look-alike" and case.set_name in CALIBRATED_ON]
+    plain = [case for case in train if case.setting not in TEMPTING and case.set_name in CALIBRATED_ON]
     logits = np.array([[judged.logit(case.seen)] for case in plain])
     labels = np.array([case.answerable for case in plain])
     scale = fit_logistic(["logit"], logits, labels, balanced([(case.set_name, case.setting) for case in plain]))
@@ -290,7 +300,7 @@ def left_out(known: list[Case]) -> dict[str, dict[str, float]]:
     report = {}
     for name in sorted({case.set_name for case in known}):
         judged = fit_judge([case for case in known if case.set_name != name])
-        test = [case for case in known if case.set_name == name and case.setting != "look-alike"]
+        test = [case for case in known if case.set_name == name and case.setting not in TEMPTING]
         scores = [judged.probability(case.seen) for case in test]
         labels = [case.answerable for case in test]
         report[name] = {
@@ -374,16 +384,22 @@ def write(reader: str, entry: dict[str, Any]) -> None:
     shipped_numbers.cache_clear()
 
 
-async def gather(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int) -> list[Case]:
+async def gather(searcher: Searcher, sets: list[EvaluationSet], alike: list[EvaluationSet], most: int) -> list[Case]:
     known = [
         case
         for of in sets
         async for case in cases(of, [other for other in sets[:3] if other is not of], searcher, most)
     ]
-    return known + [case async for case in look_alikes(sets[0], alike, searcher, 2 * most)]
+    plain = {of.name: of for of in sets}
+    for tempting in alike:
+        name, setting = ALIKE[tempting.name]
+        known += [case async for case in look_alikes(plain[name], tempting, setting, searcher, 2 * most)]
+    return known
 
 
-async def fit(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSet, most: int, reader: str) -> None:
+async def fit(
+    searcher: Searcher, sets: list[EvaluationSet], alike: list[EvaluationSet], most: int, reader: str
+) -> None:
     """The order comes first: the judge's input depends on it. Until then a reader has the embedder's numbers."""
     entry = json.loads(TARGET.read_text(encoding="utf-8"))["embedders"][EMBEDDER]
     order: dict[str, float] = {"weight": 0.0, "unread": 0.0}
@@ -400,7 +416,7 @@ async def fit(searcher: Searcher, sets: list[EvaluationSet], alike: EvaluationSe
         "provenance": {
             "script": "benchmarks/refusal.py --fit",
             "terms": terms.TERMS_VERSION,
-            "sets": [f"{one.name}, half of its articles, chapters or claims" for one in (*sets, alike)],
+            "sets": [f"{one.name}, half of its articles, chapters or claims" for one in (*sets, *alike)],
             "threshold": f"{ANSWERABLE_REFUSED - ROOM:.0%} of the answerable questions fitted on are refused, "
             f"so that at most {ANSWERABLE_REFUSED:.0%} of those to come are; {OUTSIDE:.1%} lie outside",
             **({"nDCG@10 by weight of the reading": gains} if gains else {}),
@@ -430,7 +446,9 @@ async def main() -> None:
     parser.add_argument("--without-reader", action="store_true")
     parser.add_argument("--most", type=int, default=400, help="questions of each set")
     arguments = parser.parse_args()
-    *sets, alike = await load_sets((*FITTED_ON, "squad2_look_alikes"), arguments.data, arguments.cache)
+    asked_books.register()
+    loaded = await load_sets((*FITTED_ON, *ALIKE), arguments.data, arguments.cache)
+    sets, alike = loaded[: len(FITTED_ON)], loaded[len(FITTED_ON) :]
     reader = None if arguments.without_reader else KnownReadings(arguments.cache)
     name = reader.name if reader else ""
     searcher = Searcher(reader)

@@ -72,6 +72,20 @@ class Examples:
         rest = [torch.from_numpy(self._arrays[name][rows].astype(np.int64)) for name in columns]
         return Batch(torch.from_numpy(ids), torch.from_numpy(types), torch.from_numpy(mask), *rest)
 
+    def taken(self, groups: list[int]) -> dict[str, NDArray[np.generic]]:
+        """The arrays of these groups alone, numbered anew."""
+        rows = np.concatenate([np.arange(*self._groups[group]) for group in groups])
+        sizes = [self._groups[group][1] - self._groups[group][0] for group in groups]
+        tokens = [self._arrays["ids"][self._begins[row] : self._arrays["ends"][row]] for row in rows]
+        rest = {name: held[rows] for name, held in self._arrays.items() if name not in ("ids", "ends", "group", "kinds")}
+        return {
+            **rest,
+            "ids": np.concatenate(tokens),
+            "ends": np.cumsum(self._lengths[rows]),
+            "group": np.repeat(np.arange(len(groups)), sizes).astype(np.int32),
+            "kinds": self._arrays["kinds"],
+        }
+
     def order(self, seed: int, budget: int, examples: int, *, skip: int = 0) -> list[list[int]]:
         """Batches of group numbers with this many examples in all; starts over when all groups were used. Batches that
         begin among the first `skip` examples are left out."""
