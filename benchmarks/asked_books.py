@@ -1,8 +1,8 @@
 """Questions of our own about the technical books of ../shared/data/books, as evaluation sets and as training material.
 
 training/asked/BOOK.jsonl has one question a line: our wording, whether the book answers it, and the place of the words
-that answer it (or of those that only seem to) as characters of a file of the book. The books themselves are not ours and
-are unpacked from the data folder; `words` is a checksum of that place, so that another edition of a book is noticed.
+that answer it (or of those that only seem to) as characters of a file of the book. The books are not ours: they are
+unpacked from the data folder; `words` is a checksum of that place, so that another edition of a book is noticed.
 A set is named `asked_BOOK`; `near_BOOK` has the questions that the book does not answer, over the same chunks.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import tarfile
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
@@ -23,6 +23,8 @@ from quoth.sources import open_source
 
 QUESTIONS = Path(__file__).parent.parent / "training" / "asked"
 UNPACKED = Path(__file__).parent.parent / ".training" / "books"
+# Never in the reader's training (`training.books.LEFT_OUT`), so the judge may be fitted and measured on them.
+HELD_OUT = ("mkdocs_starlette", "vitepress_vite")
 # Pages that repeat the book in other words, or are no part of it.
 _APART = ("release-notes", "changelog", "/blog/")
 
@@ -63,16 +65,24 @@ def questions_of(book: str, data: Path) -> list[BookQuestion]:
     return found
 
 
-@cache
+_SPLIT: dict[str, tuple[Chunk, ...]] = {}
+
+
 def chunks_of(book: str, data: Path, tokens: TokenCounter) -> tuple[Chunk, ...]:
-    """The whole book as an ingest would split it."""
+    """The whole book as an ingest would split it; a book is split once."""
+    if book not in _SPLIT:
+        _SPLIT[book] = tuple(_split(book, data, tokens))
+    return _SPLIT[book]
+
+
+def _split(book: str, data: Path, tokens: TokenCounter) -> list[Chunk]:
     source = open_source(_root(unpacked(book, data)), book_id="set")
     chunks: list[Chunk] = []
     for file in source.files():
         if not any(part in f"/{file.source_file}" for part in _APART):
             chunks += split(source.read(file), tokens)
     source.close()
-    return tuple(chunks)
+    return chunks
 
 
 def _root(folder: Path) -> Path:

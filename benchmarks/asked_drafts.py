@@ -4,8 +4,8 @@
 
 Every question is put to its whole book, as `quoth search` would. The chunk with the answer is right; of the others
 found for an answerable question nobody knows whether they answer it too, so they only rank lower. What was found for a
-question that the book does not answer, the tempting chunk first, does not answer it. The books held out from training
-(`training.books.LEFT_OUT`) and the one that an evaluation set is built on are left out.
+question that the book does not answer, the tempting chunk first, does not answer it. Books held out from training are
+left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from searching import Searcher
 
 OUT = Path(__file__).parent.parent / ".training" / "asked.jsonl"
 FOUND = 6  # passages of a question that drafts are made of
-HELD_OUT = frozenset({"mkdocs_starlette", "vitepress_vite", "mdbook_rust_book"})
 
 
 def draft(kind: str, question: str, chunk: Chunk, **labels: Any) -> dict[str, Any]:
@@ -67,7 +66,7 @@ async def main() -> None:
     OUT.parent.mkdir(exist_ok=True)
     with OUT.open("w", encoding="utf-8") as lines:
         for book in asked_books.register():
-            if book not in HELD_OUT:
+            if book not in asked_books.HELD_OUT:
                 groups = await groups_of(book, arguments.data, arguments.cache)
                 lines.writelines(json.dumps(group, ensure_ascii=False) + "\n" for group in groups)
                 print(f"{book}: {len(groups)} questions, {sum(map(len, groups))} drafts", flush=True)

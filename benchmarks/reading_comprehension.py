@@ -33,14 +33,15 @@ from quoth.models.reader import PassageReader, find_reader_dir
 from quoth.ports import Reader
 from quoth.text.sentences import sentences
 from reading_page import as_page
-from refusal import BOOKS as HELD_OUT
 from refusal import held_out, whole
 from retrieval import ndcg
 from searching import Searcher
 
 REPORTS = Path(__file__).parent.parent / "docs" / "benchmarks"
 SETS = ("squad2_dev_half", "scifact", "rust_book_quiz", "chunking_evaluation")
-BOOKS = tuple(f"asked_{book}" for book in HELD_OUT)  # our own questions about books that the reader never saw
+BOOKS = tuple(
+    f"asked_{book}" for book in asked_books.HELD_OUT
+)  # our own questions about books that the reader never saw
 ONLY_FOUND = ("scifact",)  # claims: nothing to answer
 SAMPLES = 400  # of the bootstrap
 Spans = tuple[tuple[int, int], ...]

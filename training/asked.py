@@ -60,7 +60,9 @@ def replayed(path: Path, seed: int, skip: int, most: int) -> dict[str, Any]:
 
 def joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     kinds = [*map(str, one["kinds"]), *map(str, other["kinds"])]
-    both = {name: np.concatenate([one[name], other[name]]) for name in one if name not in ("ends", "kind", "group", "kinds")}
+    both = {
+        name: np.concatenate([one[name], other[name]]) for name in one if name not in ("ends", "kind", "group", "kinds")
+    }
     return {
         **both,
         "ends": np.concatenate([one["ends"], other["ends"] + one["ends"][-1]]),
@@ -81,10 +83,14 @@ def main() -> None:
     arguments = parser.parse_args()
     chance = Random(SEED)
     evaluated = Evaluated(evaluation_texts(arguments.data, ROOT / "examples"))
-    groups = list(clean_groups(iter(asked_groups(arguments.folder / "asked.jsonl", arguments.passes, chance)), evaluated))
+    groups = list(
+        clean_groups(iter(asked_groups(arguments.folder / "asked.jsonl", arguments.passes, chance)), evaluated)
+    )
     cut = list(pieces_of(groups, Pieces(model_dir()), chance))
     own = as_arrays(cut)
-    both = joined(own, replayed(arguments.folder / "data" / "examples.npz", arguments.seed, arguments.skip, arguments.replay))
+    both = joined(
+        own, replayed(arguments.folder / "data" / "examples.npz", arguments.seed, arguments.skip, arguments.replay)
+    )
     out = arguments.folder / "asked" / "data"
     out.mkdir(parents=True, exist_ok=True)
     np.savez(out / "examples.npz", **both)

@@ -77,7 +77,9 @@ class Examples:
         rows = np.concatenate([np.arange(*self._groups[group]) for group in groups])
         sizes = [self._groups[group][1] - self._groups[group][0] for group in groups]
         tokens = [self._arrays["ids"][self._begins[row] : self._arrays["ends"][row]] for row in rows]
-        rest = {name: held[rows] for name, held in self._arrays.items() if name not in ("ids", "ends", "group", "kinds")}
+        rest = {
+            name: held[rows] for name, held in self._arrays.items() if name not in ("ids", "ends", "group", "kinds")
+        }
         return {
             **rest,
             "ids": np.concatenate(tokens),

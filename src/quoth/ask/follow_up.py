@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from quoth.ask.asked import asks_nothing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
+from quoth.ask.shift import turned
 from quoth.ask.subject import subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
@@ -70,11 +71,14 @@ def rewrite(
     history = [turn for turn in history if not asks_nothing(turn.question)]
     if asks_nothing(question):
         return SearchQuery(question)
-    turns = _with_searches(informing(history, rarity or {}), rarity or {}, options)
+    informed = _since_turn(informing(history, rarity or {}), rarity or {})
+    turns = _with_searches(informed, rarity or {}, options)
     instruction = instruction_in(question)
     alone = (instruction.searched if instruction else "") or question
     rules = _rules(question, turns)
     pinned = pointed_at(question, history)
+    if pinned is None and (instead := turned(question, informed, rarity or {})):
+        return SearchQuery(instead, ("turn", *rules), shown=instead)
     if pinned is None and not rules:
         return SearchQuery(alone, phrase=_meant(question, instruction) if instruction else "")
     own = instruction.searched if instruction and pinned is None else without_pointing(question)
@@ -182,6 +186,12 @@ def _about(evidence: Evidence, text: str) -> Evidence:
     ids = term_ids(text)
     terms = tuple(term for term in evidence.terms if term.id in ids)
     return replace(evidence, query=text, terms=terms) if terms else evidence
+
+
+def _since_turn(history: Sequence[PastTurn], rarity: Rarity) -> Sequence[PastTurn]:
+    """The exchanges since the conversation turned to something else: what was before is no longer meant."""
+    turns = [at for at in range(1, len(history)) if turned(history[at].question, history[:at], rarity)]
+    return history[turns[-1] :] if turns else history
 
 
 def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowUpOptions) -> list[PastTurn]:

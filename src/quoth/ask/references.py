@@ -26,7 +26,7 @@ LIGHT = term_ids(
     """
 )
 # Nouns that want an "of …", or name a sort of thing: with the article alone, they mean one that was mentioned.
-_RELATIONAL = term_ids(
+RELATIONAL = term_ids(
     """
     actor advantage album alternative amount argument author background band benefit cause choice class command
     component con consequence cost critic default definition difference disadvantage downside drawback effect
@@ -189,12 +189,12 @@ def _is_fragment(question: str, *, named: bool) -> bool:
 
 def _is_of_something(question: str, content: Sequence[ContentTerm]) -> bool:
     """Which format is used? — its only noun wants an "of …" that was mentioned before."""
-    return 0 < len(content) <= 2 and all(word.id in _RELATIONAL for word in content) and bool(_ASKING.match(question))
+    return 0 < len(content) <= 2 and all(word.id in RELATIONAL for word in content) and bool(_ASKING.match(question))
 
 
 def _asks_for_any(question: str, content: Sequence[ContentTerm]) -> bool:
     """Are there any exceptions? — to the subject of the conversation."""
-    return bool(_EXISTS.match(question)) and sum(word.id not in _RELATIONAL for word in content) <= 1
+    return bool(_EXISTS.match(question)) and sum(word.id not in RELATIONAL for word in content) <= 1
 
 
 def _continues(question: str, content: Sequence[ContentTerm], said: frozenset[int]) -> bool:
@@ -207,9 +207,9 @@ def _is_definite(question: str, content: Sequence[ContentTerm], said: frozenset[
     """The question names nothing of its own: its nouns want an "of …", or were mentioned before and have the article
     that points back to them."""
     heads = term_ids("\n".join(_DEFINITE.findall(question)))
-    known = [word for word in content if word.id in heads and (word.id in _RELATIONAL or word.found_in(said))]
+    known = [word for word in content if word.id in heads and (word.id in RELATIONAL or word.found_in(said))]
     others = [word for word in content if word not in known]
-    rest = [word for word in others if word.id not in _RELATIONAL]
+    rest = [word for word in others if word.id not in RELATIONAL]
     return bool(known) and len(content) <= 4 and len(rest) <= 1 and not _argued(question, others, said)
 
 

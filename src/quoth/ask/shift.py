@@ -1,0 +1,94 @@
+"""A follow-up that turns to something else of the same kind: "And what about borrowing?" after "What is ownership?".
+
+In: the question, what the exchange before it asked, and how rare words are in the book. Out: that question with the new
+thing in the place of the old one ("What is borrowing?"), or nothing. With the old subject beside the new one, a search
+finds the old answer again. Only like replaces like: after a question about a name, "what about plugins?" asks for one
+side of it, and that is no turn. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from quoth.ask.references import LIGHT, RELATIONAL
+from quoth.ask.subject import noun_phrases
+from quoth.domain import PastTurn
+from quoth.text.terms import names_something, query_terms, term_ids
+
+_OPENING = r"\A\W*(?:(?:ok|okay|thanks|thank\s+you|great|so|yes|no|right|and|but|then)\b[\s,.!]*)*"
+_TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)\W*\Z|\A\W*and\s+(.+?)\W*\Z", re.IGNORECASE)
+_ARTICLE = re.compile(r"\A(?:an?|the)\s+", re.IGNORECASE)
+_ONE = re.compile(r"\b(?:an?)\s+\Z", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(in|on|at|by|for|from|with|without|under|to|as|using|via)\s+(.+)", re.IGNORECASE)
+_OF = re.compile(r"\bof\s+(?:(?:an?|the)\s+)?")  # the rules of ownership → the rules of borrowing
+_NOWHERE = (0, 0)
+_COMMON = 0.3  # of the highest rarity: a name below it is that of the book itself
+
+Rarity = Mapping[int, float]  # term id → IDF
+
+
+def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
+    """The question that is meant, in words that a reader could have typed; empty if this is no turn."""
+    found = _TURN.match(question)
+    if not found or not history:
+        return ""
+    last = history[-1]
+    said = found[1] or found[2]
+    led = _PREPOSITION.fullmatch(said)
+    new = _ARTICLE.sub("", led[2] if led else said)
+    before = last.searched or last.question
+    if list(noun_phrases(f"about {new}")) != [new] or _joined(before, last.question):
+        return ""
+    if not term_ids(new) - term_ids(before) - LIGHT - RELATIONAL:
+        return ""  # nothing new: it goes on about the same
+    start, end = _led_by(led[1], before) if led else _place(new, before, rarity)
+    if start == end:
+        return ""
+    head = before[:start]
+    if _ONE.search(head) and (new.endswith("s") or names_something(new)):
+        head = _ONE.sub("", head)
+    return f"{head}{new}{before[end:]}"
+
+
+def _joined(before: str, question: str) -> bool:
+    """The exchange before was a follow-up itself, with its subject before it: that is what is being talked about."""
+    return before != question and before.endswith(f": {question}")
+
+
+def _led_by(preposition: str, before: str) -> tuple[int, int]:
+    """What follows the same preposition in the question before."""
+    for place in reversed(_places(before)):
+        if re.search(rf"\b{preposition}\s+(?:(?:an?|the|my)\s+)?\Z", before[: place[0]], re.IGNORECASE):
+            return place
+    return _NOWHERE
+
+
+def _place(new: str, before: str, rarity: Rarity) -> tuple[int, int]:
+    """The words that the new thing replaces."""
+    places = _places(before)
+    sharing = [(a, b) for a, b in places if term_ids(before[a:b]) & term_ids(new)]
+    if sharing:
+        return sharing[-1]  # the energy function → the mass function
+    named = [(a, b) for a, b in places if _is_name(before[a:b], rarity)]
+    if _is_name(new, {}):
+        return named[-1] if named else _NOWHERE
+    things = [(a, b) for a, b in places if not _is_name(before[a:b], {})]
+    if named or not things:
+        return _NOWHERE
+    start, end = things[-1]
+    return max((of.end() for of in _OF.finditer(before, start, end)), default=start), end
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    places, at = [], 0
+    for phrase in noun_phrases(text):
+        at = text.index(phrase, at)
+        places.append((at, at + len(phrase)))
+        at += len(phrase)
+    return places
+
+
+def _is_name(phrase: str, rarity: Rarity) -> bool:
+    floor = _COMMON * max(rarity.values(), default=0.0)
+    return any(names_something(term.text) and rarity.get(term.id, floor) >= floor for term in query_terms(phrase))
