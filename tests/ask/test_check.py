@@ -324,10 +324,12 @@ def weakest_clause(claim: str, text: str = PAGE) -> float:
     [
         ("The sensor profile is best effort with a depth.", 0.0),
         ("The sensor profile has fluffy ears.", 2 / 5),
-        ("The sensor profile is best effort and has soft fluffy ears.", 3 / 4),
-        ("The sensor profile is best effort, has soft fluffy ears.", 3 / 4),
+        ("The sensor profile is best effort and has soft fluffy ears.", 3 / 8),
+        ("The sensor profile is best effort, and has soft fluffy ears.", 3 / 4),
+        ("The sensor profile is best effort; it has soft fluffy ears.", 3 / 4),
+        ("The sensor profile: best effort with soft fluffy ears.", 3 / 6),
         ("The sensor profile (soft fluffy fluffy ears) is best effort.", 3 / 4),
-        ("Soft fluffy ears, warm feet and the best effort of a sensor.", 3 / 4),
+        ("Soft fluffy ears, warm feet, and the best effort of a sensor.", 3 / 4),
     ],
 )
 def test_a_sentence_is_as_weak_as_the_clause_that_is_least_said(claim: str, share: float) -> None:

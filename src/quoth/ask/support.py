@@ -93,8 +93,7 @@ _COUNTED = re.compile(
 )
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _JOINED = re.compile(r"(?<=\d)/(?=[A-Za-z])")
-# Where one clause ends and another begins. The marks in 1,000 and 10:30 part nothing.
-_CLAUSE = re.compile(r"[,;:](?=\s)|[()]|\b(?:and|but|which|who|while|because|where|when|that|as well as|including)\b")
+_CLAUSE = re.compile(r"[,;:](?=\s)|[()]")  # between two clauses; the marks in 1,000 and 10:30 part nothing
 _NAME = re.compile(r"(?<=[\w,;)] )[\"'(*_“]*([A-Z][\w'’-]+)")
 _CODE = re.compile(r"`+([^`]+)`+")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^“”\n]*)”")
