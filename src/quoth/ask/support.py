@@ -273,7 +273,7 @@ def _near(one: ContentTerm, other: ContentTerm, source: Source) -> bool:
 
 
 def _weakest_clause(claim: str, sources: Sequence[Source]) -> float:
-    """The largest share of a clause's words that no one stretch holds: what is invented is often one clause of a
+    """The largest share of a clause's words that no one stretch holds: what is invented may be one clause of a
     sentence whose others are said there. One more word is counted as held, because in a short clause one paraphrased
     word says little."""
     clauses = (_once(_words(clause)) for clause in _CLAUSE.split(claim))
