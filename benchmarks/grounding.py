@@ -25,7 +25,7 @@ import numpy as np
 from corpora import chunk_of
 from quoth.ask.calibration import Logistic
 from quoth.ask.check import check, checkable
-from quoth.ask.support import FEATURES, Source, analyse, features, fitted, support
+from quoth.ask.support import FEATURES, Source, analyse, features, fitted, verbatim
 from quoth.domain import Citation
 from quoth.evals import metrics
 from quoth.evals.calibrate import Floats, Mask, fit_logistic
@@ -36,7 +36,7 @@ TARGET = ROOT / "src" / "quoth" / "ask" / "grounding.json"
 PAGE = ROOT / "docs" / "benchmarks" / "grounding"
 FALSELY_MARKED = 0.10  # the stated rate: at most this share of clean answers may carry a mark
 AIM = 0.09  # the rate on the answers used for the fit, so that other answers keep to the stated rate
-FOLDS, SHUFFLES, RIDGE = 10, 5, 3.0
+FOLDS, SHUFFLES, RIDGE = 10, 5, 20.0
 HALVES = 2  # for marks: the threshold is chosen on one half of the questions and measured on the other
 
 
@@ -106,12 +106,11 @@ def judged_sentences(
         end = start + len(claim.text)
         inside = sum(max(0, min(end, last) - max(start, first)) for first, last in spans)
         values, missing = features(claim.words, sources, asked)
-        found = support(claim.words, sources, asked)
         yield Judged(
             at,
             tuple(values[name] for name in FEATURES),
             missing,
-            found.verbatim,
+            verbatim(claim.words, sources) is not None,
             inside >= 0.3 * (end - start) or inside >= 20,
             claim.words,
         )
@@ -338,8 +337,8 @@ def write_page(report: dict[str, dict[str, float]]) -> None:
         "",
     ]
     lines += [
-        "Target: AUROC ≥ 0.82 on RAGTruth QA, a mark on at most 10 % of clean and at least 75 % of hallucinated "
-        "answers, ≤ 10 ms for ten sentences.",
+        "Target: AUROC ≥ 0.87 on RAGTruth QA and ≥ 0.85 on WiCE, a mark on at most 10 % of clean and at least 75 % of "
+        "hallucinated answers, ≤ 10 ms for ten sentences.",
         "",
     ]
     for name, part in rounded.items():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from quoth.ask.check import NOTHING_SUPPORTED, check, quote_is_in_place, sources_of
-from quoth.ask.support import features
+from quoth.ask.support import FEATURES, features, fitted
 from quoth.ask.writing import drop_unsupported
 from quoth.domain import Citation, Draft
 from samples import chunk
@@ -307,10 +307,63 @@ def test_a_name_that_is_not_there_is_missing_unless_it_is_spelled_out() -> None:
     assert names_missing("It came in August.", "It came in Sep 2014.") == 1.0
 
 
-def test_a_sentence_without_a_word_of_its_own_holds_nothing_new() -> None:
+def test_a_sentence_without_a_word_of_its_own_claims_nothing() -> None:
     (source,) = sources_of([citation()]).values()
     values, missing = features("It is.", [source], frozenset())
-    assert (values["new"], values["no_claim"], missing) == (0.0, 1.0, "")
+    assert (values["no_claim"], missing) == (1.0, "")
+    assert {value for name, value in values.items() if name != "no_claim"} == {0.0}
+
+
+def weakest_clause(claim: str, text: str = PAGE) -> float:
+    (source,) = sources_of([citation(text=text)]).values()
+    return features(claim, [source], frozenset())[0]["weakest_clause"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "share"),
+    [
+        ("The sensor profile is best effort with a depth.", 0.0),
+        ("The sensor profile has fluffy ears.", 2 / 5),
+        ("The sensor profile is best effort and has soft fluffy ears.", 3 / 8),
+        ("The sensor profile is best effort, and has soft fluffy ears.", 3 / 4),
+        ("The sensor profile is best effort; it has soft fluffy ears.", 3 / 4),
+        ("The sensor profile: best effort with soft fluffy ears.", 3 / 6),
+        ("The sensor profile (soft fluffy fluffy ears) is best effort.", 3 / 4),
+        ("Soft fluffy ears, warm feet, and the best effort of a sensor.", 3 / 4),
+    ],
+)
+def test_a_sentence_is_as_weak_as_the_clause_that_is_least_said(claim: str, share: float) -> None:
+    assert weakest_clause(claim) == pytest.approx(share)
+
+
+def test_one_word_is_no_clause_and_a_comma_inside_a_number_parts_nothing() -> None:
+    assert weakest_clause("The sensor profile is best effort, fluffy.") == 0.0
+    assert weakest_clause("Ears weigh 1,000 grams.", "The sensor has a profile.") == pytest.approx(4 / 5)
+
+
+def test_a_sentence_that_claims_nothing_has_no_weak_clause() -> None:
+    assert weakest_clause("Do soft fluffy ears help?") == 0.0
+
+
+def test_the_words_of_a_clause_must_be_near_each_other_in_one_passage() -> None:
+    filler = " ".join(f"Other{n} words{n} stand{n} between{n}." for n in range(20))
+    near, far = "Warm lidars measure cold distances.", f"Warm lidars. {filler} Measure cold distances."
+    assert weakest_clause(near, near) == 0.0
+    assert weakest_clause(near, far) == pytest.approx(2 / 6)
+
+
+def test_an_invented_clause_beside_a_true_one_is_marked() -> None:
+    true = "Call rclpy.init before you create a node"
+    assert supported(f"{true}. [1]") == [True]
+    assert supported(f"{true}, because soft fluffy ears warm the happy owners of tired dogs. [1]") == [False]
+    assert supported(f"{true} for the sensor data profile. [1]") == [True]
+
+
+def test_the_shipped_model_weighs_exactly_the_features_of_a_sentence() -> None:
+    (source,) = sources_of([citation()]).values()
+    values, _ = features("A node is created.", [source], frozenset())
+    assert tuple(values) == FEATURES
+    assert set(fitted().unsupported.weights) == set(FEATURES)
 
 
 @pytest.mark.parametrize(("word", "figure"), [("twelve", 12), ("thirty", 30), ("fifty", 50), ("hundred", 100)])

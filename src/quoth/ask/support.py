@@ -2,9 +2,9 @@
 
 In: a sentence without its markers, the passages analysed as `Source`s, the words of the question. Out: `Support`: the
 chance that the passages say it, and the first thing in it that they do not hold. Exact things (numbers, flags,
-identifiers, names) must occur there. For the rest a small logistic model weighs how many of the words are new, whether
-neighbouring words are neighbours there too, and whether one short stretch there holds most of them. Its numbers
-are fitted by benchmarks/grounding.py and shipped in grounding.json. No language model is asked.
+identifiers, names) must occur there. For the rest a small logistic model weighs whether neighbouring words are
+neighbours there too, and whether one short stretch there holds most of the sentence, and of its weakest clause. Its
+numbers are fitted by benchmarks/grounding.py and shipped in grounding.json. No language model is asked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from quoth.text.terms import ContentTerm, content_ids, content_terms, term_ids
 
 _STRETCH, _STEP = 24, 8  # content words: as many as two sentences hold, and how far apart such stretches begin
 _NEAR = 4  # content words from one to the next: the two belong together
-FEATURES = ("new", "apart", "scattered", "numbers", "names", "no_claim")
+_LEAST_CLAUSE = 2  # content words; one word alone is found in many places
+FEATURES = ("apart", "scattered", "weakest_clause", "numbers", "names", "no_claim")
 
 # Words with which an answer refers to itself, its sources or its own order. They claim nothing.
 _GLUE = """
@@ -92,6 +93,7 @@ _COUNTED = re.compile(
 )
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _JOINED = re.compile(r"(?<=\d)/(?=[A-Za-z])")
+_CLAUSE = re.compile(r"[,;:](?=\s)|[()]")  # between two clauses; the marks in 1,000 and 10:30 part nothing
 _NAME = re.compile(r"(?<=[\w,;)] )[\"'(*_“]*([A-Z][\w'’-]+)")
 _CODE = re.compile(r"`+([^`]+)`+")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^“”\n]*)”")
@@ -233,16 +235,16 @@ def features(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tu
     """The features of the model, each 0 where all is well, and the exact thing that is missing."""
     claim = _JOINED.sub(" / ", _ORDINAL.sub("", _COUNTED.sub(" ", claim)))
     ids = frozenset().union(*(source.ids for source in sources))
-    in_order = [term for term in content_terms(claim) if term.id not in _glue()]
-    terms = list({term.id: term for term in in_order}.values())
+    in_order = _words(claim)
+    terms = _once(in_order)
     new = [term for term in terms if not term.found_in(ids) and term.id not in asked]
     claims_nothing = _claims_nothing(claim)
     numbers = [] if claims_nothing else _numbers_among(new)
     names = [] if claims_nothing else _missing_names(claim, new, sources)
     values = {
-        "new": len(new) / len(terms) if terms else 0.0,
         "apart": _apart(in_order, sources),
-        "scattered": _scattered(terms, sources),
+        "scattered": _outside(terms, sources) / len(terms) if terms else 0.0,
+        "weakest_clause": 0.0 if claims_nothing else _weakest_clause(claim, sources),
         "numbers": float(min(len(numbers), 2)),
         "names": float(min(len(names), 2)),
         "no_claim": float(claims_nothing or not terms),
@@ -270,12 +272,28 @@ def _near(one: ContentTerm, other: ContentTerm, source: Source) -> bool:
     return any(abs(a - b) <= _NEAR for a in left for b in right)
 
 
-def _scattered(terms: Sequence[ContentTerm], sources: Sequence[Source]) -> float:
-    """The share of the words that the best stretch does not hold."""
-    if not terms:
-        return 0.0
+def _weakest_clause(claim: str, sources: Sequence[Source]) -> float:
+    """The largest share of a clause's words that no one stretch holds: what is invented may be one clause of a
+    sentence whose others are said there. One more word is counted as held, because in a short clause one paraphrased
+    word says little."""
+    clauses = (_once(_words(clause)) for clause in _CLAUSE.split(claim))
+    shares = (_outside(words, sources) / (len(words) + 1) for words in clauses if len(words) >= _LEAST_CLAUSE)
+    return max(shares, default=0.0)
+
+
+def _outside(terms: Sequence[ContentTerm], sources: Sequence[Source]) -> int:
+    """How many of the words the best stretch does not hold."""
     windows = (window for source in sources for window in source.windows)
-    return 1.0 - max((sum(term.found_in(window) for term in terms) for window in windows), default=0) / len(terms)
+    return len(terms) - max((sum(term.found_in(window) for term in terms) for window in windows), default=0)
+
+
+def _words(text: str) -> list[ContentTerm]:
+    """The content words in order, without those in which an answer refers to itself."""
+    return [term for term in content_terms(text) if term.id not in _glue()]
+
+
+def _once(terms: Sequence[ContentTerm]) -> list[ContentTerm]:
+    return list({term.id: term for term in terms}.values())
 
 
 # --- exact things ----------------------------------------------------------------------------------------------------
