@@ -12,7 +12,7 @@ from functools import cached_property
 
 
 class _AnyOf:
-    """One pattern of several, compiled when first needed: compiling all takes 50 ms, and most commands need none."""
+    """One pattern of several, compiled when first needed: compiling all takes 50 ms, and only answers need them."""
 
     def __init__(self, *patterns: str) -> None:
         self._patterns = patterns
