@@ -18,6 +18,15 @@ MARKS = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
     pytest.mark.asyncio(loop_scope=LOOP),
 ]
+# Chromium obeys only the last list of switched-off features, so Playwright's own list comes first.
+WITHOUT = [
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "LensOverlay"),
+    *("HttpsFirstBalancedModeAutoEnable", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning"),
+    *("AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled"),
+    "PreconnectToSearch",
+    # Pages below an address bar that nobody sees. Each new window would load both: 0.7 s of CPU, more than most tests.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
+]
 FLAGS = [
     "--no-sandbox",  # root, as in a container
     "--disable-gpu",
@@ -25,6 +34,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    f"--disable-features={','.join(WITHOUT)}",
 ]
 PATIENCE = 60_000  # ms: a machine with two cores that runs other tests too
 

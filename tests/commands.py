@@ -39,6 +39,7 @@ EARLY = (
 
 
 START_SECONDS = 300  # on a busy machine; a test's own limit is lower
+RUN_SECONDS = 600  # no test has a higher limit
 
 
 class Started:
@@ -117,7 +118,11 @@ def quoth(
         finally:
             os.close(reads)
             os.close(writes)
-        code = started.wait()
+        try:
+            code = started.wait(RUN_SECONDS)
+        except BaseException:  # the test's own limit is lower, and what it waits for ends with it
+            started.kill()
+            raise
         for file in (said, complained):
             file.seek(0)
         return subprocess.CompletedProcess([*map(str, arguments)], code, said.read(), complained.read())

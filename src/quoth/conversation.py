@@ -121,7 +121,8 @@ class Conversations:
     def unrecorded(self) -> Conversations:
         """The same pipeline for questions that do not come from readers."""
         options = replace(self._options, keep_unanswered=None, topics=False, observed=_unobserved)
-        return Conversations(self._retriever, self._index, self._library, self._clock, options, self._writer)
+        retriever = self._retriever.remembering()
+        return Conversations(retriever, self._index, self._library, self._clock, options, self._writer)
 
     def with_budget(self, may_use_model: MayUseModel) -> Conversations:
         """The same conversations for a caller with a model budget; beyond it, the book answers in its own words."""

@@ -14,7 +14,7 @@ from quoth.ask.find import Retriever
 from quoth.ask.fuse import Scored
 from quoth.ask.judge import READ as READ_FEATURES
 from quoth.ask.judge import ConfidenceOptions, features, judge
-from quoth.ask.read import READ, asks, in_order, with_signs
+from quoth.ask.read import READ, Remembering, asks, in_order, with_signs
 from quoth.domain import Evidence, Reading, ReadingTask
 from quoth.testing.embedder import FakeEmbedder
 from small_index import an_index
@@ -132,3 +132,40 @@ async def test_the_judge_weighs_what_was_read_only_where_something_was() -> None
     assert judge(read, options).confidence == pytest.approx(1 / (1 + math.exp(-bent)))
     assert judge(unread, options).basis is not None
     assert "read" not in judge(unread, options).basis.weights  # type: ignore[union-attr]
+
+
+async def test_a_passage_that_is_remembered_is_read_once_for_a_question_and_again_for_another() -> None:
+    inner = ScriptedReader(3)
+    remembering = Remembering(inner)
+    tasks = [ReadingTask("Which lidar?", text) for text in TEXTS.values()]
+    first = await remembering.read(tasks[:4])
+    second = await remembering.read([*tasks[2:], tasks[2]])
+    assert inner.tasks == tasks
+    assert [*first, *second[2:-1]] == await inner.read(tasks)
+    assert second[-1] == second[0] == first[2]
+    other = ReadingTask("What is a lidar?", tasks[0].passage)
+    await remembering.read([other])
+    assert inner.tasks[-1] == other
+
+
+async def test_of_readings_only_the_last_hundred_are_remembered() -> None:
+    inner = ScriptedReader(3)
+    remembering = Remembering(inner)
+    tasks = [ReadingTask("Which lidar?", f"Lidar {number}") for number in range(101)]
+    for task in tasks:
+        await remembering.read([task])
+    await remembering.read(tasks[1:])
+    assert inner.tasks == tasks
+    await remembering.read(tasks[:1])
+    assert inner.tasks == [*tasks, tasks[0]]
+
+
+async def test_a_retriever_that_remembers_finds_the_same_and_reads_each_passage_once() -> None:
+    embedder, reader = FakeEmbedder(), ScriptedReader(3)
+    plain = Retriever(await an_index(embedder, TEXTS), embedder, reader=reader)
+    wanted = await plain.find("lidar distance", book_id="book", limit=10)
+    reader.tasks.clear()
+    remembering = plain.remembering()
+    for _ in range(2):
+        assert await remembering.find("lidar distance", book_id="book", limit=10) == wanted
+    assert len(reader.tasks) == READ

@@ -22,6 +22,7 @@ import pytest_asyncio
 
 from doors import Doors, Idler, a_key, check_shape, closed, opened
 from fuzzing import Reply, Shot, Target, fire, shots
+from quoth.bootstrap import SystemClock
 from quoth.serve.openapi import examples
 from quoth.serve.problems import OpenAIProblem, Problem
 from quoth.sources import open_source
@@ -67,9 +68,11 @@ class Field:
 
 @asynccontextmanager
 async def fuzz_field(folder: Path) -> AsyncIterator[Field]:
-    """Over the real database and the real index: they have limits that no fake has."""
+    """Over the real database and the real index: they have limits that no fake has. With the real clock, the keys are
+    read once a second, as in production; a clock that ticks at each look has them read for every request."""
     settings = {"github_webhook_secret": SECRET.decode(), "rate_limit": 0, "ingest_roots": (folder,)}
-    async with opened(folder, books=0, settings=settings, index=None, library=None, launch=Idler) as doors:
+    real = {"index": None, "library": None, "clock": SystemClock()}
+    async with opened(folder, books=0, settings=settings, **real, launch=Idler) as doors:
         source = open_source(folder / "docs", book_id="ros2-topics", base_url="https://book.example.com")
         job = await doors.quoth.ingest.run(source)
         session = (await doors.ask())["session_id"]

@@ -25,7 +25,7 @@ from quoth.ask.fuse import (
     with_agreement,
     with_pairs,
 )
-from quoth.ask.read import asks, in_order, read_best
+from quoth.ask.read import Remembering, asks, in_order, read_best
 from quoth.ask.spans import SILENT, Spans
 from quoth.ask.suited import opening_for, suits
 from quoth.domain import (
@@ -123,6 +123,11 @@ class Retriever:
         self._embedder = embedder
         self._seconds = seconds
         self._spans = spans
+
+    def remembering(self) -> Retriever:
+        """The same, for somebody who searches several times for one question: no passage is read twice for it."""
+        reader = Remembering(self._reader) if self._reader else None
+        return Retriever(self._index, self._embedder, self._spans, seconds=self._seconds, reader=reader)
 
     async def find(
         self,

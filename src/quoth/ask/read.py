@@ -17,12 +17,40 @@ from quoth.domain import Chunk, Reading, ReadingTask
 from quoth.ports import Reader
 
 READ = 5  # passages: what an answer without a model is made of
+_REMEMBERED = 100  # readings, of one run of golden questions
 _FAR = 6.0  # log odds beyond this say nothing more
 _ASKS = re.compile(
     r"\?\s*\Z|\b(?:who|whom|whose|what|which|when|where|why|how)\b"
     r"|\A\s*(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had|may|must)\b",
     re.IGNORECASE,
 )
+
+
+class Remembering:
+    """A `Reader` that does not read a passage twice for the same question: an evaluation searches once more after each
+    answer. It gives what was read, so nothing but time is different."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[ReadingTask, Reading] = {}  # the newest last
+
+    @property
+    def name(self) -> str:
+        return self._reader.name
+
+    async def load(self) -> None:
+        await self._reader.load()
+
+    async def read(self, tasks: Sequence[ReadingTask]) -> list[Reading]:
+        found = {task: self._known[task] for task in tasks if task in self._known}
+        new = [task for task in dict.fromkeys(tasks) if task not in found]
+        if new:
+            found |= zip(new, await self._reader.read(new), strict=True)
+        self._known = dict(list((self._known | found).items())[-_REMEMBERED:])
+        return [found[task] for task in tasks]
+
+    async def close(self) -> None:
+        await self._reader.close()
 
 
 async def read_best(

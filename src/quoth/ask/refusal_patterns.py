@@ -8,10 +8,28 @@ need a verb of saying. A new wording belongs here and in tests/refusal_corpus.py
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
+class _AnyOf:
+    """One pattern of several, compiled when first needed: compiling all takes 50 ms, and only answers need them."""
+
+    def __init__(self, *patterns: str) -> None:
+        self._patterns = patterns
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile("|".join(self._patterns), re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self._compiled.search(text)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return self._compiled.match(text)
+
+    def findall(self, text: str) -> list[str]:
+        found: list[str] = self._compiled.findall(text)
+        return found
 
 
 # --- English ---------------------------------------------------------------------------------------------------------
@@ -70,7 +88,7 @@ _MUCH = (
     r"|relevant|clear|complete|full|\w+ing))*"
 )
 
-SPEAKER = _any(
+SPEAKER = _AnyOf(
     r"\b(?:i|we)\s+(?:do\s+not|don't|did\s+not|didn't|can\s*not|can't|could\s+not|couldn't"
     r"|am\s+not\s+able\s+to|was\s+not\s+able\s+to"
     r"|wasn't\s+able\s+to|'m\s+not\s+able\s+to|am\s+unable\s+to|was\s+unable\s+to|are\s+unable\s+to"
@@ -92,7 +110,7 @@ SPEAKER = _any(
     r"|established|found|concluded)\b"
     rf"(?=.*\b(?:{_BOOK}|{_PLAIN}|information)\b)",
 )
-NOT_SAID = _any(
+NOT_SAID = _AnyOf(
     rf"\b{_THE_BOOK}{_STILL}{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})s?\b",
     rf"\b{_THE_BOOK}[\s,]+(?:and|but)\s+(?:it|they)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b",
     rf"\b(?:missing|absent)\s+(?:from|in)\s+{_THE_BOOK}\b",
@@ -123,7 +141,7 @@ NOT_SAID = _any(
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT})\s+(?:leaves?|left)\s+\w+(?:\s+\w+)?\s+open\b",
     rf"\b(?:do(?:es)?\s+not|doesn't|don't)\s+appear\s+(?:anywhere\s+)?in\s+{_THE_BOOK}\b",
 )
-NOTHING_THERE = _any(
+NOTHING_THERE = _AnyOf(
     rf"\b(?:there\s+(?:is|are|was|were)|there's|there\s+(?:is|are)n't|there\s+isn't)\s+(?:no|not\s+any"
     rf"|not\s+enough|any|nothing|insufficient|not\s+sufficient)"
     rf"(?:\s+\w+){{0,2}}?\s*{_INFORMATION}{_ABOUT}",
@@ -132,11 +150,11 @@ NOTHING_THERE = _any(
     r"\b(?:not\s+enough|insufficient|too\s+little)\s+(?:information|context|details?|evidence)\s+(?:to"
     r"|in|for|is|was)\b",
 )
-OF_THE_BOOK = _any(rf"\A\W*(?:\w+\s+)?(?:{_THE_BOOK}|{_THE_TEXT})\b")
-THEY_DO_NOT = _any(rf"\A\W*(?:but\s+|however,?\s+)?(?:they|it|none)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b")
-IN_SOMETHING = _any(r"\b(?:in|on|from|within|for)\s+(?:the|this|that|its|your|an?)\s+((?:[\w'-]+\s+){0,2}[\w'-]+)")
-NAMED_BOOK = _any(rf"\b(?:{_BOOK}|{_PLAIN}|information|material|question)\b")
-BARE = _any(
+OF_THE_BOOK = _AnyOf(rf"\A\W*(?:\w+\s+)?(?:{_THE_BOOK}|{_THE_TEXT})\b")
+THEY_DO_NOT = _AnyOf(rf"\A\W*(?:but\s+|however,?\s+)?(?:they|it|none)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b")
+IN_SOMETHING = _AnyOf(r"\b(?:in|on|from|within|for)\s+(?:the|this|that|its|your|an?)\s+((?:[\w'-]+\s+){0,2}[\w'-]+)")
+NAMED_BOOK = _AnyOf(rf"\b(?:{_BOOK}|{_PLAIN}|information|material|question)\b")
+BARE = _AnyOf(
     r"\A\W*(?:n/?a|unknown|not\s+(?:found|mentioned|covered|stated|specified|available"
     r"|known)(?:\s+in\s+[\w\s]+)?|no\s+answer|not\s+in\s+[\w\s]+"
     r"|sorry,?\s+no|i\s+(?:really\s+)?(?:don't|do\s+not)\s+know(?:\s+that|\s+this)?|no\s+idea"
@@ -150,7 +168,7 @@ _GERMAN_BOOK = (
     r"|ausz[üu]ge?n?|quellen?|dokumentation|auswahl|textauszug"
     r"|unterlagen|informationen|kontext)"
 )
-_GERMAN = _any(
+_GERMAN = _AnyOf(
     r"\b(?:ich|wir)\b(?!.*\bdass\b).*\b(?:kein\w*|nicht|nichts)\b.*\b(?:information\w*|angabe\w*"
     r"|antwort\w*|finden|gefunden|beantworten|sagen|hinweis\w*)\b",
     r"\b(?:dazu|darüber|hierzu|davon)\s+(?:kann|habe|finde|konnte|weiß|liegen)\s+(?:ich"
@@ -182,7 +200,7 @@ _FRENCH_BOOK = (
     r"(?:livre|ouvrage|passages?|extraits?|textes?|documentation|documents?|sources?|sélection|contexte|informations?)"
 )
 _FRENCH_NOT = r"(?:pas|rien|aucune?|ni|nullement)"
-_FRENCH = _any(
+_FRENCH = _AnyOf(
     rf"\b(?:je|nous)\s+(?:ne\s+|n')(?:\w+\s+){{1,3}}?{_FRENCH_NOT}\b",
     r"\bje\s+suis\s+(?:dans\s+l'incapacité|incapable)\b",
     rf"\b(?:le|la|les|l'|ce|cet|cette|ces|l)\s*(?:\w+\s+){{0,1}}{_FRENCH_BOOK}(?:\s+(?:du|de\s+la"
@@ -199,7 +217,7 @@ _SPANISH_BOOK = (
     r"(?:libro|pasajes?|fragmentos?|textos?|documentación|documentos?|fuentes?|selección|contexto"
     r"|extractos?|sección|secciones|información)"
 )
-_SPANISH = _any(
+_SPANISH = _AnyOf(
     r"\bno\s+(?:tengo|encuentro|encontré|dispongo|puedo|sé|he\s+(?:encontrado|podido)|pude|logro|conozco|cuento)\b",
     r"\bno\s+(?:hay|existe|se\s+encuentra)\s+(?:\w+\s+)?(?:información|mención|respuesta|datos"
     r"|detalles|referencias?)\b",
@@ -213,7 +231,7 @@ _SPANISH = _any(
     rf"\bning[úu]n[oa]?\s+(?:de\s+l[oa]s\s+)?{_SPANISH_BOOK}\s+\w+",
 )
 _URDU_BOOK = r"(?:کتاب|متن|اقتباسات|اقتباس|حصوں|حصے|مواد|پیراگراف|عبارت|عبارات|حوالوں|دستاویز)"
-_URDU = _any(
+_URDU = _AnyOf(
     rf"{_URDU_BOOK}.*(?:ذکر|معلومات|جواب|وضاحت|تفصیل|بیان|موجود|شامل|بتایا|بتاتی|بتاتے|کہا|کہتی|کہتے"
     rf"|لکھا|درج).*(?:نہیں|نہ\s)",
     rf"{_URDU_BOOK}.*نہیں\s+(?:بتایا|کہا|لکھا|دیا|ملتا|ملتی)",
@@ -231,7 +249,7 @@ _CHINESE_SAY = (
     r"(?:提到|提及|说明|說明|包含|涉及|介绍|介紹|给出|給出|讨论|討論|回答|描述|解释|解釋|关于|關於"
     r"|找到|记载|記載|提供|说|說|相关|相關|写|寫|涵盖|涵蓋|指出|任何|具体|具體)"
 )
-_CHINESE = _any(
+_CHINESE = _AnyOf(
     rf"{_CHINESE_BOOK}[^,，。;；]{{0,8}}?{_CHINESE_NOT}(?:有|明确|明確|具体|具體|直接|详细|詳細)?{_CHINESE_SAY}",
     r"(?:我|我们|我們)?(?:没有|沒有|未能|无法|無法|找不到|不知道|不清楚|不能|没能)[^,，。;；]{0,14}"
     r"(?:信息|資訊|訊息|答案|找到|回答|确定|確定|相关|相關|判断|判斷)",
@@ -243,7 +261,7 @@ ELSEWHERE = (_GERMAN, _FRENCH, _SPANISH, _URDU, _CHINESE)
 
 # --- words that neither refuse nor answer ----------------------------------------------------------------------------
 
-POLITE = _any(
+POLITE = _AnyOf(
     r"\A\W*(?:(?:i'm|i\s+am|we're)\s+(?:very\s+|so\s+)?(?:sorry|afraid)|sorry|my\s+apologies"
     r"|i\s+apologi[sz]e|apologies|unfortunately|thank\s+you|thanks)"
     r"(?:\s+(?:for|about)\s+[^.]*|\s+but)?\W*\Z",
@@ -268,7 +286,7 @@ POLITE = _any(
     r"\b(?:bitte|veuillez|n'hésitez|por\s+favor)\b|براہ\s*(?:کرم|مہربانی)|请(?:提供|查阅|参考|咨询|换|尝试)|請(?:提供|查閱|參考)",
 )
 
-NOUNS = _any(
+NOUNS = _AnyOf(
     rf"\b(?:{_BOOK}|{_PLAIN}|{_GERMAN_BOOK}|{_FRENCH_BOOK}|{_SPANISH_BOOK}|information|question|frage|answer|ai)\b",
     r"\b(?:provided|given|retrieved|selected|not|isn't|unclear|outside|beyond)\b",
 )

@@ -6,7 +6,9 @@ In: an error of `quoth.errors`, or one of the framework's. Out: `application/pro
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
@@ -183,9 +185,14 @@ def _allowed_methods(request: Request, error: HTTPException) -> str:
     """The framework names the methods of the first route at this path; another route there may have more."""
     methods = set((error.headers or {}).get("Allow", "").split(", ")) - {""}
     for route in iter_route_contexts(request.app.routes):
-        if route.methods and compile_path(str(route.path))[0].match(path_of(request)):
+        if route.methods and _pattern_of(str(route.path)).match(path_of(request)):
             methods |= set(route.methods)
     return ", ".join(sorted(methods))
+
+
+@cache  # there are as many as routes
+def _pattern_of(path: str) -> re.Pattern[str]:
+    return compile_path(path)[0]
 
 
 async def _on_invalid_parameter(request: Request, error: Exception) -> JSONResponse:
