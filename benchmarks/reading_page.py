@@ -91,8 +91,14 @@ def _order_rows(report: dict[str, Any]) -> Iterator[Row]:
     for name, row in named:
         before, after = (_shown(row[side]["nDCG@10"]) for side in ("without", "with"))
         yield f"nDCG@10: {name}", before, after, "not lower"
-    means = [sum(row[side]["nDCG@10"]["mean"] for _, row in named) / len(named) for side in ("without", "with")]
-    yield "nDCG@10: mean", f"{means[0]:.3f}", f"{means[1]:.3f} ({means[1] - means[0]:+.3f})", "+0.02"
+    public = [row for name, row in named if not name.startswith("asked_")]
+    means = [sum(row[side]["nDCG@10"]["mean"] for row in public) / len(public) for side in ("without", "with")]
+    yield (
+        "nDCG@10: mean of the four public sets",
+        f"{means[0]:.3f}",
+        f"{means[1]:.3f} ({means[1] - means[0]:+.3f})",
+        "+0.02",
+    )
 
 
 def _grounding_rows(reports: Path) -> Iterator[Row]:

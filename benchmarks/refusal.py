@@ -304,11 +304,19 @@ def left_out(known: list[Case]) -> dict[str, dict[str, float]]:
         labels = [case.answerable for case in test]
         report[name] = {
             "calibration error": round(calibration_error(scores, labels) or 0.0, 4),
+            "calibration error by chance": round(error_by_chance(scores), 4),
             "auroc": round(auroc(scores, labels) or 0.0, 4),
             "auroc of the best cosine": round(auroc([case.cosine for case in test], labels) or 0.0, 4),
             "cases": len(test),
         }
     return report
+
+
+def error_by_chance(scores: Sequence[float]) -> float:
+    """The calibration error that remains if every stated probability is exactly right, because the cases are few."""
+    chance = np.random.default_rng(9)
+    drawn = (chance.random(len(scores)) < np.array(scores) for _ in range(200))
+    return float(np.mean([calibration_error(scores, labels.tolist()) or 0.0 for labels in drawn]))
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------

@@ -33,11 +33,13 @@ def as_page(report: dict[str, Any], name: str) -> str:
         "",
         "Whole sets left out: each is judged by a model that was fitted only on the others, without look-alikes.",
         "",
-        "| set | calibration error | AUROC | best cosine's | questions |",
-        "|---|---|---|---|---|",
+        "*By chance*: what is left of the error if every stated probability is exactly right, because cases are few.",
+        "",
+        "| set | calibration error | by chance | AUROC | best cosine's | questions |",
+        "|---|---|---|---|---|---|",
         *(
-            f"| {of} | {row['calibration error']:.3f} | {row['auroc']:.3f} | {row['auroc of the best cosine']:.3f} "
-            f"| {row['cases']} |"
+            f"| {of} | {row['calibration error']:.3f} | {row['calibration error by chance']:.3f} "
+            f"| {row['auroc']:.3f} | {row['auroc of the best cosine']:.3f} | {row['cases']} |"
             for of, row in report["left out"].items()
         ),
         "",

@@ -36,7 +36,9 @@ def drafted(row: dict[str, Any]) -> Draft:
         row["passage"],
         row["heading"],
         (span[0], span[1]) if span else None,
-        {1: YES, 0: NO}.get(row.get("answerable"), UNKNOWN),
+        # A chunk that was only found for an answerable question counts as not answering it, though a few may. Without
+        # them, what is answerable could be told from the question alone: some kinds of questions are rarely answered.
+        {1: YES, 0: NO}.get(row.get("answerable", 0), UNKNOWN),
         {1: YES, 0: NO}.get(row.get("relevance"), UNKNOWN),
     )
 
