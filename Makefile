@@ -12,7 +12,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-slow test-clients clients-env coverage house pictures sites check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-cluster bench-answering train-reader train-reader-env size clean campaign
+.PHONY: help setup demo test test-fast test-slow test-clients clients-env coverage house pictures sites check check-js format lint-image lock wheel bench bench-embedding bench-index bench-start bench-reading bench-retrieval bench-followups bench-conversations bench-refusal bench-comprehension bench-grounding bench-ingestion bench-load bench-cluster bench-answering train-reader train-reader-books train-reader-env size clean campaign
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -188,6 +188,12 @@ train-reader-env: $(TRAINING_STAMP) ## install torch for training the reader int
 
 train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader, or resume a killed run: make train-reader DATA=../shared/data (RUN=name TRAIN_ARGS="…")
 	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
+
+# Goes on from the packaged weights with our own questions about technical books (training/asked, decision 0045).
+train-reader-books: $(TRAINING_STAMP) .training/data/examples.npz ## teach the reader our own questions about books: DATA=../shared/data (RUN=name TRAIN_ARGS="…")
+	$(BIN)/python benchmarks/asked_drafts.py $(DATA)
+	nice -n 19 $(TRAINING) -m training.asked --data $(DATA)
+	nice -n 19 $(TRAINING) -m training.train --folder .training/asked --run $(RUN) --start packaging/quoth-reader/quoth_reader/reader.safetensors $(TRAIN_ARGS)
 
 clean: ## remove everything that was built, installed and ingested here
 	rm -rf $(VENV) node_modules .sites pictures .venv-bench .venv-clients .venv-lint .venv-training dist build .quoth .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -35,7 +35,7 @@ UNFITTED = Calibration(
     high=0.85,
 )
 _READ_CLOSELY = 3  # passages
-_CERTAIN = 3.0  # log odds: what the reader is still surer of makes little difference, least of all on foreign books
+_CERTAIN = 5.0  # log odds: what the reader is still surer of makes little difference, least of all on foreign books
 _NEARLY = 0.8  # sentences that hold this share of what the nearest one holds are looked at as well
 # The features that the shipped model weighs, of those computed below: without a reader, and where passages were read.
 # With a reader few are enough, and few hold better on books that nothing was fitted on (decision 0039).

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "7f992f622b05a08ab9810883a18ba85b00c4e67f51a6e7f51ff9492eab89a4c6"
+WEIGHTS_SHA256 = "eca3f063b38754a7084a1c6bb0f4c9fb53af9c87b507c8a1c7a638f01b2862e6"
 RANGES = "ranges."  # prefix of the tensors that say how large activations become
 
 CLS, SEP = 101, 102
