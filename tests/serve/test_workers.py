@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -23,6 +24,7 @@ from quoth.settings import load_settings
 from quoth.sources import open_source
 from quoth.testing.model_server import ModelServer, chunk, never_ends
 from serving import Served, command_of, serving
+from sharing import Once
 
 pytestmark = pytest.mark.slow
 
@@ -34,14 +36,15 @@ async def ingest(folder: Path, *books: str) -> None:
     async with bootstrap(settings) as quoth:
         for book_id in books:
             docs = folder / book_id
-            docs.mkdir()
+            docs.mkdir(parents=True)
             (docs / "topics.md").write_text(PAGE, encoding="utf-8")
             await quoth.ingest.run(open_source(docs, book_id=book_id))
 
 
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
-    await ingest(tmp_path, "book")
+async def served(tmp_path: Path, once: Once) -> AsyncIterator[Served]:
+    ingested = await asyncio.to_thread(once, "book-of-workers", lambda place: asyncio.run(ingest(place, "book")))
+    shutil.copytree(ingested / "data", tmp_path / "data")
     async with serving(tmp_path, "--workers", "2") as served:
         yield served
 
