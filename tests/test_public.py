@@ -189,8 +189,10 @@ def test_every_class_and_method_is_documented() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_the_programs_of_the_document_run(program: str, sample_data: Path, tmp_path: Path) -> None:
+    """The book that they ingest has only the first chapters of the sample book; `sample_data` is all of it."""
     shutil.copytree(sample_data, tmp_path / ".quoth")
-    shutil.copytree(ROOT / "examples" / "robotics-book", tmp_path / "examples" / "robotics-book")
+    book, later = Path("examples") / "robotics-book", shutil.ignore_patterns("02-*", "03-*", "04-*")
+    shutil.copytree(ROOT / book, tmp_path / book, ignore=later)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("QUOTH", "OPENAI"))}
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True

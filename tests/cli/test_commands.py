@@ -349,7 +349,7 @@ def test_a_command_that_is_interrupted_says_so_in_one_line(tmp_path: Path) -> No
     book = tmp_path / "book"
     book.mkdir()
     for number in range(600):
-        words = " ".join(f"word{number}x{place}" for place in range(60))
+        words = " ".join(f"word{number}x{place}" for place in range(25))
         (book / f"{number}.md").write_text(f"# Page {number}\n\n{words}\n")
     with subprocess.Popen(
         [sys.executable, "-m", "quoth", "ingest", str(book), "--data-dir", str(tmp_path / "data")],

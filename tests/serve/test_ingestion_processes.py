@@ -73,7 +73,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 def write_many(folder: Path) -> None:
     for number in range(MANY):
-        words = " ".join(f"word{number}x{place}" for place in range(60))
+        words = " ".join(f"word{number}x{place}" for place in range(25))
         write(folder, f"page{number:04}.md", f"# Page {number}\n\n{words}.\n")
 
 

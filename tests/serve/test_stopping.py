@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -31,6 +32,7 @@ from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
 from quoth.testing.model_server import ModelServer, says
 from serving import serving
+from sharing import Once
 
 pytestmark = pytest.mark.slow
 
@@ -48,8 +50,8 @@ class Asked:
 
 
 async def reader(address: str, number: int, asked: list[Asked], stopped: asyncio.Event) -> None:
-    """Asks until the server is gone, each time in a new session."""
-    async with httpx2.AsyncClient(base_url=address, timeout=30) as client:
+    """Asks until the server is gone, each time in a new session. (To load certificates takes longer than to ask.)"""
+    async with httpx2.AsyncClient(base_url=address, timeout=30, verify=False) as client:
         for count in range(10_000):
             one = Asked(str(uuid.uuid4()))
             asked.append(one)
@@ -136,7 +138,7 @@ def database(folder: Path) -> str:
 
 
 async def put_a_book(folder: Path, environ: Mapping[str, str] = MappingProxyType({})) -> None:
-    (folder / "docs").mkdir()
+    (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "topics.md").write_text(PAGE, encoding="utf-8")
     settings = load_settings(environ=environ, directory=folder, data_dir=folder / "data")
     async with bootstrap(settings) as quoth:
@@ -146,9 +148,10 @@ async def put_a_book(folder: Path, environ: Mapping[str, str] = MappingProxyType
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("model", [False, True], ids=["extractive", "model"])
 async def test_a_server_that_is_stopped_under_load_twice_loses_no_turn(
-    tmp_path: Path, workers: int, model: bool
+    tmp_path: Path, once: Once, workers: int, model: bool
 ) -> None:
-    await put_a_book(tmp_path)
+    read = await asyncio.to_thread(once, "book-of-stopping", lambda place: asyncio.run(put_a_book(place)))
+    shutil.copytree(read / "data", tmp_path / "data")
     async with ModelServer(says(*WORDS, pace=0.01)) as scripted:
         named = {"OPENAI_BASE_URL": scripted.url, "OPENAI_MODEL": "scripted"} if model else {}
         for stop in range(2):

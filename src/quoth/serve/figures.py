@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from quoth.domain import Book
-from quoth.sources.bounds import Bounds, bounds_of
+
+if TYPE_CHECKING:
+    from quoth.sources.bounds import Bounds
 
 _LARGEST = 10_000_000  # bytes
 
@@ -43,6 +46,8 @@ def find_figure(book: Book, source_file: str, address: str) -> Figure | None:
     folder = Path(book.source)
     if "://" in book.source or not folder.is_absolute():
         return None
+    from quoth.sources.bounds import bounds_of  # imports the parsers, which answering does not need
+
     bounds = bounds_of(folder)
     for path in _candidates(folder, source_file, address):
         figure = _read(path, bounds)

@@ -9,7 +9,7 @@ part alone. No folder above `limit` is looked at, for example above the roots th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,14 +39,20 @@ class Bounds:
 
     def upwards(self, folder: Path) -> Iterator[Path]:
         """The folder and those above it, where the configuration of its project may be."""
-        return (place for place in (folder, *folder.parents) if place.is_relative_to(self.limit))
+        return (place for place in (folder, *folder.parents) if _is_within(place, self.limit))
 
     def around(self, project: Path) -> Bounds:
         """The bounds of a project: these, unless the project is above the folder that was given."""
-        return replace(self, top=project) if self.top.is_relative_to(project) else self
+        return replace(self, top=project) if _is_within(self.top, project) else self
 
     def is_file(self, path: Path) -> bool:
         return is_file(path) and self.holds(path)
+
+    def first_file(self, folder: Path, names: Iterable[str]) -> Path | None:
+        """The first of these names that a file in the folder has. Most have none, and a `Path` for each of them takes
+        longer than to look for it: a folder is looked through for some four hundred names."""
+        found = (name for name in names if os.path.isfile(f"{folder}/{name}"))  # noqa: PTH113
+        return next((folder / name for name in found if self.holds(folder / name)), None)
 
     def published(self, project: Path, said: str, part: Path) -> Path | None:
         """The folder that a configuration in `project` names for its pages; None if it does not exist, or does not hold
@@ -144,10 +150,12 @@ def bounds_of_file(given: Path, roots: Sequence[Path] = ()) -> Bounds:
 
 def is_file(path: Path) -> bool:
     """False also for a path that cannot exist, such as one that is too long: a book may name any path."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
+    return os.path.isfile(path)  # noqa: PTH113 - half the time of the method, and it raises nothing
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """`is_relative_to`, which is slow, only where the names alone do not show it."""
+    return str(path).startswith(os.path.join(folder, "")) or path.is_relative_to(folder)  # noqa: PTH118
 
 
 def _real(path: Path) -> Path | None:

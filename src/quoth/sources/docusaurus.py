@@ -37,8 +37,8 @@ def find_site(path: Path, bounds: Bounds) -> Site | None:
     """The site that publishes this folder: in the folder itself, or in one above it whose docs include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
-        config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
-        named = any(own.is_file(folder / name) for name in _SIDEBARS) and folder in (path, path.parent)
+        config = own.first_file(folder, _CONFIGS)
+        named = folder in (path, path.parent) and own.first_file(folder, _SIDEBARS) is not None
         if config is None and not named:
             continue
         site = asked_for(read_config(folder, config, own), path)

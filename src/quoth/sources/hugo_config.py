@@ -57,11 +57,13 @@ class HugoConfig:
 
 def config_file(folder: Path, bounds: Bounds) -> Path | None:
     """The file that makes this a Hugo site; `config.*` does so only beside folders of Hugo."""
-    for name in ("hugo", "config/_default/hugo", "config/_default/config", "config"):
-        for ending in _READERS:
-            path = folder / f"{name}{ending}"
-            if bounds.is_file(path) and (name != "config" or _looks_like_hugo(folder, path, bounds)):
-                return path
+    sure = ("hugo", "config/_default/hugo", "config/_default/config")
+    if path := bounds.first_file(folder, [f"{name}{ending}" for name in sure for ending in _READERS]):
+        return path
+    for ending in _READERS:
+        path = bounds.first_file(folder, [f"config{ending}"])
+        if path is not None and _looks_like_hugo(folder, path, bounds):
+            return path
     return None
 
 

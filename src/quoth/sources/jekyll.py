@@ -83,7 +83,7 @@ def find_jekyll(path: Path, bounds: Bounds) -> _Jekyll | None:
     """The site in this folder, or in one above it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
-        config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
+        config = own.first_file(folder, _CONFIGS)
         if config is not None:
             site = _read(folder, config, own)
             known = any(sign in site.values for sign in _SIGNS) or any((folder / name).exists() for name in _FOLDERS)

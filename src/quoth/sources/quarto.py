@@ -50,7 +50,7 @@ def find_quarto(path: Path, bounds: Bounds) -> _Quarto | None:
     """The project in this folder, or in one above it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
-        config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
+        config = own.first_file(folder, _CONFIGS)
         if config is not None:
             return _read(folder, config, own)
     return None

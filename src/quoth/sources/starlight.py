@@ -50,7 +50,7 @@ def find_starlight(path: Path, bounds: Bounds) -> _Starlight | None:
     pages is another kind of site."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
-        config = next((folder / name for name in _CONFIGS if own.is_file(folder / name)), None)
+        config = own.first_file(folder, _CONFIGS)
         if config is not None:
             site = _read(folder, config, own)
             if not (folder / site.said).is_dir():

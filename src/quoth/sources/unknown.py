@@ -64,6 +64,8 @@ _TOOLCHAINS = (
 def unknown_project(root: Path, bounds: Bounds) -> Notice | None:
     """What the folder looks like, and what to do."""
     for known in _TOOLCHAINS:
+        if bounds.first_file(root, known.files) is None:
+            continue
         for file in known.files:
             if bounds.is_file(root / file) and (not known.holds or known.holds in _text(root / file, bounds)):
                 return Notice("TOOLCHAIN_UNKNOWN", _message(known, file), ".")

@@ -55,9 +55,7 @@ def find_vitepress(path: Path, bounds: Bounds) -> _VitePress | None:
     """The site in this folder, or in one above it whose pages include it."""
     for folder in bounds.upwards(path):
         own = bounds.around(folder)
-        config = next(
-            (folder / ".vitepress" / name for name in _CONFIGS if own.is_file(folder / ".vitepress" / name)), None
-        )
+        config = own.first_file(folder, (f".vitepress/{name}" for name in _CONFIGS))
         if config is not None:
             site = _read(folder, config, own)
             docs = own.published(folder, site.said, path)

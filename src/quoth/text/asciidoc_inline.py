@@ -18,21 +18,29 @@ _ROLE = r"(?:\[[^\]\[\n]{1,100}+\])?"
 
 
 def _constrained(mark: str, name: str, *, before: str = r"\w;:}", after: str = r"\w") -> str:
-    return rf"(?<![{before}]){_ROLE}{mark}(?P<{name}>(?=\S)(?:(?!\n[ \t]*\n).){_LONG}(?<=\S)){mark}(?![{after}])"
+    end = rf"{mark}(?![{after}])"
+    ends = rf"(?={end}|.{{0,499}}?\S{end})"  # cheaper than the search for the end, which is most often in vain
+    return rf"(?<![{before}]){_ROLE}{mark}(?=\S){ends}(?P<{name}>(?:(?!\n[ \t]*\n).){_LONG}(?<=\S)){end}"
 
 
+# What any of the patterns below begins with: without it, all of them are tried at every letter.
+_BEGINS = (
+    r"[\\+$`\"'\[<(*_#^~{]|--|->|=>|\.\.\.|[ \t]\+|footnote|\b(?:pass|anchor|kbd|btn|menu|image|icon|link|mailto"
+    r"|xref|https?|ftp|irc|indexterm2?|stem|latexmath|asciimath):"
+)
 _INLINE = re.compile(
+    rf"(?={_BEGINS})(?:"
     r"\\(?P<escaped>(?:\\?(?:\*\*|__|``|##|\+\+\+?|\$\$)|[*_`#^~+\[{<'\"(.\\-]|(?=[a-z]{3,11}:)))"
     r"|\+\+\+(?P<raw>.{1,1000}?)\+\+\+"
     r"|\$\$(?P<dollars>.{1,1000}?)\$\$"
     r"|(?<!\+)\+\+(?P<plus>[^+](?:.{0,500}?[^+])?)\+\+(?!\+)"
     rf"|\bpass:[a-z,-]{{0,40}}+\[(?P<passed>{_INSIDE})\]"
     r"|`\+(?P<literal>.{1,500}?)\+`"
-    rf"|{_ROLE}``(?P<code>.{{1,500}}?)``"
     r"|\"`(?P<double>(?=\S).{1,500}?(?<=\S))`\"(?!\w)"
     r"|'`(?P<single>(?=\S).{1,500}?(?<=\S))`'(?!\w)"
+    rf"|(?=[\[`+])(?:{_ROLE}``(?P<code>.{{1,500}}?)``"
     rf"|{_constrained('`', 'mono', before=chr(92) + 'w;:}`', after=chr(92) + 'w`')}"
-    rf"|{_constrained(chr(92) + '+', 'bare')}"
+    rf"|{_constrained(chr(92) + '+', 'bare')})"
     r"|\[\[\[(?P<biblio>[^\]\[,\n]{1,200}+)(?:,[^\]\n]{0,200}+)?\]\]\]"
     r"|(?P<anchor>\[\[[\w:][^\]\[\n]{0,200}+\]\]|\banchor:[\w:.-]{1,200}+\[[^\]\n]{0,200}+\])"
     rf"|footnote(?:ref)?:(?P<noteid>[\w-]{{0,80}}+)\[(?P<note>{_INSIDE})\]"
@@ -46,18 +54,18 @@ _INLINE = re.compile(
     rf"|\bindexterm:\[(?P<hidden>{_INSIDE})\]|\bindexterm2:\[(?P<term>{_INSIDE})\]"
     r"|\(\(\((?P<terms>[^()]{1,500}+)\)\)\)|\(\((?P<flow>[^()]{1,500}+)\)\)"
     rf"|\b(?:stem|latexmath|asciimath):[a-z,]{{0,40}}+\[(?P<math>{_INSIDE})\]"
-    rf"|{_ROLE}\*\*(?P<strongs>.{{1,500}}?)\*\*"
+    rf"|(?=[\[*_#^~])(?:{_ROLE}\*\*(?P<strongs>.{{1,500}}?)\*\*"
     rf"|{_constrained(chr(92) + '*', 'strong')}"
     rf"|{_ROLE}__(?P<ems>.{{1,500}}?)__"
     rf"|{_constrained('_', 'em')}"
     rf"|{_ROLE}##(?P<marks>.{{1,500}}?)##"
     rf"|{_constrained('#', 'mark', before=chr(92) + 'w&;:}')}"
-    rf"|{_ROLE}\^(?P<sup>[^\s^]{{1,200}}+)\^|{_ROLE}~(?P<sub>[^\s~]{{1,200}}+)~"
+    rf"|{_ROLE}\^(?P<sup>[^\s^]{{1,200}}+)\^|{_ROLE}~(?P<sub>[^\s~]{{1,200}}+)~)"
     r"|\{(?P<character>[a-z][a-z-]{1,14}+)\}"
     r"|(?P<dash>(?:(?<=\s)|^)--(?=\s|$))|(?<=\w)(?P<bar>--)(?=\w)|(?P<dots>\.\.\.)"
     r"|(?P<apostrophe>`'(?!`))"
     r"|(?P<sign>\((?:C|R|TM)\)|-(?=>)>|=>|<-|<=)"
-    r"|(?P<break>[ \t]\+$)",
+    r"|(?P<break>[ \t]\+$))",
     re.S | re.M,
 )
 _SPECIAL = re.compile(r"[\\*_`#^~+\[{<(&:]|--|\.\.\.|=>|->")
