@@ -19,7 +19,10 @@ SOURCES = (
     ("BoolQ", "CC BY-SA 3.0"),
     ("MedQuAD", "CC BY 4.0"),
     ("FEVER, MultiNLI, SciTail, BEGIN, SummEdits (four fifths)", "as published by their authors"),
-    ("1,392 questions of our own about the seven books below (`training/asked`), written and labelled by language models", "Apache-2.0"),
+    (
+        "1,392 questions of our own about the seven books below (`training/asked`), written and labelled by language models",
+        "Apache-2.0",
+    ),
     ("Kubernetes and Docusaurus documentation", "CC BY 4.0"),
     ("FastAPI, MkDocs Material, Starlight, Just the Docs, Asciidoctor documentation", "MIT"),
 )

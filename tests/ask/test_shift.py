@@ -41,6 +41,10 @@ def test_the_new_thing_takes_the_place_of_the_old_one(before: str, question: str
         ("How do I write a launch file?", "and for parameters?"),  # no "for …" that it could replace
         ("How do I scale a deployment?", "And how do I stop it?"),
         ("When did Pink Floyd form?", "What about touring?"),  # one side of what has the name
+        (
+            "Which durability keeps the last message for late subscribers?",
+            "and what about volatile?",
+        ),  # instead of which?
         ("Which events does a node send?", "Which events does a node receive?"),
     ],
 )

@@ -74,9 +74,9 @@ def _place(new: str, before: str, rarity: Rarity) -> tuple[int, int]:
     if _is_name(new, {}):
         return named[-1] if named else _NOWHERE
     things = [(a, b) for a, b in places if not _is_name(before[a:b], {})]
-    if named or not things:
-        return _NOWHERE
-    start, end = things[-1]
+    if named or len(things) != 1:
+        return _NOWHERE  # of several things, nobody knows which is meant
+    start, end = things[0]
     return max((of.end() for of in _OF.finditer(before, start, end)), default=start), end
 
 

@@ -14,19 +14,15 @@ from dataclasses import dataclass
 
 from quoth.ask.asked import Asked, Wanted, asked, identifiers
 from quoth.ask.blocks import Block, Layout
-from quoth.ask.calibration import sigmoid
 from quoth.ask.expand import Expansion
 from quoth.ask.forms import Sought, explains_heading, fit, heading_of
 from quoth.ask.kinds import kind_asked
 from quoth.ask.quotes import Place
-from quoth.ask.read import sign
 from quoth.ask.references import LIGHT
-from quoth.domain import Evidence, Passage, Reading
+from quoth.domain import Evidence, Passage
 from quoth.text.terms import ContentTerm, query_terms, term_ids
 
 READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, relative to the cover of its words
-PART_WEIGHT = 0.0  # the same where an answer has several places
-PASSAGE_WEIGHT = 0.0  # of what the reader says about the passage as a whole
 DEFINING_WEIGHT = 0.5  # the same for a definition: its form says more, and the reader has learned from few
 
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
@@ -122,20 +118,15 @@ def candidates(
             cover = _cover(held, here, position, above, before)
             score = held.known * cover + prior + fit(held.sought, here, position)
             score += 0.15 * held.expansion.fits(rank, position)
-            if passage.reading is not None:
-                score += _as_read(held.asked.wanted, passage.reading, unit.start, unit.end)
+            if passage.reading is not None and held.asked.wanted in _ONE_PLACE:
+                weight = DEFINING_WEIGHT if held.asked.wanted == "definition" else READER_WEIGHT
+                score += weight * passage.reading.share(unit.start, unit.end)
             before = ids
             if any(text in quote for quote in evidence.previous_quotes):
                 score -= _HEARD
             excluded = any(text in quote for quote in evidence.exclude_quotes)
             if not excluded and (unit.kind == "code" or quotable(text)):
                 yield Candidate(score, (rank, position), ids, text, cover)
-
-
-def _as_read(wanted: Wanted, reading: Reading, start: int, end: int) -> float:
-    weight = READER_WEIGHT if wanted in _ONE_PLACE else PART_WEIGHT
-    weight = DEFINING_WEIGHT if wanted == "definition" else weight
-    return weight * reading.share(start, end) + PASSAGE_WEIGHT * sigmoid(sign(reading))
 
 
 def _cover(held: Weighing, here: Layout, position: int, above: frozenset[int], before: frozenset[int]) -> float:
