@@ -128,7 +128,7 @@ async def test_the_judge_weighs_what_was_read_only_where_something_was() -> None
     assert set(READ_FEATURES) - set(features(unread)) == {"read"}
     own = Calibration(Logistic(0.0), Logistic(0.0, {"read": 1.0}), 0.2, 0.5, 0.8)
     options = ConfidenceOptions(own=own)
-    bent = 3 * math.tanh(6.0 / 3)  # log odds of 6 count for less than twice those of 3
+    bent = 5 * math.tanh(6.0 / 5)  # log odds of 6 count for less than twice those of 3
     assert judge(read, options).confidence == pytest.approx(1 / (1 + math.exp(-bent)))
     assert judge(unread, options).basis is not None
     assert "read" not in judge(unread, options).basis.weights  # type: ignore[union-attr]

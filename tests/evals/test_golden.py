@@ -32,9 +32,9 @@ FLOORS: dict[str, tuple[float, float]] = {
     "decision_accuracy": (0.90, 0.90),
     "refusal_recall": (0.90, 0.84),
     "absent.refusal_recall": (0.90, 0.90),
-    "near.refusal_recall": (0.90, 0.62),
-    "citation_precision": (0.90, 0.90),
-    "right_block": (0.90, 0.90),
+    "near.refusal_recall": (0.90, 0.58),
+    "citation_precision": (0.90, 0.92),
+    "right_block": (0.90, 0.94),
     "identifier.refusal_recall": (0.95, 0.95),
     "grounding": (1.0, 1.0),
 }
