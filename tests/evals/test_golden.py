@@ -30,7 +30,7 @@ FLOORS: dict[str, tuple[float, float]] = {
     "answerable.hit@5": (0.95, 0.95),
     "filtered.hit@5": (0.95, 0.95),
     "decision_accuracy": (0.90, 0.90),
-    "refusal_recall": (0.90, 0.84),
+    "refusal_recall": (0.90, 0.82),
     "absent.refusal_recall": (0.90, 0.90),
     "near.refusal_recall": (0.90, 0.58),
     "citation_precision": (0.90, 0.92),
