@@ -41,7 +41,7 @@ demo: $(STAMP) ## read the sample book and ask it two questions: a cited answer,
 	@$(BIN)/quoth demo --data-dir .quoth
 
 # Three at a time on two cores: some of the slow tests' time is spent waiting; with four they get in each other's way.
-test: $(STAMP) $(CHECKERS) ## all tests, some eight minutes on 2 cores
+test: $(STAMP) $(CHECKERS) ## all tests, some seven minutes on 2 cores
 	$(BIN)/pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## without the slow tests, under a minute

@@ -33,8 +33,8 @@ FLOORS: dict[str, tuple[float, float]] = {
     "refusal_recall": (0.90, 0.82),
     "absent.refusal_recall": (0.90, 0.90),
     "near.refusal_recall": (0.90, 0.58),
-    "citation_precision": (0.90, 0.92),
-    "right_block": (0.90, 0.94),
+    "citation_precision": (0.90, 0.90),
+    "right_block": (0.90, 0.90),
     "identifier.refusal_recall": (0.95, 0.95),
     "grounding": (1.0, 1.0),
 }
