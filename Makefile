@@ -192,7 +192,7 @@ train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader,
 # Goes on from the packaged weights with our own questions about technical books (training/asked, decision 0045).
 train-reader-books: $(TRAINING_STAMP) .training/data/examples.npz ## teach the reader our own questions about books: DATA=../shared/data (RUN=name TRAIN_ARGS="…")
 	$(BIN)/python benchmarks/asked_drafts.py $(DATA)
-	nice -n 19 $(TRAINING) -m training.asked --data $(DATA)
+	nice -n 19 $(TRAINING) -m training.asked_examples --data $(DATA)
 	nice -n 19 $(TRAINING) -m training.train --folder .training/asked --run $(RUN) --start packaging/quoth-reader/quoth_reader/reader.safetensors $(TRAIN_ARGS)
 
 clean: ## remove everything that was built, installed and ingested here

@@ -1,7 +1,7 @@
 """Prepares a run on our own questions about technical books, mixed with examples that no run has seen yet.
 
     python benchmarks/asked_drafts.py ../shared/data       # in Quoth's environment: .training/asked.jsonl
-    python -m training.asked --replay 40000                # .training/asked/data/examples.npz
+    python -m training.asked_examples --replay 40000                # .training/asked/data/examples.npz
     python -m training.train --folder .training/asked --run asked --start …
 
 There are few questions of our own, so each is cut several times, with other windows and other wrong passages. The
