@@ -68,56 +68,71 @@ def rewrite(
     options: FollowUpOptions = FollowUpOptions(),
 ) -> SearchQuery:
     """`rarity` is the IDF of the book's terms; without it all words count alike."""
-    history = [turn for turn in history if not asks_nothing(turn.question)]
     if asks_nothing(question):
         return SearchQuery(question)
-    informed = _since_turn(informing(history, rarity or {}), rarity or {})
-    turns = _with_searches(informed, rarity or {}, options)
+    known = rarity or {}
+    history = [turn for turn in history if not asks_nothing(turn.question)]
+    informed = _since_turn(informing(history, known), known)
+    turns = _with_searches(informed, known, options)
+    past = _Past(history, turns, known, _rules(question, turns), pointed_at(question, history))
+    if past.pinned is None and (instead := turned(question, informed, known)):
+        return SearchQuery(instead, ("turn", *past.rules), shown=instead)
+    if past.pinned is None and not past.rules:
+        return _alone(question)
+    return _going_back(question, past, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What a follow-up goes back to."""
+
+    history: Sequence[PastTurn]
+    turns: Sequence[PastTurn]  # those that tell what is meant, with all that was searched for them
+    rarity: Rarity
+    rules: tuple[str, ...]
+    pinned: CitedSource | None
+
+
+def _alone(question: str) -> SearchQuery:
+    """A question that makes sense as it is; an instruction is searched for by its object."""
     instruction = instruction_in(question)
-    alone = (instruction.searched if instruction else "") or question
-    rules = _rules(question, turns)
-    pinned = pointed_at(question, history)
-    if pinned is None and (instead := turned(question, informed, rarity or {})):
-        return SearchQuery(instead, ("turn", *rules), shown=instead)
-    if pinned is None and not rules:
-        return SearchQuery(alone, phrase=_meant(question, instruction) if instruction else "")
+    if instruction is None:
+        return SearchQuery(question)
+    return SearchQuery(instruction.searched or question, phrase=_meant(question, instruction))
+
+
+def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
+    """The question with the words of the conversation, or of the source it points at, that it most probably means."""
+    pinned, instruction = past.pinned, instruction_in(question)
     own = instruction.searched if instruction and pinned is None else without_pointing(question)
-    meant = turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
-    carried = _carried_terms(own, meant, rarity or {}, options)
+    meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
+    carried = _carried_terms(own, meant, past.rarity, options)
     joined = " ".join((own, *(word.text for word in carried))).strip()
-    searched = joined if carried and len(joined) <= options.longest else alone
-    query = _back_to(searched, turns, history, pinned, rules, own)
-    if searched != joined:
-        return query
+    if not carried or len(joined) > options.longest:
+        return _back_to(_alone(question).text, past, own)
     asked = [word for word in carried if word.asked]
-    about = pinned.section if pinned else _stretches(meant, asked)
-    shown = pinned.section if pinned else subject(meant, [word.text for word in asked])
+    about, shown = _stretches(meant, asked), subject(meant, [word.text for word in asked])
+    if pinned is not None:
+        about = shown = pinned.section
     return replace(
-        query,
+        _back_to(joined, past, own),
         carried=tuple(word.text for word in carried),
         phrase=_joined(about, own or question),
         shown=_joined(shown, own or question) if shown else question,
     )
 
 
-def _back_to(
-    text: str,
-    turns: Sequence[PastTurn],
-    history: Sequence[PastTurn],
-    pinned: CitedSource | None,
-    rules: tuple[str, ...],
-    own: str,
-) -> SearchQuery:
+def _back_to(text: str, past: _Past, own: str) -> SearchQuery:
     """A query with what the follow-up goes back to."""
+    turns, pinned = past.turns, past.pinned
     exclude = () if own else tuple(source.quote for turn in turns for source in turn.sources)
-    previous = tuple(source.decisive for source in history[-1].sources)
     return SearchQuery(
         text,
-        rules if pinned is None else ("source", *rules),
+        past.rules if pinned is None else ("source", *past.rules),
         pages=tuple(dict.fromkeys(source.source_file for source in turns[-1].sources)) if turns else (),
         pinned=pinned,
         exclude_quotes=exclude,
-        previous_quotes=previous,
+        previous_quotes=tuple(source.decisive for source in past.history[-1].sources),
     )
 
 
