@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.ask import extract
 from quoth.ask.quotes import spoken
+from quoth.ask.weigh import quotable
 from quoth.chunks.split import embedding_text, split
-from quoth.domain import Chunk, Markup
+from quoth.domain import Chunk, Evidence, Markup, Passage
 from quoth.testing.embedder import FakeEmbedder
 from quoth.text.markdown import first_heading
 from quoth.text.sentences import sentences
@@ -109,3 +112,57 @@ def test_no_markup_of_restructured_text_reaches_a_reader(text: str) -> None:
 @given(_pages("myst"))
 def test_no_markup_of_myst_reaches_a_reader(text: str) -> None:
     _check(text, "myst")
+
+
+def evidence_of(chunk: Chunk) -> Evidence:
+    return Evidence("", (Passage(chunk=chunk, score=1.0, similarity=1.0),), None)
+
+
+def _chunk(text: str, markup: Markup = "rst") -> Chunk:
+    (chunk,) = split(page(text, markup=markup), FakeEmbedder().tokens)
+    return chunk
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Call it like this::", "Call it like this:"),
+        ("Call it like this ::", "Call it like this"),
+        ("Call :func:`run` like this::", "Call run like this:"),
+        ("::", ""),
+        (r"Here :math:`\hat{x}_i` grows.", r"Here $\hat{x}_i$ grows."),
+        ("Use ``std::`` names", "Use `std::` names"),
+    ],
+)
+def test_the_mark_that_announces_a_literal_block_is_one_colon_or_none(written: str, shown: str) -> None:
+    assert spoken(written, _chunk("A page.\n")) == shown
+
+
+def test_a_backslash_that_breaks_a_line_is_not_shown() -> None:
+    text = "**Tokens** \\\nA token belongs to a user."
+    assert spoken(text, _chunk(f"{text}\n", "markdown")) == "**Tokens** A token belongs to a user."
+
+
+def test_roles_and_links_in_a_row_of_a_table_are_not_shown() -> None:
+    text = "=====  ==========================\nName   Use\n=====  ==========================\n"
+    text += "match  :meth:`~Model.match` finds `docs <https://x.org>`_\n=====  ==========================\n"
+    chunk = _chunk(text)
+    found = extract.draft("What does match find?", evidence_of(chunk))
+    assert "match finds docs" in found.text
+    assert not re.search(r":meth:|`_", found.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{ install_from("tool") }}',
+        '<div class="row" role="row"><strong role="cell"><a href="https://x.org/a">Tool</a></strong></div>',
+    ],
+)
+def test_a_macro_or_html_with_a_word_in_it_is_not_quoted(text: str) -> None:
+    assert not quotable(text)
+
+
+def test_words_with_a_tag_or_a_macro_in_them_are_quoted() -> None:
+    assert quotable("For version {{ release }} press <kbd>Enter</kbd> to install the tool.")
+    assert quotable("Use `{{ value }}` and `<div>`.")

@@ -171,6 +171,8 @@ def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | Non
     kind = "list" if _is_entry(text, unit) else kind
     if block is None or before is None:
         return kind
+    if before.kind == "header" and unit.kind == "row":  # a blank line may follow the header of a directive
+        return None
     return None if _goes_on(text, unit, kind, block, text[before.end : unit.start]) else kind
 
 

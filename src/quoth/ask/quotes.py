@@ -18,6 +18,8 @@ from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.asciidoc_tables import row_as_markdown
 from quoth.text.line_marks import ATTRIBUTES
 from quoth.text.rst_inline import as_markdown
+from quoth.text.rst_tables import row_as_markdown as rst_row
+from quoth.text.rst_tables import rule
 from quoth.text.sentences import Sentence, fold
 
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
@@ -34,6 +36,7 @@ _HIDDEN = re.compile(
 )
 # [the chapter on types][types]: its target is defined elsewhere on the page
 _REFERENCE = re.compile(r"(?P<code>`+[^`]*`+)|\[(?P<said>[^\[\]]+)\]\[[^\[\]\s]*\]")
+_BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
 _SPACES = re.compile(r"[ \t]{2,}")
 _SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
@@ -102,7 +105,7 @@ def spoken(text: str, chunk: Chunk) -> str:
         return as_markdown(fold(text))
     if chunk.markup == "asciidoc":
         return asciidoc_as_markdown(fold(text))
-    folded = fold(text)
+    folded = fold(_BROKEN.sub("", text))
     if "}`" in folded:
         folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
     if "][" in folded:
@@ -173,7 +176,8 @@ def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
     """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end."""
     marker = f"[{index}]"
     if here.block(run[0]).kind == "table":
-        rows = _asciidoc_lines(here, run) if here.chunk.markup == "asciidoc" else _table_lines(here, run)
+        written = {"asciidoc": _asciidoc_lines, "rst": _rst_lines}
+        rows = written.get(here.chunk.markup, _table_lines)(here, run)
         yield "\n".join(rows) + f"\n\n{marker}"
         return
     lines: list[str] = []
@@ -223,6 +227,20 @@ def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
             yield chunk.lead
     for position in run:
         yield _bare(here.text(position))
+
+
+def _rst_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
+    """Rows of a drawn table or of a directive, below their header. Markdown wants one, so it may be empty."""
+    from quoth.text.units import rst_tables  # deferred: most books are Markdown
+
+    places = [here.units[position].start for position in run]
+    for table in rst_tables(here.chunk.text, here.chunk.lead):
+        rows = [row for row in table if any(row.start <= place < row.end for place in places)]
+        columns = max((len(row.cells) for row in table), default=0)
+        if rows:
+            head = table[0].cells if table[0].header else ()
+            yield f"{rst_row(head, columns)}\n{rule(columns)}"
+            yield from (rst_row(row.cells, columns) for row in rows if row is not table[0] or not row.header)
 
 
 def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:

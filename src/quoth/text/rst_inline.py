@@ -45,17 +45,27 @@ def inline(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """The same words with the marks that Markdown shares: emphasis stays, literals become code, roles and references
-    go."""
+    """The same words with the marks that Markdown shares: emphasis stays, literals become code, formulas are between
+    dollar signs, other roles and references go."""
     if not _SPECIAL.search(text):
-        return text.strip()
-    return _INLINE.sub(_marked, text).strip()
+        return _announcing(text.strip())
+    return _announcing(_INLINE.sub(_marked, text).strip())
+
+
+def _announcing(text: str) -> str:
+    """`Example::` announces a literal block; readers see one colon, and none after a space."""
+    if not text.endswith("::"):
+        return text
+    said = text.removesuffix("::")
+    return f"{said}:" if said == said.rstrip() != "" else said.rstrip()
 
 
 def _marked(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind == "literal":
         return f"`{match['literal']}`" if "`" not in match["literal"] else match["literal"]
+    if kind == "roled" and match["role"].lower() == "math" and "$" not in match["roled"]:
+        return f"${match['roled'].strip()}$"
     return match[0] if kind in ("strong", "emphasis") else _words(match)
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import parse_asciidoc
 from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, TITLE, delimiter
-from quoth.text.blocks import Block
+from quoth.text.blocks import Block, leaves
 from quoth.text.rst import parse_rst
+from quoth.text.rst_tables import Row, table_rows
 
 Kind = Literal["prose", "item", "row", "header", "code", "heading"]
 Stretch = tuple[int, int, Kind]
@@ -42,6 +45,18 @@ def stretches(text: str, lead: str, markup: Markup) -> Iterator[Stretch]:
                 yield start, end, kind
 
 
+@lru_cache(maxsize=256)  # the rows of one table are shown one by one
+def rst_tables(text: str, lead: str) -> tuple[tuple[Row, ...], ...]:
+    """The tables of a chunk, with offsets in its text; those of what it repeats from before are negative."""
+    before = f"{lead}\n" if lead else ""
+    found = []
+    for block in leaves(parse_rst(before + text, whole=False)):
+        if block.kind == "table":
+            rows = table_rows(before + text, block.start, block.end)
+            found.append(tuple(replace(row, start=row.start - len(before), end=row.end - len(before)) for row in rows))
+    return tuple(found)
+
+
 def _of(
     text: str, block: Block, leaf: Callable[[str, Block, int, Kind], Iterator[Stretch]], kind: Kind
 ) -> Iterator[Stretch]:
@@ -57,7 +72,8 @@ def _rst_leaf(text: str, block: Block, start: int, kind: Kind) -> Iterator[Stret
         head = _RST_HEAD.match(text, start, block.end)
         yield head.end() if head else start, block.end, "heading" if block.kind == "heading" else "code"
     elif block.kind == "table":
-        yield from ((*line, "row") for line in _lines(text, block.start, block.end))
+        for number, row in enumerate(table_rows(text, block.start, block.end)):
+            yield row.start, row.end, "header" if row.header and not number else "row"
     else:
         mark = _RST_MARKS[kind].match(text, start, block.end)
         yield mark.end() if mark else start, block.end, kind
