@@ -189,9 +189,12 @@ train-reader-env: $(TRAINING_STAMP) ## install torch for training the reader int
 train-reader: $(TRAINING_STAMP) .training/data/examples.npz ## train the reader, or resume a killed run: make train-reader DATA=../shared/data (RUN=name TRAIN_ARGS="…")
 	nice -n 19 $(TRAINING) -m training.train --run $(RUN) $(TRAIN_ARGS)
 
-# Goes on from the packaged weights with our own questions about technical books (training/asked, decision 0045).
-train-reader-books: $(TRAINING_STAMP) .training/data/examples.npz ## teach the reader our own questions about books: DATA=../shared/data (RUN=name TRAIN_ARGS="…")
+# Goes on from the packaged weights with our own questions and claims (training/asked, passages and claims; decisions 0045
+# and 0047). Books of other projects come from the package registries.
+train-reader-books: $(TRAINING_STAMP) .training/data/examples.npz ## teach the reader our own questions and claims: DATA=../shared/data (RUN=name TRAIN_ARGS="…")
+	$(BIN)/python benchmarks/shelf.py
 	$(BIN)/python benchmarks/asked_drafts.py $(DATA)
+	$(BIN)/python benchmarks/passage_books.py $(DATA)
 	nice -n 19 $(TRAINING) -m training.asked_examples --data $(DATA)
 	nice -n 19 $(TRAINING) -m training.train --folder .training/asked --run $(RUN) --start packaging/quoth-reader/quoth_reader/reader.safetensors $(TRAIN_ARGS)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from zlib import crc32
 
 import corpora
+import shelf
 from quoth.chunks.split import split
 from quoth.domain import Chunk
 from quoth.ports import TokenCounter
@@ -43,6 +44,9 @@ def asked_books() -> list[str]:
 
 
 def unpacked(book: str, data: Path) -> Path:
+    """The folder of a book of the data folder, or of one that another project publishes (shelf.py)."""
+    if book in shelf.shelf():
+        return shelf.unpacked(book)
     folder = UNPACKED / book
     if not folder.exists():
         part = folder.with_suffix(".part")

@@ -6,27 +6,32 @@
 RAGTruth QA (`ragtruth_qa*`): answers of six models with the spans that people found unsupported. WiCE (`wice_dev`):
 claims of Wikipedia against the pages they cite; nothing is ever fitted on it. An answer's score is the product of the
 scores of its two weakest sentences. Figures "out of fold" come from models that have seen no answer to the same
-question; figures "as shipped" prove nothing on answers that were used for the fit, but do on all others.
+question; figures "as shipped" prove nothing on answers that were used for the fit, but do on all others. Everything is
+measured twice: with words alone, and with the reader, which reads the sentences that words leave in doubt.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gzip
 import json
 import re
+import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from corpora import chunk_of
+from known_readings import KnownReadings
 from quoth.ask.calibration import Logistic
 from quoth.ask.check import check, checkable
-from quoth.ask.support import FEATURES, Source, analyse, features, fitted, verbatim
-from quoth.domain import Citation
+from quoth.ask.evidence import evidence
+from quoth.ask.support import FEATURES, READ, Source, analyse, features, fitted, verbatim
+from quoth.domain import Citation, ReadingTask
 from quoth.evals import metrics
 from quoth.evals.calibrate import Floats, Mask, fit_logistic
 from quoth.text.terms import TERMS_VERSION, content_terms, term_ids
@@ -37,6 +42,9 @@ PAGE = ROOT / "docs" / "benchmarks" / "grounding"
 FALSELY_MARKED = 0.10  # the stated rate: at most this share of clean answers may carry a mark
 AIM = 0.09  # the rate on the answers used for the fit, so that other answers keep to the stated rate
 FOLDS, SHUFFLES, RIDGE = 10, 5, 20.0
+DOUBTFUL = 0.9  # a sentence whose words give it a lower chance is read: one in six of RAGTruth's
+FAR = 6.0  # bounds of the reader's log odds
+SIDES = ((False, "words alone"), (True, "with the reader"))
 HALVES = 2  # for marks: the threshold is chosen on one half of the questions and measured on the other
 
 
@@ -50,6 +58,8 @@ class Judged:
     verbatim: bool
     unsupported: bool
     text: str
+    task: ReadingTask  # what the reader reads if words leave a doubt
+    heard: float = 0.0  # its log odds
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +123,15 @@ def judged_sentences(
             verbatim(claim.words, sources) is not None,
             inside >= 0.3 * (end - start) or inside >= 20,
             claim.words,
+            ReadingTask(claim.words, evidence(claim.words, [source.chunk.shown for source in sources])),
         )
+
+
+async def with_readings(of: Set, reader: KnownReadings) -> Set:
+    readings = await reader.read([one.task for one in of.sentences])
+    heard = [max(-FAR, min(FAR, reading.supported)) for reading in readings]
+    sentences = [replace(one, heard=value) for one, value in zip(of.sentences, heard, strict=True)]
+    return replace(of, sentences=sentences)
 
 
 def new_share(answer: str, sources: list[Source]) -> float:
@@ -125,24 +143,41 @@ def new_share(answer: str, sources: list[Source]) -> float:
 # --- fitting and scoring ---------------------------------------------------------------------------------------------
 
 
-def rows_of(of: list[Judged]) -> Floats:
-    return np.array([one.features for one in of], dtype=np.float32)
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The model of words, and with a reader the one for sentences that were read."""
+
+    words: Logistic
+    read: Logistic | None = None
+
+
+def rows_of(of: list[Judged], *, read: bool = False) -> Floats:
+    return np.array([(*one.features, one.heard) if read else one.features for one in of], dtype=np.float32)
 
 
 def labels_of(of: list[Judged]) -> Mask:
     return np.array([one.unsupported for one in of])
 
 
-def fit(of: list[Judged]) -> Logistic:
-    return fit_logistic(list(FEATURES), rows_of(of), labels_of(of), np.ones(len(of), dtype=np.float32), ridge=RIDGE)
+def fit(of: list[Judged], *, read: bool) -> Fit:
+    ones = np.ones(len(of), dtype=np.float32)
+    words = fit_logistic(list(FEATURES), rows_of(of), labels_of(of), ones, ridge=RIDGE)
+    if not read:
+        return Fit(words)
+    return Fit(words, fit_logistic([*FEATURES, READ], rows_of(of, read=True), labels_of(of), ones, ridge=RIDGE))
 
 
-def scores_of(model: Logistic, of: list[Judged]) -> Floats:
+def scores_of(model: Fit, of: list[Judged]) -> Floats:
     """The probability that each sentence is supported."""
-    rows = rows_of(of)
-    weights = np.array([model.weights[name] for name in FEATURES])
-    scores = 1 / (1 + np.exp(model.bias + rows @ weights))
+    scores = _chances(model.words, rows_of(of))
+    if model.read is not None:
+        scores = np.where(scores < DOUBTFUL, _chances(model.read, rows_of(of, read=True)), scores)
     return np.where([one.verbatim for one in of], 1.0, scores)
+
+
+def _chances(model: Logistic, rows: Floats) -> Floats:
+    chances: Floats = 1 / (1 + np.exp(model.bias + rows @ np.array(list(model.weights.values()))))
+    return chances
 
 
 def answer_scores(of: list[Judged], scores: Floats, count: int) -> Floats:
@@ -176,7 +211,7 @@ def marked(of: list[Judged], scores: Floats, threshold: float) -> Mask:
     )
 
 
-def out_of_fold(of: Set, seed: int, count: int = FOLDS) -> tuple[Floats, Mask]:
+def out_of_fold(of: Set, seed: int, count: int = FOLDS, *, read: bool) -> tuple[Floats, Mask]:
     """Scores and marks of every sentence, from models and thresholds fitted on other questions."""
     questions = np.array(sorted(set(of.groups)))
     np.random.default_rng(seed).shuffle(questions)
@@ -186,7 +221,7 @@ def out_of_fold(of: Set, seed: int, count: int = FOLDS) -> tuple[Floats, Mask]:
     for held in range(count):
         train = [one for one, at in zip(of.sentences, folds, strict=True) if at != held]
         test = [one for one, at in zip(of.sentences, folds, strict=True) if at == held]
-        model = fit(train)
+        model = fit(train, read=read)
         scores[folds == held] = scores_of(model, test)
         marks[folds == held] = marked(
             test, scores_of(model, test), threshold_for(train, scores_of(model, train), of.labels)
@@ -234,15 +269,15 @@ def answer_figures(of: Set, marks: Mask) -> dict[str, float]:
     }
 
 
-def measure_halves(of: Set) -> dict[str, float]:
+def measure_halves(of: Set, *, read: bool) -> dict[str, float]:
     """Fitted, and its threshold chosen, on one half of the questions; measured on the other."""
-    runs = [out_of_fold(of, seed, HALVES) for seed in range(SHUFFLES)]
+    runs = [out_of_fold(of, seed, HALVES, read=read) for seed in range(SHUFFLES)]
     each = [sentence_figures(of, scores, marks) | answer_figures(of, marks) for scores, marks in runs]
     return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 
-def measure_out_of_fold(of: Set) -> dict[str, float]:
-    runs = [out_of_fold(of, seed) for seed in range(SHUFFLES)]
+def measure_out_of_fold(of: Set, *, read: bool) -> dict[str, float]:
+    runs = [out_of_fold(of, seed, read=read) for seed in range(SHUFFLES)]
     answers = [answer_scores(of.sentences, scores, len(of.labels)) for scores, _ in runs]
     low, high = interval(of, answers[0])
     each = [sentence_figures(of, scores, marks) for scores, marks in runs]
@@ -257,9 +292,9 @@ def measure_out_of_fold(of: Set) -> dict[str, float]:
     }
 
 
-def measure_shipped(of: Set, *, labelled: bool) -> dict[str, float]:
+def measure_shipped(of: Set, *, labelled: bool, read: bool) -> dict[str, float]:
     shipped = fitted()
-    scores = scores_of(shipped.unsupported, of.sentences)
+    scores = scores_of(Fit(shipped.unsupported, shipped.read if read else None), of.sentences)
     answers = answer_scores(of.sentences, scores, len(of.labels))
     low, high = interval(of, answers)
     figures = {
@@ -272,8 +307,20 @@ def measure_shipped(of: Set, *, labelled: bool) -> dict[str, float]:
     }
     if not labelled:
         return figures
-    marks = marked(of.sentences, scores, shipped.threshold)
+    marks = marked(of.sentences, scores, shipped.read_threshold if read else shipped.threshold)
     return figures | sentence_figures(of, scores, marks) | answer_figures(of, marks)
+
+
+def measure_doubts(of: Set) -> dict[str, float]:
+    """How many sentences are read, and what the reader alone says."""
+    words = _chances(fitted().unsupported, rows_of(of.sentences))
+    read = np.array([not one.verbatim and not one.missing for one in of.sentences]) & (words < DOUBTFUL)
+    heard, labels = np.array([one.heard for one in of.sentences]), labels_of(of.sentences)
+    return {
+        "share of sentences that are read": float(read.mean()),
+        "sentence auroc of the reader alone, all sentences": auroc(-heard, labels),
+        "sentence auroc of the reader alone, those that are read": auroc(-heard[read], labels[read]),
+    }
 
 
 def measure_speed() -> dict[str, float]:
@@ -310,9 +357,9 @@ def measure_speed() -> dict[str, float]:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_model(of: Set, name: str) -> None:
-    model = fit(of.sentences)
-    threshold = threshold_for(of.sentences, scores_of(model, of.sentences), of.labels)
+def write_model(of: Set, name: str, reader: str) -> None:
+    words, both = fit(of.sentences, read=False), fit(of.sentences, read=True)
+    assert both.read is not None
     shipped = {
         "provenance": {
             "script": "benchmarks/grounding.py --fit",
@@ -320,11 +367,21 @@ def write_model(of: Set, name: str) -> None:
             "set": f"{name}: {len(of.labels)} answers, {len(of.sentences)} sentences",
             "threshold": f"at most {FALSELY_MARKED:.0%} of clean answers carry a mark, by a rule or the model",
         },
-        "unsupported": {"bias": model.bias, "weights": dict(model.weights)},
-        "threshold": threshold,
+        "unsupported": _as_json(words.words),
+        "threshold": threshold_for(of.sentences, scores_of(words, of.sentences), of.labels),
+        "read": {
+            "reader": reader,
+            "doubtful": DOUBTFUL,
+            "unsupported": _as_json(both.read),
+            "threshold": threshold_for(of.sentences, scores_of(both, of.sentences), of.labels),
+        },
     }
     TARGET.write_text(json.dumps(shipped, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     fitted.cache_clear()
+
+
+def _as_json(model: Logistic) -> dict[str, object]:
+    return {"bias": model.bias, "weights": dict(model.weights)}
 
 
 def write_page(report: dict[str, dict[str, float]]) -> None:
@@ -348,33 +405,40 @@ def write_page(report: dict[str, dict[str, float]]) -> None:
     PAGE.with_suffix(".md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
-def main() -> None:
+async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "quoth-bench")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--examples", type=int, default=0, help="also print this many wrong marks and misses")
     arguments = parser.parse_args()
+    reader = KnownReadings(arguments.cache)
     report: dict[str, dict[str, float]] = {}
     for folder in sorted(arguments.data.glob("ragtruth_qa*")):
-        of = ragtruth(folder)
+        of = await with_readings(ragtruth(folder), reader)
         if arguments.fit:
-            write_model(of, folder.name)
+            write_model(of, folder.name, reader.name)
             arguments.fit = False
         if arguments.examples:
             print_examples(of, arguments.examples)
-        report[f"{folder.name}, out of fold"] = measure_out_of_fold(of)
-        report[f"{folder.name}, the other half"] = measure_halves(of)
-        report[f"{folder.name}, as shipped"] = measure_shipped(of, labelled=True)
+        for read, how in SIDES:
+            report[f"{folder.name}, out of fold, {how}"] = measure_out_of_fold(of, read=read)
+            report[f"{folder.name}, the other half, {how}"] = measure_halves(of, read=read)
+            report[f"{folder.name}, as shipped, {how}"] = measure_shipped(of, labelled=True, read=read)
+        report[f"{folder.name}, readings"] = measure_doubts(of)
     claims_of = arguments.data / "wice_dev" / "claim_dev.jsonl.gz"
     if claims_of.exists():
-        report["wice_dev, as shipped"] = measure_shipped(wice(claims_of), labelled=False)
+        of = await with_readings(wice(claims_of), reader)
+        for read, how in SIDES:
+            report[f"wice_dev, as shipped, {how}"] = measure_shipped(of, labelled=False, read=read)
+    await reader.close()
     report["speed"] = measure_speed()
     write_page(report)
     print(PAGE.with_suffix(".md").read_text(encoding="utf-8"))
 
 
 def print_examples(of: Set, most: int) -> None:
-    scores, marks = out_of_fold(of, 0)
+    scores, marks = out_of_fold(of, 0, read=True)
     for wanted, title in ((False, "MARKED THOUGH SUPPORTED"), (True, "UNSUPPORTED, NOT MARKED")):
         print(title)
         chosen = [
@@ -387,4 +451,4 @@ def print_examples(of: Set, most: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

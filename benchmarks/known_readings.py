@@ -59,4 +59,5 @@ class KnownReadings:
 
 
 def _key(task: ReadingTask) -> bytes:
-    return hashlib.sha256("\0".join((task.question, task.heading, task.passage)).encode()).digest()[:16]
+    said = "\0".join((task.question, task.heading, task.passage, str(task.room)))
+    return hashlib.sha256(said.encode()).digest()[:16]

@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 import asked_books
+import passage_books
+import shelf
 from corpora import Asked, EvaluationSet, load_sets, read_lines
 from quoth.ask import extract, weigh
 from quoth.ask.judge import features
@@ -39,9 +41,11 @@ from searching import Searcher
 
 REPORTS = Path(__file__).parent.parent / "docs" / "benchmarks"
 SETS = ("squad2_dev_half", "scifact", "rust_book_quiz", "chunking_evaluation")
-BOOKS = tuple(
-    f"asked_{book}" for book in asked_books.HELD_OUT
-)  # our own questions about books that the reader never saw
+# Our own questions about books that the reader never saw.
+BOOKS = (
+    *(f"asked_{book}" for book in asked_books.HELD_OUT),
+    *(f"passages_{book}" for book in sorted(shelf.LEFT_OUT)),
+)
 ONLY_FOUND = ("scifact",)  # claims: nothing to answer
 SAMPLES = 400  # of the bootstrap
 Spans = tuple[tuple[int, int], ...]
@@ -228,6 +232,7 @@ async def main() -> None:
         weigh.READER_WEIGHT = arguments.weight
     reader = PassageReader(folder)
     asked_books.register()
+    passage_books.register()
     sets = await load_sets((*SETS, *BOOKS), arguments.data, arguments.cache)
     report: dict[str, Any] = {"sets": {}, "weight": weigh.READER_WEIGHT}
     for of in sets:

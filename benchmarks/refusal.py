@@ -10,7 +10,8 @@ Nothing has to be labelled: take a question whose answer is known, and remove th
   tenth       a tenth of them is gone and all their neighbours stay
   stranger    a question about one corpus is put to another
   look-alike  questions written so that a passage seems to hold the answer but does not, against ordinary ones
-  near        the same for technical books: our own questions about two that no fit or training saw (asked_books.py)
+  near        the same for technical books: our own questions about books that the reader's training never saw
+              (asked_books.py, passage_books.py)
 Articles, chapters and claims are split in two before anything is fitted; figures come from the half that was not used.
 Whether the stated probability holds for books of another kind is measured by leaving whole sets out of the fit.
 """
@@ -31,6 +32,8 @@ from zlib import crc32
 import numpy as np
 
 import asked_books
+import passage_books
+import shelf
 from corpora import Asked, EvaluationSet, Floats, load_sets
 from embedding import REPORTS
 from known_readings import KnownReadings
@@ -47,11 +50,15 @@ from quoth.text import terms
 from refusal_page import as_page
 from searching import Mask, Searcher
 
-FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation")
+TECHNICAL = tuple(f"passages_{book}" for book in sorted(shelf.LEFT_OUT))  # our own questions
+FITTED_ON = (
+    "squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation", *TECHNICAL,
+)  # fmt: skip
 TESTED_ON = tuple(f"asked_{book}" for book in asked_books.HELD_OUT)  # nothing is ever fitted on these (decision 0045)
 # Sets of questions that only seem to be answered, each with the set that has the ordinary ones.
 ALIKE = {"squad2_look_alikes": ("squad2_dev_half", "look-alike")}
 ALIKE |= {f"near_{book}": (f"asked_{book}", "near") for book in asked_books.HELD_OUT}
+ALIKE |= {f"unanswered_{book}": (f"passages_{book}", "near") for book in sorted(shelf.LEFT_OUT)}
 TEMPTING = ("look-alike", "near")  # settings
 TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "calibration.json"
 # In other sets an unlabelled passage may answer all the same, so removing the labelled ones does not
@@ -59,7 +66,7 @@ TARGET = Path(__file__).parent.parent / "src" / "quoth" / "ask" / "calibration.j
 TRUSTED = "squad2_dev_half"
 TRUST = {TRUSTED: 3.0, "covidqa_passages": 0.3}
 # The sets that settle the judge's numbers: labels that can be trusted, several kinds of books and questions.
-CALIBRATED_ON = ("squad2_dev_half", "scifact", "qed_nq_dev", "rust_book_quiz", "chunking_evaluation")
+CALIBRATED_ON = tuple(name for name in FITTED_ON if name != "covidqa_passages")
 ORDERS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)  # how much the reading may count in the order
 # Look-alikes are the hardest to tell apart, and the features that do it matter little in the other settings: without
 # extra weight they are not told apart at all. More than this would cost the other settings more than it gains here.
@@ -456,6 +463,7 @@ async def main() -> None:
     parser.add_argument("--most", type=int, default=400, help="questions of each set")
     arguments = parser.parse_args()
     asked_books.register()
+    passage_books.register()
     names = (*FITTED_ON, *TESTED_ON)
     loaded = await load_sets((*names, *ALIKE), arguments.data, arguments.cache)
     sets, alike = loaded[: len(names)], loaded[len(names) :]

@@ -1,11 +1,12 @@
-"""Prepares a run on our own questions about technical books, mixed with examples that no run has seen yet.
+"""Prepares a run on our own questions and claims, mixed with examples of `prepare`.
 
     python benchmarks/asked_drafts.py ../shared/data       # in Quoth's environment: .training/asked.jsonl
-    python -m training.asked_examples --replay 40000                # .training/asked/data/examples.npz
+    python benchmarks/passage_books.py ../shared/data      # and .training/passages.jsonl
+    python -m training.asked_examples --replay 9000                 # .training/asked/data/examples.npz
     python -m training.train --folder .training/asked --run asked --start …
 
-There are few questions of our own, so each is cut several times, with other windows and other wrong passages. The
-examples of `prepare` beside them keep what the reader has learned. Drafts of the held-out books are never here.
+What is our own is cut several times, with other windows and other wrong passages. The examples of `prepare` beside it
+keep what the reader has learned. Drafts of the held-out books are never here.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from .drafts import NO, UNKNOWN, YES, Draft, Group
 from .embedder import model_dir
 from .overlap import Evaluated, evaluation_texts
 from .prepare import ROOT, Pieces, as_arrays, clean_groups, pieces_of
+from .written import Places, claim_groups, public_passages, with_biases
 
 SEED = 21
 WRONG = 2  # other chunks beside the right or the tempting one, drawn anew in every pass
+WITH_OTHERS = 0.35  # share of the questions about passages that come a second time, beside other chunks, in every pass
 
 
 def drafted(row: dict[str, Any]) -> Draft:
@@ -50,6 +53,30 @@ def asked_groups(path: Path, passes: int, chance: Random) -> list[Group]:
         for first, *others in rows:
             drawn = chance.sample(others, min(WRONG, len(others)))
             groups.append([drafted(one) for one in (first, *drawn)])
+    return groups
+
+
+def passage_groups(path: Path, chance: Random) -> list[Group]:
+    """Questions about a passage stay together; of the other chunks found for a question, some are drawn."""
+    groups = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        rows = json.loads(line)
+        others = [row for row in rows if row["kind"] == "passage, other chunk"]
+        if others and chance.random() > WITH_OTHERS:
+            continue
+        drawn = chance.sample(others, min(WRONG, len(others)))
+        groups.append([drafted(row) for row in rows if row not in others or row in drawn])
+    return groups
+
+
+def own_groups(folder: Path, data: Path, passes: int, chance: Random) -> list[Group]:
+    places = Places(data)
+    groups = asked_groups(folder / "asked.jsonl", passes, chance)
+    for _ in range(passes):
+        groups += passage_groups(folder / "passages.jsonl", chance)
+        groups += public_passages(places)
+        groups += claim_groups(places, chance)
+    chance.shuffle(groups)
     return groups
 
 
@@ -78,16 +105,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--folder", type=Path, default=ROOT / ".training")
-    parser.add_argument("--passes", type=int, default=5)
-    parser.add_argument("--replay", type=int, default=40_000, help="examples of `prepare` beside them")
+    parser.add_argument("--passes", type=int, default=1)
+    parser.add_argument("--replay", type=int, default=9_000, help="examples of `prepare` beside them")
     parser.add_argument("--skip", type=int, default=248_000, help="examples of `prepare` that were learned already")
     parser.add_argument("--seed", type=int, default=14, help="of the common order")
     arguments = parser.parse_args()
     chance = Random(SEED)
     evaluated = Evaluated(evaluation_texts(arguments.data, ROOT / "examples"))
-    groups = list(
-        clean_groups(iter(asked_groups(arguments.folder / "asked.jsonl", arguments.passes, chance)), evaluated)
-    )
+    written = own_groups(arguments.folder, arguments.data, arguments.passes, chance)
+    groups = with_biases(list(clean_groups(iter(written), evaluated)))
     cut = list(pieces_of(groups, Pieces(model_dir()), chance))
     own = as_arrays(cut)
     both = joined(
@@ -96,8 +122,9 @@ def main() -> None:
     out = arguments.folder / "asked" / "data"
     out.mkdir(parents=True, exist_ok=True)
     np.savez(out / "examples.npz", **both)
+    prepared = json.loads((arguments.folder / "data" / "manifest.json").read_text(encoding="utf-8"))
     told = {"own": len(own["ends"]), "all": len(both["ends"]), "passes": arguments.passes, "skip": arguments.skip}
-    (out / "manifest.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (out / "manifest.json").write_text(json.dumps(prepared | told, indent=1) + "\n", encoding="utf-8")
     print(told)
 
 

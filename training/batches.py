@@ -31,6 +31,7 @@ class Batch:
     support: Tensor
     group: Tensor
     kind: Tensor
+    bias: Tensor  # what the wording alone says, in log odds: the reader must learn the rest
 
     def __len__(self) -> int:
         return int(self.ids.shape[0])
@@ -42,6 +43,7 @@ class Examples:
     def __init__(self, path: Path, only: NDArray[np.bool_] | None = None) -> None:
         with np.load(path) as arrays:
             self._arrays = {name: arrays[name] for name in arrays.files}
+        self._arrays.setdefault("bias", np.zeros(len(self._arrays["ends"]), dtype=np.float16))
         self.kinds: list[str] = [str(kind) for kind in self._arrays["kinds"]]
         self._begins = np.concatenate([[0], self._arrays["ends"][:-1]])
         self._lengths = self._arrays["ends"] - self._begins
@@ -70,7 +72,8 @@ class Examples:
             mask[at, :length] = 1
         columns = ("start", "end", "answerable", "relevance", "support", "group", "kind")
         rest = [torch.from_numpy(self._arrays[name][rows].astype(np.int64)) for name in columns]
-        return Batch(torch.from_numpy(ids), torch.from_numpy(types), torch.from_numpy(mask), *rest)
+        bias = torch.from_numpy(self._arrays["bias"][rows].astype(np.float32))
+        return Batch(torch.from_numpy(ids), torch.from_numpy(types), torch.from_numpy(mask), *rest, bias)
 
     def taken(self, groups: list[int]) -> dict[str, NDArray[np.generic]]:
         """The arrays of these groups alone, numbered anew."""

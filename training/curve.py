@@ -31,6 +31,8 @@ SHOWN = {
     "unseen books: right sentence": "sentence (books)",
     "FoolMeTwice: supported, AUROC": "claims (FoolMeTwice)",
     "SummEdits: supported, AUROC": "claims (SummEdits)",
+    "own questions: answered, AUROC": "answered (own, unseen books)",
+    "own claims: supported, AUROC": "claims (own)",
 }
 LOSSES = ("span", "answerable", "relevance", "support")
 

@@ -16,8 +16,8 @@ from .windows import Span, Tokens, joined, window_of, windows
 # Labels of a head. Nothing is learned from UNKNOWN; UNSUPPORTED is either neutral or contradicted.
 UNKNOWN, NO, YES = -1, 0, 1
 SUPPORT = {"supported": 0, "neutral": 1, "contradicted": 2, "unsupported": 3}
-# About the size that the shipped reader reads; a few sizes, so that none is learned by heart.
-SMALLEST, LARGEST = 80, 128
+# About the sizes that the shipped reader reads: the first passage nearly whole, the others in part.
+SMALLEST, LARGEST = 72, 240
 AS_SHIPPED = 0.7  # share of windows, among those with a choice, that the shipped reader would choose
 
 
@@ -32,6 +32,7 @@ class Draft:
     relevance: int = UNKNOWN
     support: str = ""
     anchor: int | None = None  # a character that the window must contain
+    bias: float = 0.0  # log odds of the label by the wording of the question or claim alone
 
 
 Group = list[Draft]
@@ -47,6 +48,7 @@ class Piece:
     answerable: int
     relevance: int
     support: int
+    bias: float = 0.0
 
 
 Tokenizer = Callable[[str], Tokens]
@@ -76,12 +78,12 @@ def _holds(window: Span, place: Span) -> bool:
 
 
 def cut(draft: Draft, tokenize: Tokenizer, chance: Random, size: int) -> Piece | None:
-    tokens = tokenize(draft.passage)
+    tokens = tokenize(draft.passage).without_marks()
     if len(tokens) < 5:
         return None
     question = tokenize(draft.question).ids
     begin, finish = choose(draft, question, tokens, chance, size)
-    ids, at = joined(question, tokenize(draft.heading).ids, tokens.ids[begin:finish])
+    ids, at = joined(question, tokenize(draft.heading).without_marks().ids, tokens.ids[begin:finish])
     start = end = UNKNOWN
     if draft.span is not None:
         place = tokens.covering(draft.span)
@@ -91,4 +93,4 @@ def cut(draft: Draft, tokenize: Tokenizer, chance: Random, size: int) -> Piece |
     elif draft.answerable == NO:
         start = end = 0
     support = SUPPORT[draft.support] if draft.support else UNKNOWN
-    return Piece(draft.kind, ids, at, start, end, draft.answerable, draft.relevance, support)
+    return Piece(draft.kind, ids, at, start, end, draft.answerable, draft.relevance, support, draft.bias)

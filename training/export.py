@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "packaging" / "quoth-reader"
 BENCHMARK = ROOT / "docs" / "benchmarks" / "reading_comprehension.json"
 LARGEST = 22_000_000  # bytes
-VERSION = "0.5.0"
+VERSION = "0.6.0"
 
 
 def digest(path: Path) -> str:
@@ -60,7 +60,8 @@ def described(weights: Path, report: dict[str, Any], run: dict[str, Any], versio
             "question tokens at most": QUESTION,
             "heading tokens at most": HEADING,
             "window": report["window"],
-            "window chosen": "where most, and the rarest, of the question's words are (quoth.models.reader_window)",
+            "window chosen": "where most, and the rarest, of the question's words are, or words like them "
+            "(quoth.models.reader_window)",
             "token type": "0 up to and with the second [SEP], 1 from the passage's first token on",
         },
         "heads": {

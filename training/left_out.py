@@ -6,6 +6,7 @@ natural and adversarial unanswerables, made look-alikes by kind, the right sente
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -19,7 +20,9 @@ from .mixture import stands_alone
 from .reading import Asked, PassageReader, Reading
 from .records import Question
 from .texts import names, sentences
+from .written import BOOKS, Places, claim_items, evidence
 
+OWN_LEFT_OUT = BOOKS.parent / "passages_left_out.jsonl"
 Figures = dict[str, Figure]
 
 
@@ -125,6 +128,39 @@ def claims(reader: PassageReader, rows: Sequence[records.Claim], name: str) -> F
     }
 
 
+def own_passages(reader: PassageReader, path: Path, most: int) -> Figures:
+    """Our own questions about passages of technical books that were left out: answered, or only seemingly."""
+    groups = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [row for group in groups for row in group if row["kind"] in ("passage, answered", "passage, not answered")]
+    unique = list({(row["question"], row["passage"]): row for row in rows}.values())
+    rows = Random(12).sample(unique, min(most, len(unique)))
+    readings = reader.read([Asked(row["question"], row["passage"], row["heading"]) for row in rows])
+    labels, passages = [row["answerable"] == 1 for row in rows], [row["passage"] for row in rows]
+    touched = [
+        float(row["span"][0] < reading.best[1] and reading.best[0] < row["span"][1])
+        for row, reading in zip(rows, readings, strict=True)
+        if row["answerable"] == 1
+    ]
+    return {
+        "own questions: answered, AUROC": auroc_figure([sign(reading) for reading in readings], labels, passages),
+        "own questions: best span touches the answer": mean_figure(touched),
+    }
+
+
+def own_claims(reader: PassageReader, data: Path, most: int) -> Figures:
+    """Our own claims about passages that were left out, beside their evidence."""
+    rows = [
+        (claim, evidence(claim, texts), label)
+        for texts, row in claim_items(Places(data), measured=True)
+        for label in ("supported", "unsupported")
+        for claim in row[label]
+    ]
+    rows = Random(13).sample(rows, min(most, len(rows)))
+    readings = reader.read([Asked(claim, text) for claim, text, _ in rows])
+    labels = [label == "supported" for _, _, label in rows]
+    return {"own claims: supported, AUROC": auroc_figure([one.supported for one in readings], labels)}
+
+
 def drawn(rows: list[Question], most: int) -> list[Question]:
     return Random(7).sample(rows, min(most, len(rows)))
 
@@ -158,6 +194,8 @@ def measure(reader: PassageReader, data: Path, shelves: Sequence[Shelf], elsewhe
     figures |= unseen_books(reader, shelves, size(250))
     figures |= claims(reader, of_claims("foolmetwice_devtest", size(2_500)), "FoolMeTwice")
     figures |= claims(reader, of_claims("summedits", size(900)), "SummEdits")
+    figures |= own_passages(reader, OWN_LEFT_OUT, size(2_400))
+    figures |= own_claims(reader, data, size(2_400))
     return figures
 
 

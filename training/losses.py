@@ -1,5 +1,9 @@
 """What the heads learn: spans, answerable or not, relevance within a group, support of a claim.
 
+Written questions and claims give their label away a little by their wording ("default", "always"). What the wording
+says is known (`bias`) and is added to the logits here, so that the heads learn only what the passage says. Within a
+group, what is answered must come above what is not.
+
 Logits and a batch come in, one loss per head goes out with the number of examples it covers; an unknown label
 counts nowhere. Losses are means over the examples that have the label, so a batch without any gives zero.
 """
@@ -25,15 +29,23 @@ class Weights:
     relevance: float = 0.7
     support: float = 1.0
     smoothing: float = 0.05  # for answerable and support: some labels, above all generated ones, are wrong
+    contrast: float = 0.3
 
 
 def span_loss(logits: Logits, batch: Batch) -> Tensor:
     known = batch.start >= 0
     if not known.any():
         return logits.start.sum() * 0.0
-    start = functional.cross_entropy(logits.start[known], batch.start[known])
-    end = functional.cross_entropy(logits.end[known], batch.end[known])
+    start = functional.cross_entropy(_biased(logits.start, batch)[known], batch.start[known])
+    end = functional.cross_entropy(_biased(logits.end, batch)[known], batch.end[known])
     return (start + end) / 2
+
+
+def _biased(places: Tensor, batch: Batch) -> Tensor:
+    """With what the wording says about "not here", shared by start and end."""
+    moved = torch.zeros_like(places)
+    moved[:, 0] = -batch.bias / 2
+    return places + moved
 
 
 def binary(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -42,6 +54,16 @@ def binary(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
         return logits.sum() * 0.0
     wanted = labels[known].float() * (1 - 2 * smoothing) + smoothing
     return functional.binary_cross_entropy_with_logits(logits[known], wanted)
+
+
+def contrast_loss(logits: Tensor, batch: Batch) -> Tensor:
+    """Questions of one passage, or passages of one question: the answered above the unanswered."""
+    answered, unanswered = batch.answerable == 1, batch.answerable == 0
+    pairs = (batch.group[:, None] == batch.group[None, :]) & answered[:, None] & unanswered[None, :]
+    if not pairs.any():
+        return logits.sum() * 0.0
+    ahead = logits[:, None] - logits[None, :]
+    return functional.softplus(-ahead[pairs]).mean()
 
 
 def relevance_loss(logits: Tensor, batch: Batch) -> Tensor:
@@ -63,11 +85,13 @@ def relevance_loss(logits: Tensor, batch: Batch) -> Tensor:
     return 0.3 * alone + functional.cross_entropy(scores, right[several])
 
 
-def support_loss(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+def support_loss(logits: Tensor, labels: Tensor, bias: Tensor, smoothing: float = 0.0) -> Tensor:
     known = labels >= 0
     if not known.any():
         return logits.sum() * 0.0
-    chances = functional.log_softmax(logits[known], dim=1)
+    moved = torch.zeros_like(logits)
+    moved[:, 0] = bias
+    chances = functional.log_softmax((logits + moved)[known], dim=1)
     wanted = labels[known]
     # "Unsupported" is the sum of the other two.
     unsupported = torch.logsumexp(chances[:, 1:], dim=1)
@@ -80,7 +104,8 @@ def support_loss(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tens
 def losses(logits: Logits, batch: Batch, weights: Weights) -> dict[str, Tensor]:
     return {
         "span": weights.span * span_loss(logits, batch),
-        "answerable": weights.answerable * binary(logits.answerable, batch.answerable, weights.smoothing),
+        "answerable": weights.answerable * binary(logits.answerable + batch.bias, batch.answerable, weights.smoothing),
+        "contrast": weights.contrast * contrast_loss(logits.answerable, batch),
         "relevance": weights.relevance * relevance_loss(logits.relevance, batch),
-        "support": weights.support * support_loss(logits.support, batch.support, weights.smoothing),
+        "support": weights.support * support_loss(logits.support, batch.support, batch.bias, weights.smoothing),
     }

@@ -113,6 +113,7 @@ def as_arrays(groups: list[list[Piece]]) -> dict[str, NDArray[np.generic]]:
         "answerable": np.array([piece.answerable for piece in flat], dtype=np.int8),
         "relevance": np.array([piece.relevance for piece in flat], dtype=np.int8),
         "support": np.array([piece.support for piece in flat], dtype=np.int8),
+        "bias": np.array([piece.bias for piece in flat], dtype=np.float16),
         "kind": np.array([number[piece.kind] for piece in flat], dtype=np.int16),
         "group": np.repeat(np.arange(len(groups)), [len(group) for group in groups]).astype(np.int32),
         "kinds": np.array(kinds),

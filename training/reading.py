@@ -78,9 +78,9 @@ class PassageReader:
         return [found[at] for at in range(len(asked))]
 
     def _cut(self, asked: Asked) -> _Cut:
-        question, tokens = self._tokenize(asked.question).ids, self._tokenize(asked.passage)
+        question, tokens = self._tokenize(asked.question).ids, self._tokenize(asked.passage).without_marks()
         begin, end = window_of(question, tokens.ids, self._window)
-        ids, at = joined(question, self._tokenize(asked.heading).ids, tokens.ids[begin:end])
+        ids, at = joined(question, self._tokenize(asked.heading).without_marks().ids, tokens.ids[begin:end])
         return _Cut(ids, at, tokens.offsets[begin:end])
 
     def _readings(self, cut: Sequence[_Cut]) -> list[Reading]:

@@ -50,6 +50,7 @@ class Config:
     relevance: float = 0.7
     support: float = 1.0
     smoothing: float = 0.05
+    contrast: float = 0.3
     snapshot: int = 20_000  # examples between two snapshots
     minutes: float = 4.0  # between checkpoints
     half: bool = True  # products in bfloat16; weights and their sums stay in single precision
@@ -57,7 +58,7 @@ class Config:
     skip: int = 0  # examples that those weights have already learned from: the first in the seed's order
 
     def weights(self) -> Weights:
-        return Weights(self.span, self.answerable, self.relevance, self.support, self.smoothing)
+        return Weights(self.span, self.answerable, self.relevance, self.support, self.smoothing, self.contrast)
 
 
 def rate_at(config: Config, done: int) -> float:

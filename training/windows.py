@@ -9,31 +9,51 @@ passage is read. Pure Python: token ids and character offsets come in from any t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 CLS, SEP, PAD = 101, 102, 0
 QUESTION, HEADING = 64, 20  # tokens
 Span = tuple[int, int]
 
 
-def _as_shipped() -> ModuleType:
-    """How the shipped reader chooses its window. Loaded by its path, because this environment cannot import Quoth."""
-    path = Path(__file__).parent.parent / "src" / "quoth" / "models" / "reader_window.py"
-    spec = spec_from_file_location("reader_window", path)
+def as_shipped(module: str) -> ModuleType:
+    """A module of Quoth that imports nothing of it, such as how the shipped reader chooses its window. Loaded by its
+    path, because this environment cannot import Quoth."""
+    path = Path(__file__).parent.parent / "src" / "quoth" / f"{module}.py"
+    spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    loaded = module_from_spec(spec)
+    sys.modules[path.stem] = loaded  # dataclasses look their module up
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
-_SHIPPED = _as_shipped()
+_SHIPPED = as_shipped("models/reader_window")
 WINDOW: int = _SHIPPED.WINDOW
-window_of: Callable[[Sequence[int], Sequence[int], int], Span] = _SHIPPED.window_of
+kept: Callable[[Sequence[int]], list[int]] = _SHIPPED.kept
+
+
+@cache
+def _vectors() -> Any:
+    """The embedder's word vectors, which the reader shares."""
+    from safetensors.numpy import load_file
+
+    from .embedder import WEIGHTS, model_dir
+
+    return load_file(model_dir() / WEIGHTS)["embeddings.word_embeddings.weight"]
+
+
+def window_of(question: Sequence[int], passage: Sequence[int], size: int) -> Span:
+    found: Span = _SHIPPED.window_of(question, passage, _vectors(), size)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +65,11 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def without_marks(self) -> Tokens:
+        """As the shipped reader reads it."""
+        words = kept(self.ids)
+        return Tokens([self.ids[at] for at in words], [self.offsets[at] for at in words])
 
     def covering(self, span: Span) -> Span | None:
         """First and last token that touch these characters."""
