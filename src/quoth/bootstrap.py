@@ -194,7 +194,9 @@ def _joined(
     options = replace(_answer_options(settings, embedder, reader, calibrations), observed=observers)
     retriever = Retriever(index, embedder, spans, seconds=settings.index_timeout, reader=reader)
     watched = spans.model(model) if model is not None else None
-    writer = ModelWriter(watched, retriever, index, library, spans) if watched is not None else None
+    writer = None
+    if watched is not None:
+        writer = ModelWriter(watched, retriever, index, library, spans, reader=reader)
     return Quoth(
         settings=settings,
         clock=clock,

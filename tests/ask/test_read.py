@@ -14,7 +14,7 @@ from quoth.ask.find import Retriever
 from quoth.ask.fuse import Scored
 from quoth.ask.judge import READ as READ_FEATURES
 from quoth.ask.judge import ConfidenceOptions, features, judge
-from quoth.ask.read import READ, Remembering, asks, in_order, with_signs
+from quoth.ask.read import READ, ROOM, Remembering, asks, in_order, with_signs
 from quoth.domain import Evidence, Reading, ReadingTask
 from quoth.testing.embedder import FakeEmbedder
 from small_index import an_index
@@ -101,6 +101,7 @@ async def test_the_best_few_are_read_with_their_heading_and_carry_what_was_read(
     reader = ScriptedReader(3)
     evidence = await find(reader)
     assert [task.question for task in reader.tasks] == ["What does lidar measure?"] * READ
+    assert [task.room for task in reader.tasks] == sorted(ROOM, reverse=True)  # most of the best one
     assert [passage.reading is not None for passage in evidence.passages] == [True] * READ + [False] * 3
     assert [passage.chunk.text for passage in evidence.passages[:READ]] == [task.passage for task in reader.tasks]
 

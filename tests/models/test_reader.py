@@ -18,7 +18,7 @@ from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models import reader, reader_graph
 from quoth.models.reader import PassageReader, find_reader_dir
 from quoth.models.reader_graph import PRODUCTS, ReaderModel, ReaderWeights, Window
-from quoth.models.reader_window import FIRST_WORD, WINDOW, rarity, window_of
+from quoth.models.reader_window import FIRST_WORD, MARKS, WINDOW, kept, rarity, window_of
 from reader_files import embedder_tensors, made_layers, write_reader
 
 ROOT = Path(__file__).parents[2]
@@ -151,13 +151,36 @@ async def test_of_a_long_passage_the_part_with_the_question_s_words_is_read(fold
     fill = "The river and the hill were there for all of the day. "
     long = fill * (before // 13) + PASSAGE + " " + fill * ((400 - before) // 13)
     one = PassageReader(folder)
-    (reading,) = await one.read([ReadingTask(QUESTION, long)])
+    (reading,) = await one.read([ReadingTask(QUESTION, long, room=120)])
+    (whole,) = await one.read([ReadingTask(QUESTION, long)])
     await one.close()
     seen = long[reading.places[0][0] : reading.places[-1][1]]
     assert PASSAGE in seen
-    assert len(reading.places) == WINDOW
+    assert (len(reading.places), len(whole.places)) == (120, WINDOW)
     assert list(reading.places) == sorted(set(reading.places))
     assert reading.places[0][0] <= reading.start < reading.end <= reading.places[-1][1]
+
+
+async def test_marks_are_not_read_and_places_stay_those_of_the_passage(folder: Path) -> None:
+    one = PassageReader(folder)
+    text = "## `Topics`\n\n.. note::\n\n   A **topic** carries 10.0 `std_msgs`_ --- [more](/a)."
+    (reading,) = await one.read([ReadingTask(QUESTION, text, "`Topics`")])
+    words = "Topics. note: A topic carries 10.0 std msgs more (a)."
+    (plain,) = await one.read([ReadingTask(QUESTION, words, "Topics")])
+    await one.close()
+    said = "Topics . note : A topic carries 10 . 0 st d ms gs more ( a ) ."
+    assert [text[a:b] for a, b in reading.places] == said.split()
+    assert (reading.answerable, reading.margin) == (plain.answerable, plain.margin)
+
+
+@given(st.lists(st.integers(999, 1_100), max_size=60))
+def test_words_and_numbers_are_kept_and_marks_and_repeated_dots_are_not(tokens: list[int]) -> None:
+    places = kept(tokens)
+    assert places == sorted(places)
+    assert [tokens[at] for at in places if tokens[at] > 1066] == [token for token in tokens if token > 1066]
+    assert not MARKS & {tokens[at] for at in places}
+    assert kept([tokens[at] for at in places]) == list(range(len(places)))
+    assert kept([1012, 1012, 1014, 1014, 1008]) == [0, 2, 3]  # ..00*
 
 
 async def test_odd_texts_are_read_too(folder: Path) -> None:
@@ -196,9 +219,12 @@ def test_without_the_wheel_there_is_none(monkeypatch: pytest.MonkeyPatch) -> Non
     assert find_reader_dir() is None
 
 
+VECTORS = np.random.default_rng(0).normal(size=(30_522, 64)).astype(np.float32)  # no two words are alike
+
+
 @given(st.lists(st.integers(999, 30_521), max_size=12), st.lists(st.integers(999, 30_521), max_size=400))
 def test_one_window_is_read_and_no_other_has_more_of_the_question(question: list[int], passage: list[int]) -> None:
-    start, end = window_of(question, passage)
+    start, end = window_of(question, passage, VECTORS)
     assert 0 <= start <= end <= len(passage)
     assert end - start == min(WINDOW, len(passage))
     sought = [token for token in set(question) & set(passage) if rarity(token) > 0]
@@ -209,6 +235,16 @@ def test_rare_words_say_where_the_answer_is_and_common_ones_do_not() -> None:
     the, what, robot, node = 1996, 2054, 8957, 13045
     assert rarity(node) > rarity(robot) > rarity(FIRST_WORD + 200) > rarity(what) == rarity(the) == 0
     passage = [the, what] * 100 + [node] + [the, what] * 100
-    start, end = window_of([what, the, robot, node], passage)
+    start, end = window_of([what, the, robot, node], passage, VECTORS)
     assert node in passage[start:end]
     assert abs((start + end) / 2 - passage.index(node)) <= 8
+
+
+def test_a_word_like_the_one_that_is_asked_for_says_where_the_answer_is() -> None:
+    the, remove, delete = 1996, 6366, 18012
+    vectors = VECTORS.copy()
+    vectors[delete] = vectors[remove] + 0.3 * vectors[delete]
+    passage = [the] * 300 + [delete] + [the] * 100
+    start, end = window_of([remove], passage, vectors)
+    assert delete in passage[start:end]
+    assert window_of([remove], passage, VECTORS) == (0, WINDOW)

@@ -210,9 +210,9 @@ async def test_a_follow_up_says_in_a_sentence_what_it_was_taken_to_be_about(page
     await ask(page, ASKED)
     await expect(page.locator(".searched")).to_have_count(0)
     await ask(page, "Why does it?")
-    await expect(page.locator(".searched")).to_have_text("Understood as a question about “durability”.")
+    await expect(page.locator(".searched")).to_have_text("In context: “durability”")
     await page.reload()
-    await expect(page.locator(".searched")).to_have_text("Understood as a question about “durability”.")
+    await expect(page.locator(".searched")).to_have_text("In context: “durability”")
 
 
 async def test_a_refusal_looks_like_one_and_shows_the_nearest_sections(page: Page) -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 from quoth.ask.claims import Claim, claims, is_claim
 from quoth.ask.places import code_lines, locate, locate_code
 from quoth.ask.refusals import refuses
-from quoth.ask.support import Source, analyse, support, verbatim
+from quoth.ask.support import Said, Source, analyse, support, unread, verbatim
 from quoth.domain import CheckedSentence, Citation, Grounding
 from quoth.text.offsets import end_in_file, start_in_file
 from quoth.text.terms import content_terms, term_ids
@@ -57,15 +57,23 @@ def quote_is_in_place(citation: Citation) -> bool:
 
 
 def check_claims(
-    of: Sequence[Claim], sources: Mapping[int, Source], question: str, moved: Collection[int] = ()
+    of: Sequence[Claim],
+    sources: Mapping[int, Source],
+    question: str,
+    moved: Collection[int] = (),
+    said: Said = unread,
 ) -> Grounding:
     """`moved` are the numbers of sources that exist, but whose quotes are not in their place."""
     asked = term_ids(question)
-    return Grounding(tuple(check_claim(claim, sources, asked, moved) for claim in of))
+    return Grounding(tuple(check_claim(claim, sources, asked, moved, said) for claim in of))
 
 
 def check_claim(
-    claim: Claim, sources: Mapping[int, Source], asked: frozenset[int], moved: Collection[int] = ()
+    claim: Claim,
+    sources: Mapping[int, Source],
+    asked: frozenset[int],
+    moved: Collection[int] = (),
+    said: Said = unread,
 ) -> CheckedSentence:
     unknown = [number for number in claim.numbers if number not in sources]
     if unknown:
@@ -73,11 +81,11 @@ def check_claim(
     cited = {number: sources[number] for number in claim.sources if number in sources}
     if claim.kind == "code":
         return _check_code(claim, cited if claim.numbers else {**cited, **sources})
-    found = support(claim.words, list(cited.values()), asked)
+    found = support(claim.words, list(cited.values()), asked, said)
     if found.is_enough:
         return _with_place(CheckedSentence(claim.text, True, tuple(cited), found.score), claim, cited)
     if not claim.numbers:  # it names no source itself, so any passage may be the one that says it
-        anywhere = support(claim.words, list(sources.values()), asked)
+        anywhere = support(claim.words, list(sources.values()), asked, said)
         if anywhere.is_enough:
             attributed = CheckedSentence(claim.text, True, _attribute(claim, sources), anywhere.score)
             return _with_place(attributed, claim, sources)

@@ -32,6 +32,7 @@ _MOST_WORDS = 120  # at this length no further piece is added; a block that answ
 _MOST_PASSAGES = 5  # later ones are read only by a language model
 _COMPANION_RATIO = 0.8  # a further piece of the best one's passage must be nearly as good …
 _ELSEWHERE_RATIO = 0.95  # … and one of another passage, which is one more thing to read, as good
+_SEEN = 0.3  # of the answer: where the reader sees that much in one sentence of a piece, this one is decisive
 _REPEATED = 15  # words: a longer piece says more than the question
 _ITS_CODE = 0.5  # share of the question's words that code of the same section needs to belong to the steps
 
@@ -45,6 +46,7 @@ def draft(question: str, evidence: Evidence, options: ExtractiveOptions = Extrac
     pieces = pieces or _pieces(found, layouts, held, options) or _nearest_block(layouts)
     if held.asked.wanted == "how_to":
         pieces += _its_code(pieces, found, layouts, held)
+    pieces = [_decided(piece, passages, layouts) for piece in pieces]
     drafted = composed(_in_order(pieces, passages, held.asked), passages, layouts, options.longest_table)
     note = INSTRUCTIONS[held.asked.instruction] if held.asked.instruction and drafted.text else ""
     return Draft(drafted.text, drafted.citations, note)
@@ -84,6 +86,20 @@ def _pieces(
         seen.update(fold(text) for text in texts)
         words += length
     return pieces
+
+
+def _decided(piece: Piece, passages: Sequence[Passage], layouts: Sequence[Layout]) -> Piece:
+    """A piece may have been chosen for the words that lead to the answer; the sentence that gives it is decisive."""
+
+    def seen(place: Place) -> float:
+        rank, position = place
+        reading, unit = passages[rank].reading, layouts[rank].units[position]
+        return reading.share(unit.start, unit.end) if reading is not None else 0.0
+
+    best = max(sorted(piece.places), key=seen, default=piece.decisive)
+    if seen(best) < _SEEN or seen(best) <= seen(piece.decisive):
+        return piece
+    return replace(piece, decisive=best)
 
 
 def _repeats(places: Iterable[Place], layouts: Sequence[Layout], held: Weighing) -> bool:

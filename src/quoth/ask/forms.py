@@ -9,9 +9,10 @@ nor the reader; `weigh` has those.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from quoth.ask.asked import Asked
+from quoth.ask.asked import Asked, Wanted
 from quoth.ask.blocks import Block, Layout
 from quoth.ask.expand import LEANING, about_the_text
 from quoth.ask.kinds import Holds
@@ -123,50 +124,63 @@ def _about_the_text(here: Layout, position: int) -> bool:
 
 
 def _fit_of_kind(sought: Sought, here: Layout, position: int, text: str) -> float:
-    block = here.block(position)
-    following = here.introduces(block, loosely=sought.asked.wanted == "list") if position == block.last else None
-    wanted, result = sought.asked.wanted, 0.0
-    if text.endswith(":") and following is None:
-        result -= 0.2
+    announces = _announced(sought, here, position) is not None
+    result = -0.2 if text.endswith(":") and not announces else 0.0
     if sought.asked.example and (here.beside_code(position) or "`" in text):
         result += 0.2 if here.beside_code(position) else 0.05
-    if wanted == "how_to":
-        result += 0.2 if block.ordered else 0.0 if here.beside_code(position) or block.kind == "code" else -0.1
-        result -= 0.4 if _GLOSSARY.search(" ".join(here.chunk.breadcrumb)) else 0.0  # it says what, not how
-    elif wanted == "list":
-        result += 0.4 if following and following.kind != "code" else 0.3 if block.kind in ("list", "table") else 0.0
-    elif wanted == "value" and _DIGITS.search(text) and sought.holds is not None:
-        result += 0.05
-    elif wanted == "why" and _REASON.search(text):
-        result += 0.15
-    elif wanted in ("definition", "simpler", "translation"):
-        result += defining(sought, here, position)
-    elif wanted == "example":
-        result += _example(here, position, text)
-    elif wanted == "quiz":
-        result += 0.4 if _EXERCISE.search(heading_of(here)) else 0.2 if text.endswith("?") else 0.0
-    elif wanted == "summary":
-        result += _summary(sought, here, block)
-    return result
+    suits = _SUITS.get(sought.asked.wanted)
+    return result + (suits(sought, here, position, text) if suits else 0.0)
 
 
-def _example(here: Layout, position: int, text: str) -> float:
+def _announced(sought: Sought, here: Layout, position: int) -> Block | None:
+    """The block that the sentence announces."""
+    block = here.block(position)
+    return here.introduces(block, loosely=sought.asked.wanted == "list") if position == block.last else None
+
+
+def _how_to(sought: Sought, here: Layout, position: int, text: str) -> float:
+    block = here.block(position)
+    shows = 0.2 if block.ordered else 0.0 if here.beside_code(position) or block.kind == "code" else -0.1
+    return shows - (0.4 if _GLOSSARY.search(" ".join(here.chunk.breadcrumb)) else 0.0)  # it says what, not how
+
+
+def _list(sought: Sought, here: Layout, position: int, text: str) -> float:
+    following = _announced(sought, here, position)
+    if following and following.kind != "code":
+        return 0.4
+    return 0.3 if here.block(position).kind in ("list", "table") else 0.0
+
+
+def _value(sought: Sought, here: Layout, position: int, text: str) -> float:
+    return 0.05 if sought.holds is not None and _DIGITS.search(text) else 0.0
+
+
+def _why(sought: Sought, here: Layout, position: int, text: str) -> float:
+    return 0.15 if _REASON.search(text) else 0.0
+
+
+def _quiz(sought: Sought, here: Layout, position: int, text: str) -> float:
+    return 0.4 if _EXERCISE.search(heading_of(here)) else 0.2 if text.endswith("?") else 0.0
+
+
+def _example(sought: Sought, here: Layout, position: int, text: str) -> float:
     """Code, the sentence that announces it, or one that begins an example. Numbers in a table are not an example."""
     if here.units[position].kind == "code":
         return 0.5
     return 0.2 if _SHOWS.search(text) else -0.2 if here.block(position).kind == "table" else 0.0
 
 
-def _summary(sought: Sought, here: Layout, block: Block) -> float:
+def _summary(sought: Sought, here: Layout, position: int, text: str) -> float:
+    block = here.block(position)
     result = 0.5 if _SUMMARY.search(heading_of(here)) else 0.0
     if block == _first_paragraph(here) and sought.subject:
         result += 0.2 + 0.4 * len(sought.subject & term_ids(heading_of(here))) / len(sought.subject)
     return result
 
 
-def defining(sought: Sought, here: Layout, position: int) -> float:
+def defining(sought: Sought, here: Layout, position: int, text: str) -> float:
     """A glossary entry, then the first paragraph below a heading that is the term, then a defining sentence."""
-    block, text = here.block(position), here.text(position)
+    block = here.block(position)
     result = max(_defines(sought, text), _explains_aside(sought, text)) + _introduces_term(sought, text)
     if block == _first_paragraph(here) and _names_term(sought, here):
         opens = text == here.text(block.first)
@@ -244,3 +258,18 @@ def _defines(sought: Sought, text: str) -> float:
     others = len(ids - sought.subject) if sought.subject else 0
     kind = 0.1 if verb and _A_KIND_OF.match(said, verb.start()) else 0.0
     return kind + (0.3 if not others else 0.2 if others == 1 else 0.1)
+
+
+# What suits each kind of question; others have no form of their own.
+_SUITS: dict[Wanted, Callable[[Sought, Layout, int, str], float]] = {
+    "how_to": _how_to,
+    "list": _list,
+    "value": _value,
+    "why": _why,
+    "definition": defining,
+    "simpler": defining,
+    "translation": defining,
+    "example": _example,
+    "quiz": _quiz,
+    "summary": _summary,
+}

@@ -40,7 +40,7 @@ from quoth.domain import (
     passes,
 )
 from quoth.errors import ModelUnavailable, WrongUsage
-from quoth.ports import ChatModel, ChunkIndex, Library
+from quoth.ports import ChatModel, ChunkIndex, Library, Reader
 
 # A turn has to end: a model that only searches would never answer, and each round costs another call.
 _ROUNDS = 3  # rounds in which the model may call tools
@@ -63,8 +63,12 @@ class ModelWriter:
         index: ChunkIndex,
         library: Library,
         spans: Spans = SILENT,
+        *,
+        reader: Reader | None = None,
     ) -> None:
+        """With a `reader`, sentences of which words alone leave a doubt are read beside their sources."""
         self._model = model
+        self._reader = reader
         self._retriever = retriever
         self._index = index
         self._library = library
@@ -94,6 +98,8 @@ class ModelWriter:
                 answer.begin_round()
                 async with aclosing(self._model.reply(messages, tools)) as events:
                     async for event in events:
+                        if isinstance(event, ModelText):
+                            await answer.writing.look_ahead(event.text, self._reader)
                         if piece := answer.take(event):
                             yield piece
                 if not tools or not answer.turn.tool_calls:
@@ -101,6 +107,7 @@ class ModelWriter:
                 messages += await self._call_tools(answer)
         except ModelUnavailable as error:
             answer.cut_off = error
+        await answer.writing.look_ahead("", self._reader, last=True)
         rest = answer.writing.finish()
         if not answer.complete and not answer.writing.begun and answer.refusal.startswith(rest.strip(" \n.")):
             limit = ModelUnavailable("The model was cut off by a limit before it had said anything.")
@@ -111,6 +118,7 @@ class ModelWriter:
             )
         if rest:
             yield rest
+        await answer.writing.settle(self._reader)
         yield answer.reply()
 
     async def _call_tools(self, answer: AnswerInProgress) -> list[Message]:

@@ -51,7 +51,7 @@ def _excerpt(
 
     def worth(one: Candidate) -> float:
         rank, position = one.place
-        return _share(side, one.text) + 0.5 * one.score + defining(sought, layouts[rank], position)
+        return _share(side, one.text) + 0.5 * one.score + defining(sought, layouts[rank], position, one.text)
 
     about = [one for one in found if _share(side, one.text) > 0]
     return max(about, key=lambda one: (worth(one), -one.place[0]), default=None)

@@ -91,6 +91,7 @@ def is_record(chunk: Chunk) -> bool:
 
 def _explains(sought: Sought, chunk: Chunk) -> float:
     here = layout(chunk)
-    said = (defining(sought, here, at) for at, unit in enumerate(here.units) if unit.kind in ("prose", "item", "row"))
+    quotable = (at for at, unit in enumerate(here.units) if unit.kind in ("prose", "item", "row"))
+    said = (defining(sought, here, at, here.text(at)) for at in quotable)
     best = min(_DEFINES_MOST, _DEFINES * max(said, default=0.0))
     return best + (_OPENS if best and PurePosixPath(chunk.source_file).stem.lower() in _OPENINGS else 0.0)

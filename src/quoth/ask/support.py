@@ -3,15 +3,16 @@
 In: a sentence without its markers, the passages analysed as `Source`s, the words of the question. Out: `Support`: the
 chance that the passages say it, and the first thing in it that they do not hold. Exact things (numbers, flags,
 identifiers, names) must occur there. For the rest a small logistic model weighs whether neighbouring words are
-neighbours there too, and whether one short stretch there holds most of the sentence, and of its weakest clause. Its
-numbers are fitted by benchmarks/grounding.py and shipped in grounding.json. No language model is asked.
+neighbours there too, and whether one short stretch there holds most of the sentence, and of its weakest clause. Where
+these words leave a doubt and a reader has read the sentence (`doubts`), a second model weighs what it says as well.
+Their numbers are fitted by benchmarks/grounding.py and shipped in grounding.json. No language model is asked.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -25,6 +26,8 @@ from quoth.text.terms import ContentTerm, content_ids, content_terms, term_ids
 _STRETCH, _STEP = 24, 8  # content words: as many as two sentences hold, and how far apart such stretches begin
 _NEAR = 4  # content words from one to the next: the two belong together
 _LEAST_CLAUSE = 2  # content words; one word alone is found in many places
+READ = "read"  # the reader's log odds that the sources say it; within these bounds:
+_FAR = 6.0
 FEATURES = ("apart", "scattered", "weakest_clause", "numbers", "names", "no_claim")
 
 # Words with which an answer refers to itself, its sources or its own order. They claim nothing.
@@ -125,23 +128,40 @@ class Support:
     score: float  # 0–1: the chance that the passages say this
     missing: str = ""  # the exact thing they do not hold, in words
     verbatim: bool = False
+    read: bool = False  # the score rests on a reading too
 
     @property
     def is_enough(self) -> bool:
-        return self.verbatim or (not self.missing and self.score >= fitted().threshold)
+        least = fitted().read_threshold if self.read else fitted().threshold
+        return self.verbatim or (not self.missing and self.score >= least)
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
     unsupported: Logistic
     threshold: float  # least score of a supported sentence
+    reader: str  # whose readings the rest was fitted to
+    doubtful: float  # a sentence with a lower score is worth reading
+    read: Logistic  # as `unsupported`, for a sentence that was read
+    read_threshold: float
+
+
+# What a reader makes of a sentence beside its sources, in log odds; None: it was not read.
+Said = Callable[[str, Sequence["Source"]], float | None]
+
+
+def unread(claim: str, sources: Sequence[Source]) -> float | None:
+    return None
 
 
 @cache
 def fitted() -> Fitted:
     shipped = json.loads(files("quoth.ask").joinpath("grounding.json").read_text(encoding="utf-8"))
-    model = Logistic(float(shipped["unsupported"]["bias"]), dict(shipped["unsupported"]["weights"]))
-    return Fitted(model, float(shipped["threshold"]))
+    read = shipped["read"]
+    words, both = (
+        Logistic(float(one["bias"]), dict(one["weights"])) for one in (shipped["unsupported"], read["unsupported"])
+    )
+    return Fitted(words, shipped["threshold"], read["reader"], read["doubtful"], both, read["threshold"])
 
 
 # --- a passage -------------------------------------------------------------------------------------------------------
@@ -216,19 +236,24 @@ def verbatim(claim: str, sources: Sequence[Source]) -> Source | None:
     return None
 
 
-def support(claim: str, sources: Sequence[Source], asked: frozenset[int] = frozenset()) -> Support:
+def support(claim: str, sources: Sequence[Source], asked: frozenset[int] = frozenset(), said: Said = unread) -> Support:
     """`asked` are the words of the question: repeating them claims nothing."""
     if not sources:
         return Support(0.0)
     if verbatim(claim, sources):
         return Support(1.0, verbatim=True)
     signs, missing = features(claim, sources, asked)
-    return Support(probability(signs), missing)
+    score = probability(signs)
+    heard = None if missing or score >= fitted().doubtful else said(claim, sources)
+    if heard is None:
+        return Support(score, missing)
+    return Support(probability(signs | {READ: max(-_FAR, min(_FAR, heard))}), read=True)
 
 
 def probability(signs: Mapping[str, float]) -> float:
     """The chance that the passages say it, from all signs: the one place where they are weighed against each other."""
-    return 1.0 - fitted().unsupported.probability(signs)
+    model = fitted().read if READ in signs else fitted().unsupported
+    return 1.0 - model.probability(signs)
 
 
 def features(claim: str, sources: Sequence[Source], asked: frozenset[int]) -> tuple[dict[str, float], str]:

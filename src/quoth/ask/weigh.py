@@ -37,6 +37,8 @@ _FORM_WORDS = LIGHT | term_ids(
     "step command difference reason list way example code snippet sample syntax definition meaning overview summary"
 )
 _CODE_SPAN = re.compile(r"`+[^`]*`+")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_MACRO = re.compile(r"\s*\{\{[^{}]*\}\}\s*")
 _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
 
 
@@ -198,5 +200,8 @@ def readable(places: Iterable[Place], layouts: Sequence[Layout]) -> set[Place]:
 
 
 def quotable(text: str) -> bool:
-    """A bracketed number would be mistaken for a citation."""
-    return not _LOOKS_LIKE_MARKER.search(_CODE_SPAN.sub("", text))
+    """A bracketed number would be mistaken for a citation; a macro, or HTML with a few words in it, says nothing."""
+    said = _CODE_SPAN.sub("", text)
+    if _LOOKS_LIKE_MARKER.search(said) or _MACRO.fullmatch(said):
+        return False
+    return "<" not in said or 2 * sum(map(len, _TAG.findall(said))) <= len(said)

@@ -4,7 +4,8 @@ In: the passages that a model was shown and its text, in pieces as they arrive. 
 and at any time that text as a `Draft` with its citations and the `Grounding` of every sentence. The words pass one pipe
 of named stages: `_SupportGate` (only in `strict`) lets supported sentences through, `Renumbering` counts the markers in
 order of appearance, `_RefusalGate` holds back what may yet turn out to be a refusal. What was shown is what is stored.
-Knows no model, no history and no transport.
+Sentences that words leave in doubt can be read before that (`settle`, `look_ahead`). Knows no model, no history and no
+transport.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import Protocol
 
 from quoth.ask.check import NOTHING_SUPPORTED, GroundingPolicy, check_claim, check_claims, checkable, sources_of
 from quoth.ask.claims import Claim, claims, is_claim
+from quoth.ask.doubts import Doubts
 from quoth.ask.places import locate_code
 from quoth.ask.refusals import may_refuse, refusal_in, refuses
-from quoth.ask.support import Source, analyse
+from quoth.ask.support import Said, Source, analyse, unread
 from quoth.domain import Citation, Draft, Grounding, Passage
+from quoth.ports import Reader
 from quoth.text.markers import Renumbering, markers, renumbered, without_markers, without_unfinished
 from quoth.text.sentences import sentences
 from quoth.text.terms import ContentTerm, content_terms, term_ids
@@ -54,7 +57,8 @@ class Writing:
         self._passages: list[Passage] = []
         self._question = question
         self._sources: dict[int, Source] = {}
-        self._gate = _SupportGate(self._sources, question) if policy == "strict" else None
+        self._doubts = Doubts()
+        self._gate = _SupportGate(self._sources, question, self._doubts.said) if policy == "strict" else None
         self._numbering = Renumbering(())
         self._refusal = _RefusalGate(refusal, whole=whole)
         self._stages: list[_Stage] = [*([self._gate] if self._gate else []), self._numbering, self._refusal]
@@ -68,6 +72,12 @@ class Writing:
         if self._gate:  # otherwise they are analysed when the text is complete and has been read
             self._sources.update((number, analyse(passage.chunk)) for number, passage in enumerate(passages, first))
         self._numbering.know(range(first, len(self._passages) + 1))
+
+    async def look_ahead(self, piece: str, reader: Reader | None, *, last: bool = False) -> None:
+        """Before `feed`, or `finish` with `last`: the sentences that a gate will decide on are read."""
+        if self._gate and reader:
+            self._gate.look_ahead(piece, last=last)
+            await self._doubts.settle(reader)
 
     def feed(self, piece: str) -> str:
         for stage in self._stages:
@@ -86,13 +96,19 @@ class Writing:
         """Whether the reader has read words of an answer; words that may yet be a refusal do not count."""
         return self._refusal.opened
 
+    async def settle(self, reader: Reader | None) -> None:
+        """Before the last `so_far`: the sentences that words leave in doubt are read."""
+        if reader:
+            self.so_far()
+            await self._doubts.settle(reader)
+
     def so_far(self) -> tuple[Draft, Grounding]:
         """What the reader has seen, with its citations, each sentence checked."""
         text = "".join(self._shown)
         removed = self._gate.removed if self._gate else 0
         if self._gate and self._gate.withheld:
             return Draft(text, ()), Grounding(removed=removed)
-        draft, grounding = cite(text, self._passages, self._numbering.order, self._question)
+        draft, grounding = cite(text, self._passages, self._numbering.order, self._question, self._doubts.said)
         return draft, replace(grounding, removed=removed)
 
     def _show(self, text: str) -> str:
@@ -119,8 +135,9 @@ def drop_unsupported(draft: Draft, question: str = "") -> tuple[Draft, int]:
 class _SupportGate:
     """Lets the supported sentences through. A heading waits for a sentence below it, a row needs its header."""
 
-    def __init__(self, sources: Mapping[int, Source], question: str) -> None:
+    def __init__(self, sources: Mapping[int, Source], question: str, said: Said = unread) -> None:
         self._sources = sources
+        self._said = said
         self._asked = term_ids(question)
         self._text = ""
         self._at = 0  # everything up to here is decided
@@ -129,6 +146,15 @@ class _SupportGate:
         self._passed = ""  # the end of what was let through
         self.removed = 0
         self.withheld = False  # not one sentence was supported
+
+    def look_ahead(self, piece: str, *, last: bool) -> None:
+        """Checks what the next piece will decide, so that `said` is asked about it."""
+        if last or _ENDS.search(piece):
+            text = self._text + piece
+            found = claims(text if last else without_unfinished(text))
+            for claim in found if last else found[:-1]:
+                if claim.begin >= self._at and is_claim(claim):
+                    self._check(claim)
 
     def feed(self, piece: str) -> str:
         self._text += piece
@@ -162,7 +188,10 @@ class _SupportGate:
             self._headless = False
         if refuses(claim.words):  # it states nothing about the book's subject
             return True
-        return not self._headless and check_claim(replace(claim, leans=()), self._sources, self._asked).supported
+        return not self._headless and self._check(claim)
+
+    def _check(self, claim: Claim) -> bool:
+        return check_claim(replace(claim, leans=()), self._sources, self._asked, said=self._said).supported
 
     def _pass(self, segment: str) -> str:
         above, self._waiting = "".join(heading for _, heading in self._waiting), []
@@ -207,7 +236,7 @@ class _RefusalGate:
 
 
 def cite(
-    text: str, passages: Sequence[Passage], order: Mapping[int, int], question: str = ""
+    text: str, passages: Sequence[Passage], order: Mapping[int, int], question: str = "", said: Said = unread
 ) -> tuple[Draft, Grounding]:
     """`passages` as the model was given them, from 1 on; `order`: their numbers there → their numbers in `text`."""
     of = checkable(text)
@@ -216,7 +245,7 @@ def cite(
     # A sentence without a marker may rest on any passage. Without such a sentence only the named ones count.
     wanted = by_number if any(not claim.numbers for claim in of) else named
     sources = {number: analyse(passage.chunk) for number, passage in by_number.items() if number in wanted}
-    grounding = check_claims(of, sources, question)
+    grounding = check_claims(of, sources, question, said=said)
     final = _final_numbers(grounding, named, sources)
     citations = tuple(
         _citation(final[number], by_number[number], sources[number], _resting_on(number, of, grounding))

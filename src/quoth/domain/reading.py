@@ -10,6 +10,7 @@ class ReadingTask:
     question: str  # or a claim
     passage: str
     heading: str = ""  # the nearest heading of the passage: often it says what the text is about
+    room: int | None = None  # how many tokens of the passage may be read; None: as many as the reader can
 
 
 @dataclass(frozen=True, slots=True)

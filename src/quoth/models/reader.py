@@ -2,9 +2,9 @@
 
 In: questions (or claims) and passages. Out: for each passage how likely it is to answer, where, how relevant it is, and
 whether it supports the claim. The weights are in the data wheel quoth-reader and are used only if their SHA-256 is the
-expected one; word embeddings are the embedder's. Of a long passage it reads one window, the one with most of the
-question's words. A window runs alone on one core, so nothing else can change its result; several at a time fill the
-cores.
+expected one; word embeddings are the embedder's. It reads the words of a passage without marks, and of a long one the
+part with most of the question's words. What is read of one passage runs alone on one core, so nothing else can change
+its result; several at a time fill the cores.
 
     [CLS] question [SEP] heading [SEP] passage [SEP]
 
@@ -29,7 +29,7 @@ from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models.minilm import WEIGHTS as EMBEDDER_WEIGHTS
 from quoth.models.minilm import WordPieces, find_model_dir, map_weights
 from quoth.models.reader_graph import Heads, ReaderModel, ReaderWeights, Window
-from quoth.models.reader_window import window_of
+from quoth.models.reader_window import WINDOW, kept, window_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,18 +113,24 @@ class PassageReader:
         with self._lock:
             if self._tokens is None:
                 self._tokens = WordPieces.load(find_model_dir(self._model_dir))
-        encode = self._tokens.encode
+        encode, words = self._tokens.encode, self._loaded().words
         questions = {task.question: encode(task.question)[0][:MOST_QUESTION] for task in tasks}
         parts: list[_Part] = []
         for task in tasks:
-            heading = encode(task.heading)[0][-MOST_HEADING:] if task.heading else []
+            heading = _said(encode(task.heading))[0][-MOST_HEADING:] if task.heading else []
             question = questions[task.question]
             before = [CLS, *question, SEP, *heading, SEP]
-            ids, places = encode(task.passage)
-            start, end = window_of(question, ids)
+            ids, places = _said(encode(task.passage))
+            start, end = window_of(question, ids, words, task.room or WINDOW)
             window = Window([*before, *ids[start:end], SEP], 1 + len(question), len(before))
             parts.append(_Part(window, places[start:end]))
         return parts
+
+
+def _said(encoded: tuple[list[int], list[tuple[int, int]]]) -> tuple[list[int], list[tuple[int, int]]]:
+    ids, places = encoded
+    words = kept(ids)
+    return [ids[at] for at in words], [places[at] for at in words]
 
 
 def _weights(folder: Path, model_dir: Path) -> ReaderWeights:

@@ -60,7 +60,8 @@ class ReaderWeights:
         self.initializers: dict[str, Any] = {
             name: ort.OrtValue.ortvalue_from_numpy(tensor) for name, tensor in tensors.items()
         }
-        self.words: Any = ort.OrtValue.ortvalue_from_numpy(embedder["embeddings.word_embeddings.weight"])
+        self.word_vectors = embedder["embeddings.word_embeddings.weight"]
+        self.words: Any = ort.OrtValue.ortvalue_from_numpy(self.word_vectors)
         self.graph = GRAPH8 if ranges else GRAPH
 
 
@@ -154,6 +155,11 @@ class ReaderModel:
         options.add_external_initializers(list(weights.initializers), list(weights.initializers.values()))
         self._session = ort.InferenceSession(weights.graph.read_bytes(), options, providers=["CPUExecutionProvider"])
         self._weights = weights
+
+    @property
+    def words(self) -> Floats:
+        """One vector for each token of the vocabulary."""
+        return self._weights.word_vectors
 
     def read(self, window: Window) -> Heads:
         """May be called from several threads."""

@@ -30,7 +30,7 @@ const texts = {
   reading: "Liest {passages} auf {pages}",
   passages: { one: "{n} Stelle", other: "{n} Stellen" },
   pages: { one: "{n} Seite", other: "{n} Seiten" },
-  about: "Verstanden als Frage zu „{subject}“.",
+  about: "Im Zusammenhang: „{subject}“",
 
   sources: "Quellen",
   source: "Quelle {n}",

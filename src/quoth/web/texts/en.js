@@ -32,7 +32,7 @@ const texts = {
   reading: "Reading {passages} from {pages}",
   passages: { one: "{n} passage", other: "{n} passages" },
   pages: { one: "{n} page", other: "{n} pages" },
-  about: "Understood as a question about “{subject}”.",
+  about: "In context: “{subject}”",
 
   // an answer
   sources: "Sources",

@@ -30,7 +30,7 @@ const texts = {
   reading: "{pages} کے {passages} کا مطالعہ جاری ہے",
   passages: { one: "{n} اقتباس", other: "{n} اقتباسات" },
   pages: { one: "{n} صفحے", other: "{n} صفحات" },
-  about: "”{subject}“ کے بارے میں سوال۔",
+  about: "سیاق میں: ”{subject}“",
 
   sources: "حوالے",
   source: "حوالہ {n}",

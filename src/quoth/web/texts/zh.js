@@ -30,7 +30,7 @@ const texts = {
   reading: "正在阅读{pages}中的{passages}",
   passages: { other: " {n} 个段落" },
   pages: { other: " {n} 页" },
-  about: "理解为关于“{subject}”的问题。",
+  about: "结合上文：“{subject}”",
 
   sources: "出处",
   source: "出处 {n}",
