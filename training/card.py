@@ -43,10 +43,11 @@ INPUT = """## What goes in
 
 - Token ids are those of the embedder's `tokenizer.json` (lower case, word pieces), each part encoded without special
   tokens. `[CLS]` is {cls}, `[SEP]` is {sep}.
-- The question (or claim) is cut after {question} tokens. The heading is the breadcrumb joined by ` > `, cut to its
+- The question (or claim) is cut after {question} tokens. The heading is the nearest one above the passage, cut to its
   last {heading} tokens; it may be empty, and then two `[SEP]` follow each other.
-- The passage is the text of the chunk, Markdown or plain. If it is longer than {window} tokens, one window of that size is
-  read: the one with the most, and the rarest, of the question's words or words like them (`quoth.models.reader_window`).
+- The passage is the text of the chunk without marks such as `*`, `#` and `|` (`quoth.models.reader_window.kept`). If it is
+  longer than {window} tokens, or than the room it is given, one window of that size is read: the one with the most, and the
+  rarest, of the question's words or words like them.
 - Token types: 0 up to and including the second `[SEP]`, 1 from the first token of the passage on (including the last
   `[SEP]`). Positions count from 0 in each window. Word, position and type tables and the first LayerNorm are the
   embedder's own (`embeddings.*` of its `model.safetensors`, positions 0 to 511, both type rows).

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from quoth.domain import ReadingTask
 from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models import reader, reader_graph
-from quoth.models.reader import PassageReader, find_reader_dir
+from quoth.models.minilm_graph import POSITIONS
+from quoth.models.reader import MOST_HEADING, MOST_QUESTION, PassageReader, find_reader_dir
 from quoth.models.reader_graph import PRODUCTS, ReaderModel, ReaderWeights, Window
 from quoth.models.reader_window import FIRST_WORD, MARKS, WINDOW, kept, rarity, window_of
 from reader_files import embedder_tensors, made_layers, write_reader
@@ -181,6 +182,14 @@ def test_words_and_numbers_are_kept_and_marks_and_repeated_dots_are_not(tokens: 
     assert not MARKS & {tokens[at] for at in places}
     assert kept([tokens[at] for at in places]) == list(range(len(places)))
     assert kept([1012, 1012, 1014, 1014, 1008]) == [0, 2, 3]  # ..00*
+
+
+async def test_a_long_question_leaves_less_room_for_the_passage(folder: Path) -> None:
+    one = PassageReader(folder)
+    question, heading = "What does the robot measure? " * 20, "A very long heading " * 10
+    (reading,) = await one.read([ReadingTask(question, "The lidar measures distances. " * 100, heading)])
+    await one.close()
+    assert 3 + MOST_QUESTION + MOST_HEADING + len(reading.places) + 1 == POSITIONS
 
 
 async def test_odd_texts_are_read_too(folder: Path) -> None:

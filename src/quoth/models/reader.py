@@ -28,6 +28,7 @@ from quoth.domain import Reading, ReadingTask
 from quoth.errors import InternalError, ModelFilesUnavailable
 from quoth.models.minilm import WEIGHTS as EMBEDDER_WEIGHTS
 from quoth.models.minilm import WordPieces, find_model_dir, map_weights
+from quoth.models.minilm_graph import POSITIONS
 from quoth.models.reader_graph import Heads, ReaderModel, ReaderWeights, Window
 from quoth.models.reader_window import WINDOW, kept, window_of
 
@@ -121,7 +122,8 @@ class PassageReader:
             question = questions[task.question]
             before = [CLS, *question, SEP, *heading, SEP]
             ids, places = _said(encode(task.passage))
-            start, end = window_of(question, ids, words, task.room or WINDOW)
+            room = min(task.room or WINDOW, POSITIONS - len(before) - 1)
+            start, end = window_of(question, ids, words, room)
             window = Window([*before, *ids[start:end], SEP], 1 + len(question), len(before))
             parts.append(_Part(window, places[start:end]))
         return parts
