@@ -16,29 +16,17 @@ from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
 from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.asciidoc_tables import row_as_markdown
-from quoth.text.line_marks import ATTRIBUTES
-from quoth.text.rst_inline import as_markdown
+from quoth.text.markdown_inline import as_markdown as markdown_as_markdown
+from quoth.text.markdown_inline import row_as_markdown as markdown_row
+from quoth.text.rst_inline import as_markdown as rst_as_markdown
 from quoth.text.rst_tables import row_as_markdown as rst_row
 from quoth.text.rst_tables import rule
 from quoth.text.sentences import Sentence, fold
 
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
 
-_ROLE = re.compile(r"\{[A-Za-z][\w:.+-]*\}(`+)([^`\n]+)\1")
-_ROLE_TARGET = re.compile(r"\s*<[^<>]*>\Z")
-_HIDDEN = re.compile(
-    r"(?P<code>`+[^`]*`+)"
-    r"|\{\{[<%#].*?\}\}|\{%.*?%\}|<!--.*?-->|\{/\*.*?\*/\}"
-    r"|</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>"
-    r"|\[\^[^\]\s]{1,80}\](?!:)"
-    r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
-    re.DOTALL,
-)
-# [the chapter on types][types]: its target is defined elsewhere on the page
-_REFERENCE = re.compile(r"(?P<code>`+[^`]*`+)|\[(?P<said>[^\[\]]+)\]\[[^\[\]\s]*\]")
 _BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
-_SPACES = re.compile(r"[ \t]{2,}")
-_SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
+_TICKS = re.compile(r"^[ \t]*(`{3,})", re.M)
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 _BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
 
@@ -102,18 +90,10 @@ def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
 def spoken(text: str, chunk: Chunk) -> str:
     """A sentence on one line, without the markup that only a renderer understands."""
     if chunk.markup == "rst":
-        return as_markdown(fold(text))
+        return rst_as_markdown(fold(text))
     if chunk.markup == "asciidoc":
         return asciidoc_as_markdown(fold(text))
-    folded = fold(_BROKEN.sub("", text))
-    if "}`" in folded:
-        folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
-    if "][" in folded:
-        folded = _REFERENCE.sub(lambda match: match["code"] or match["said"], folded)
-    if not any(mark in folded for mark in ("<", "{", "[^")):
-        return folded
-    shown = _HIDDEN.sub(lambda match: match["code"] or "", folded)
-    return _SPACE_BEFORE.sub("", _SPACES.sub(" ", shown)).strip()
+    return markdown_as_markdown(fold(_BROKEN.sub("", text)), chunk.text)
 
 
 def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
@@ -222,11 +202,11 @@ def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
     if here.units[run[0]].kind == "row":
         header = here.block(run[0]).first
         if here.units[header].kind == "header":
-            yield _bare(here.text(header))
+            yield markdown_row(here.text(header), chunk.text)
         elif "|" in chunk.lead:
-            yield chunk.lead
+            yield markdown_row(chunk.lead, chunk.text)
     for position in run:
-        yield _bare(here.text(position))
+        yield markdown_row(here.text(position), chunk.text)
 
 
 def _rst_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
@@ -255,10 +235,6 @@ def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
         yield row_as_markdown(here.text(position), header=here.units[position].kind == "header")
 
 
-def _bare(row: str) -> str:
-    return "\n".join(line.strip("> \t") for line in row.splitlines())
-
-
 def _flush(chunk: Chunk, unit: Sentence) -> str:
     """A code block without the indent of its list; otherwise its closing fence would not close it."""
     text = chunk.text[unit.start : unit.end]
@@ -267,12 +243,21 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
     indent = chunk.text[unit.start - column : unit.start]
     block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
     if not text.lstrip().startswith(("```", "~~~")):
-        opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else "```"
-        opening = opening if opening.startswith(("```", "~~~")) else "```"
-        closed = block.rstrip().endswith(opening[:3])
-        return f"{opening}\n{block}" if closed else f"{opening}\n{block}\n{opening[:3]}"
-    fence = lines[0].strip()[:3]
+        opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else ""
+        opening = opening if opening.startswith(("```", "~~~")) else _around(block)
+        fence = _fence_of(opening)
+        return f"{opening}\n{block}" if block.rstrip().endswith(fence) else f"{opening}\n{block}\n{fence}"
+    fence = _fence_of(lines[0].strip())
     return block if len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence) else f"{block}\n{fence}"
+
+
+def _around(code: str) -> str:
+    """A fence that no line of the code closes."""
+    return "`" * max([3, *(1 + len(ticks) for ticks in _TICKS.findall(code))])
+
+
+def _fence_of(opening: str) -> str:
+    return opening[: len(opening) - len(opening.lstrip(opening[0]))]
 
 
 def _outdented(line: str, indent: str) -> str:

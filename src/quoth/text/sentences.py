@@ -47,12 +47,15 @@ _BREAKS = re.compile(r"[\r\n]*")
 _RULE = re.compile(r"(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})\Z")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _DELIMITER_ROW = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\Z")
-_ADMONITION = re.compile(r":::|/{3,}\s*(?:[\w-]+\s*(?:\||\Z)|\Z)|!!!\s|\?\?\?\+?\s|===\s+\"|\[!\w+\]")
-_DEFINITION = re.compile(r"(?:\[\^[^\]]+\]:|:)[ \t]+")
-_LINK_TARGET = re.compile(r"\[[^\]^][^\]]*\]:\s*\S+")
+_ADMONITION = re.compile(r":::|(?::[ \t]+)?!!!\s|/{3,}\s*(?:[\w-]+\s*(?:\||\Z)|\Z)|\?\?\?\+?\s|===\s+\"|\[!\w+\]")
+_DEFINITION = re.compile(r"\[\^[^\]]+\]:\s+|:[ \t]+")
+_LINK_TARGET = re.compile(r"\[[^\]^][^\]]*\]:\s*\S+|\([^()\s]+\)=\Z")
 _MODULE_LINE = re.compile(r"(?:import|export)\s+(?:[\w*{][^.!?]*\bfrom\s+['\"]|['\"]|(?:const|default|function|let)\b)")
 _DIRECTIVE = re.compile(r"\{\{[#<%].*?\}\}\Z|\{\{%.*|\{%.*%\}\Z|" + ATTRIBUTES + r"\s*\Z")
-_IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*)+\Z")
+_ATTRIBUTES = rf"(?:{ATTRIBUTES})?"
+_IMAGE_ONLY = re.compile(
+    rf"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\]|(?=\])){_ATTRIBUTES}(?:\](?:\([^)]*\)|\[[^\]]*\]){_ATTRIBUTES})?\s*)+\Z"
+)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?(?:\*/\}|\Z)", re.DOTALL)
 _BLOCK_TAG = re.compile(
     r"</?(?:[A-Z][\w.]*|a|aside|blockquote|br|center|code|dd|details|div|dl|dt|figure|figcaption|footer|header|hr|iframe"
@@ -182,6 +185,9 @@ class _MarkdownUnits:
             return None
         end = self._at
         while end < len(self._lines) and (self._lines[end].indent >= 4 or not self._lines[end].text):
+            if _FENCE.match(self._lines[end].text):  # what is indented has code in it: an admonition that was cut
+                self._loose = False
+                return None
             end += 1
         self._at = end
         while not self._lines[end - 1].text:
@@ -238,11 +244,12 @@ class _MarkdownUnits:
 
     def _tag_end(self, position: int) -> int:
         """The line after the one that closes the tag, which may run over several lines."""
-        depth = 0
+        depth = quotes = 0
         for end in range(position, min(position + 40, len(self._lines))):
             body = self._lines[end].text
             depth += body.count("<") - body.count(">") + body.count("=>")
-            if not body or depth <= 0:
+            quotes += body.count("`")
+            if depth <= 0 or (not body and quotes % 2 == 0):
                 return end + 1
         return position + 1
 
