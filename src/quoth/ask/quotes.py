@@ -26,6 +26,10 @@ from quoth.text.sentences import Sentence, fold
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
 
 _BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
+_DIRECTIVE = re.compile(
+    r"\A(?P<fence>`{3,}|~{3,})[ \t]*\{(?:(?P<cell>(?:python|r|julia|bash|sql|ojs)\b)[^}\n]*|[\w:.+-]+)\}[ \t]*"
+    r"(?P<language>[\w+#-]*)[^\n]*\n(?:[ \t]*:[\w-]+:[^\n]*\n)*(?:[ \t]*\n)?"
+)
 _TICKS = re.compile(r"^[ \t]*(`{3,})", re.M)
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 _BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
@@ -244,11 +248,17 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
     block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
     if not text.lstrip().startswith(("```", "~~~")):
         opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else ""
-        opening = opening if opening.startswith(("```", "~~~")) else _around(block)
+        opening = _as_fence(f"{opening}\n").rstrip() if opening.startswith(("```", "~~~")) else _around(block)
         fence = _fence_of(opening)
         return f"{opening}\n{block}" if block.rstrip().endswith(fence) else f"{opening}\n{block}\n{fence}"
     fence = _fence_of(lines[0].strip())
-    return block if len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence) else f"{block}\n{fence}"
+    closed = len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence)
+    return _as_fence(block if closed else f"{block}\n{fence}")
+
+
+def _as_fence(block: str) -> str:
+    """Code of a directive, such as `{code-block} python`, as code in its language, without options."""
+    return _DIRECTIVE.sub(lambda match: match["fence"] + (match["cell"] or match["language"]) + "\n", block, count=1)
 
 
 def _around(code: str) -> str:

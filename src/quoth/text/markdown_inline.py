@@ -47,14 +47,14 @@ _DELIMITER_ROW = re.compile(r"[\s|:>-]+\Z")
 
 def as_markdown(text: str, page: str = "") -> str:
     """One line. `page` is the text around it, which may define the targets of its links."""
-    shown = _without_references(text, page)
-    if "}`" in shown:
-        shown = _ROLE.sub(_role, shown)
+    shown = _ROLE.sub(_role, text) if "}`" in text else text
     if "<" in shown or "{" in shown:
         shown = _TAGGED_CODE.sub(lambda match: match["code"] or f"`{html.unescape(match['said'].strip())}`", shown)
         shown = _HIDDEN.sub(lambda match: match["code"] or (" " if match["apart"] else ""), shown)
     if "[^" in shown:
         shown = _FOOTNOTE.sub(lambda match: match["code"] or "", shown)
+    if "[" in shown:
+        shown = _without_references(shown, page)
     if ":" in shown:
         shown = announcing(_ICON.sub(_icon, shown))
     if "^^" in shown or "==" in shown:
@@ -75,7 +75,7 @@ def _without_references(text: str, page: str) -> str:
         text = _REFERENCE.sub(lambda match: match["code"] or match["said"].strip(), text)
     if "](" in text:
         text = _UNNAMED_LINK.sub(lambda match: match["code"] or _target_words(match["target"]), text)
-    names = _definitions(page) if "]:" in page and "[" in text else frozenset()
+    names = _definitions(page) if "]:" in page else frozenset()
     if not names:
         return text
     return _SHORT_REFERENCE.sub(
