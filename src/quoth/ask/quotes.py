@@ -23,6 +23,7 @@ from quoth.text.rst_tables import row_as_markdown as rst_row
 from quoth.text.rst_tables import rule
 from quoth.text.sentences import Sentence, fold
 
+_SHORT = 80  # words of code that is quoted because the last sentence announces it
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
 
 _BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
@@ -30,6 +31,7 @@ _DIRECTIVE = re.compile(
     r"\A(?P<fence>`{3,}|~{3,})[ \t]*\{(?:(?P<cell>(?:python|r|julia|bash|sql|ojs)\b)[^}\n]*|[\w:.+-]+)\}[ \t]*"
     r"(?P<language>[\w+#-]*)[^\n]*\n(?:[ \t]*:[\w-]+:[^\n]*\n)*(?:[ \t]*\n)?"
 )
+_ENDS_OPEN = re.compile(r"(?<=[\w)`\]])\s*[:：]([*_]*)\Z")
 _TICKS = re.compile(r"^[ \t]*(`{3,})", re.M)
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 _BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
@@ -52,27 +54,28 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
     quoted: set[tuple[int, int]] = set()  # rank, offset: a table is not quoted again for another of its rows
     decisive = [piece.decisive for piece in sorted(pieces, key=lambda piece: -piece.score)]
     for piece in pieces:
-        for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
-            here = layouts[rank]
-            for run in _runs(here, sorted(at for of, at in piece.places if of == rank)):
-                run = _with_table(run, here, longest)
-                if (rank, run[0]) in quoted:
-                    continue
-                quoted.update((rank, at) for at in run)
-                best = next((at for of, at in decisive if of == rank and at in run), run[0])
-                citations.append(_citation(len(citations) + 1, passages[rank], here, run, best))
-                made = list(_blocks(here, run, len(citations)))
-                if last and blocks and made and _is_one_code(*last, here, run[0]):
-                    blocks[-1] = _joined(blocks[-1], made.pop(0))
-                blocks.extend(made)
-                last = here, run[-1]
+        runs = list(_runs_of(piece, passages, layouts))
+        for number, (rank, run) in enumerate(runs, 1):
+            here, final = layouts[rank], number == len(runs)
+            run = _with_table(_with_announced(run, here) if final else run, here, longest)
+            if (rank, run[0]) in quoted:
+                continue
+            quoted.update((rank, at) for at in run)
+            best = next((at for of, at in decisive if of == rank and at in run), run[0])
+            citations.append(_citation(len(citations) + 1, passages[rank], here, run, best))
+            made = list(_blocks(here, run, len(citations), final=final))
+            if last and blocks and made and _is_one_code(*last, here, run[0]):
+                blocks[-1] = _joined(blocks[-1], made.pop(0))
+            blocks.extend(made)
+            last = here, run[-1]
     return Draft(text="\n\n".join(blocks), citations=tuple(citations))
 
 
 def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
     """A block of code that was cut into two chunks is one block to its readers."""
     adjacent = before.chunk.next_chunk_id == here.chunk.id and end == len(before.units) - 1 and start == 0
-    return adjacent and before.block(end).cut and here.units[start].kind == "code" and bool(here.chunk.lead)
+    both = before.units[end].kind == here.units[start].kind == "code" if adjacent else False
+    return both and here.begins_inside and (before.block(end).cut or here.chunk.markup == "rst")
 
 
 def _joined(first: str, second: str) -> str:
@@ -98,6 +101,12 @@ def spoken(text: str, chunk: Chunk) -> str:
     if chunk.markup == "asciidoc":
         return asciidoc_as_markdown(fold(text))
     return markdown_as_markdown(fold(_BROKEN.sub("", text)), chunk.text)
+
+
+def _runs_of(piece: Piece, passages: Sequence[Passage], layouts: Sequence[Layout]) -> Iterator[tuple[int, list[int]]]:
+    for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
+        for run in _runs(layouts[rank], sorted(at for of, at in piece.places if of == rank)):
+            yield rank, run
 
 
 def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
@@ -138,6 +147,15 @@ def _with_table(run: list[int], here: Layout, longest: int) -> list[int]:
     return whole if rows <= longest and here.units[whole[0]].kind == "header" else run
 
 
+def _with_announced(run: list[int], here: Layout) -> list[int]:
+    """A piece that ends with a colon goes on with the short code that the colon announces."""
+    following = here.after(here.block(run[-1]))
+    if following is None or following.kind != "code" or following.group >= 0 or following.first != run[-1] + 1:
+        return run
+    short = here.words(following.positions) <= _SHORT
+    return [*run, *following.positions] if short and here.announces(run[-1]) else run
+
+
 def _citation(index: int, passage: Passage, here: Layout, run: Sequence[int], best: int) -> Citation:
     chunk = passage.chunk
     start, end = here.units[run[0]].start, here.units[run[-1]].end
@@ -156,8 +174,9 @@ def _citation(index: int, passage: Passage, here: Layout, run: Sequence[int], be
 # --- how it reads ----------------------------------------------------------------------------------------------------
 
 
-def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
-    """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end."""
+def _blocks(here: Layout, run: Sequence[int], index: int, *, final: bool) -> Iterator[str]:
+    """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end. After the `final` sentence
+    of a piece nothing comes, so its colon becomes a full stop."""
     marker = f"[{index}]"
     if here.block(run[0]).kind == "table":
         written = {"asciidoc": _asciidoc_lines, "rst": _rst_lines}
@@ -174,6 +193,8 @@ def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
             yield f"{_flush(here.chunk, unit)}\n\n{marker}"
             continue
         said = spoken(here.text(position), here.chunk)
+        if final and position == run[-1]:
+            said = _ENDS_OPEN.sub(r".\1", said)
         if not any(char.isalnum() for char in said):
             continue
         if first:

@@ -79,7 +79,7 @@ def as_code(name: str) -> str:
 def _marked(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind == "literal":
-        return f"`{match['literal']}`" if "`" not in match["literal"] else match["literal"]
+        return f"`{match['literal']}`" if "`" not in match["literal"] else f"`` {match['literal']} ``"
     if kind == "roled" and match["role"].lower() == "math" and "$" not in match["roled"]:
         return f"${match['roled'].strip()}$"
     if kind in ("strong", "emphasis"):
@@ -165,6 +165,8 @@ def _role(role: str, said: str) -> str:
     text = said if name == "math" else _unescaped(titled[1] if titled else said)
     if name in NUMBERED and text[:1].isdigit():
         return f"{NUMBERED[name]}{text}"
+    if name == "menuselection":
+        return text.replace("-->", "→")
     if text.startswith("~"):
         return re.split(r"[.:/]", _TILDE.sub("", text, count=1))[-1]
     text = text[1:] if text.startswith("!") else text

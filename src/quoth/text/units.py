@@ -32,6 +32,12 @@ _RST_BETWEEN = re.compile(
     r"|\.\.[ \t]+[\w:+-]+::(?:[ \t][^\r\n]*)?(?:\r?\n[ \t]+:[\w-]+:[^\r\n]*)*)[ \t]*$",
     re.M,
 )
+# A statement, a call, a comment, a prompt, a tag or a bracket; not a sentence, a directive or a field.
+_CODE_LINE = re.compile(
+    r"^(?!\s*(?:\.\. |:\w+:|[-*+] |\w+\.\s))\s*(?:[#$>]|//|@\w|<[/!\w]|[)\]}]|['\"]{1,3}\s*$"
+    r"|(?:return|import|raise|print)\b.*(?<![.?!])$|from \S+ import |(?:def|class|if|elif|for|while|with|try|else)\b.*:$"
+    r"|[\w.\[\]'\"]+(?: [+*/-]?= |\().*(?<![.?!])$)"
+)
 _PARAGRAPH_LINE = re.compile(r"(?!\.\. |[-+*•|:] |\(?(?:\d+|[A-Za-z#])[.)] )\S.{38,}[^\s.:)`]\s*$")
 _TABLE_LINE = re.compile(r"[|+=]")
 # A directive that shows code: its line and its options are not code.
@@ -41,6 +47,11 @@ _RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(
 def stretches(text: str, lead: str, markup: Markup) -> Iterator[Stretch]:
     rst = markup == "rst"
     leaf = _rst_leaf if rst else _asciidoc_leaf
+    inside = 0 if lead or not rst else _cut_code(text)
+    if inside:
+        yield 0, len(text[:inside].rstrip()), "code"
+        yield from ((inside + first, inside + last, kind) for first, last, kind in stretches(text[inside:], "", markup))
+        return
     shown, before = _completed(text, lead) if rst else (f"{lead}\n{text}", len(lead) + 1) if lead else (text, 0)
     for block in parse_rst(shown, whole=False) if rst else parse_asciidoc(shown, whole=False):
         for first, last, kind in _of(shown, block, leaf, "prose"):
@@ -59,6 +70,21 @@ def rst_tables(text: str, lead: str) -> tuple[tuple[Row, ...], ...]:
             rows = table_rows(shown, block.start, block.end)
             found.append(tuple(replace(row, start=row.start - before, end=row.end - before) for row in rows))
     return tuple(found)
+
+
+def _cut_code(text: str) -> int:
+    """Where code ends that began in the chunk before: a literal block has no opening line to repeat. Its lines are
+    indented, apart from the first one, and most of them look like code."""
+    first, _, rest = text.partition("\n")
+    if not _CODE_LINE.search(first) or not rest[:1].isspace():
+        return 0
+    end, lines = len(first) + 1, [first]
+    for line in rest.splitlines(keepends=True):
+        if line.strip() and not line[0].isspace():
+            break
+        end += len(line)
+        lines += [line] if line.strip() else []
+    return end if 2 * sum(_CODE_LINE.search(line) is not None for line in lines) > len(lines) > 1 else 0
 
 
 def _completed(text: str, lead: str) -> tuple[str, int]:
