@@ -22,7 +22,9 @@ _SHORT = 3  # marks of a border that the lead of a chunk had no room for
 _SIMPLE_BORDER = re.compile(r"[ \t]*=+(?:[ \t]+=+)+[ \t\r]*$")
 _GRID_BORDER = re.compile(r"\+(?:[-=]+\+)+\s*$")
 _CELL_CODE = re.compile(r"(?:\.\. (?:code-block|code|sourcecode)::(?: \w+)?|::) (?P<code>.+)", re.S)
-_CELL_DIRECTIVE = re.compile(r"(?:^|(?<= ))\.\. (?:(?:image|figure|class|rst-class)::(?: [^\s:]\S*)?(?: :\w+: \S+)*|[\w:-]+::)")
+_CELL_DIRECTIVE = re.compile(
+    r"(?:^|(?<= ))\.\. (?:(?:image|figure|class|rst-class)::(?: [^\s:]\S*)?(?: :\w+: \S+)*|[\w:-]+::)"
+)
 _ROW_MARK = re.compile(r"[*+-](?=\s|$)")
 
 

@@ -43,8 +43,8 @@ _BEFORE_A_WORD = frozenset("([*_\"“'‘")
 _MARKERS = re.compile(rf"(?:\s*{PATTERN}(?![(:]))+")
 _ABBREVIATIONS = frozenset(
     """
-    e.g i.e eg ie cf vs fig figs eq eqs sec ch chap nos vol vols pp ref refs approx resp viz dr mr mrs ms mx messrs prof
-    st mt ft gen gov sen rep rev hon capt col lt sgt maj cmdr adm pres supt dept est univ assn art ca
+    e.g i.e eg ie ex incl esp cf vs fig figs eq eqs sec ch chap nos vol vols pp ref refs approx resp viz dr mr mrs ms mx
+    messrs prof st mt ft gen gov sen rep rev hon capt col lt sgt maj cmdr adm pres supt dept est univ assn art ca
     """.split()  # noqa: SIM905 - as in quoth.text.terms
 )
 # These may end a sentence, and so may initials (U.S., M.C.I.): only a next word that often opens a sentence shows it.
@@ -127,9 +127,8 @@ def _ends(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
     if stop.end() >= end or stop.group()[0] in "。！？":
         return True
     opening = _OPENS.match(text, stop.end(), end)
-    if opening and opening.group(1).islower():
-        # A name in code may open a sentence with a lower-case letter; a plain word does not.
-        return "`" in opening.group() and stop.group()[0] in ".!?"
+    if opening and opening.group(1).islower() and not ("`" in opening.group() and stop.group()[0] in ".!?"):
+        return False  # a name in code may open a sentence with a lower-case letter; a plain word does not
     if stop.group()[0] != ".":
         return True
     first = _last_word(text, begin, stop.start())

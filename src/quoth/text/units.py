@@ -35,7 +35,8 @@ _RST_BETWEEN = re.compile(
 # A statement, a call, a comment, a prompt, a tag or a bracket; not a sentence, a directive or a field.
 _CODE_LINE = re.compile(
     r"^(?!\s*(?:\.\. |:\w+:|[-*+] |\w+\.\s))\s*(?:[#$>]|//|@\w|<[/!\w]|[)\]}]|['\"]{1,3}\s*$"
-    r"|(?:return|import|raise|print)\b.*(?<![.?!])$|from \S+ import |(?:def|class|if|elif|for|while|with|try|else)\b.*:$"
+    r"|(?:return|import|raise|print)\b.*(?<![.?!])$|from \S+ import "
+    r"|(?:def|class|if|elif|for|while|with|try|else)\b.*:$"
     r"|[\w.\[\]'\"]+(?: [+*/-]?= |\().*(?<![.?!])$)"
 )
 _PARAGRAPH_LINE = re.compile(r"(?!\.\. |[-+*•|:] |\(?(?:\d+|[A-Za-z#])[.)] )\S.{38,}[^\s.:)`]\s*$")
