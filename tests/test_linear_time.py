@@ -35,8 +35,8 @@ from quoth.sources.notebooks import notebook_text
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.sphinx_conf import read_conf
 from quoth.testing.embedder import FakeEmbedder
-from quoth.text.markers import markers, renumbered, without_unfinished
 from quoth.text.markdown_inline import as_markdown as markdown_shown
+from quoth.text.markers import markers, renumbered, without_unfinished
 from quoth.text.rst_inline import as_markdown as rst_shown
 from quoth.text.rst_tables import lost_borders
 from quoth.text.sentences import sentences

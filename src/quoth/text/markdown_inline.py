@@ -24,11 +24,12 @@ _SHORT_REFERENCE = re.compile(_CODE + r"|!?" + _SAID + r"(?![\[(:])")
 _DEFINED = re.compile(r"^[ \t>]*\[([^\[\]\n]+)\]:[ \t]*\S", re.M)
 _UNNAMED_LINK = re.compile(_CODE + r"|\[\s*\]\((?P<target>[^()\s]+)\)")  # a renderer shows the title of the target
 _TAGGED_CODE = re.compile(_CODE + r"|<code>(?P<said>[^<>`]+)</code>")
+# Lengths are bounded; otherwise each of many opening marks would be followed to the end of the text.
 _HIDDEN = re.compile(
-    _CODE + r"|\{\{[<%#].*?\}\}|\{%.*?%\}|<!--.*?-->|\{/\*.*?\*/\}"
+    _CODE + r"|\{\{[<%#].{0,300}?\}\}|\{%.{0,300}?%\}|<!--.{0,300}?-->|\{/\*.{0,300}?\*/\}"
     r"|(?P<apart></?(?:br|dd|div|dt|hr|li|ol|p|td|tr|ul)\b[^<>]*>)"
     r"|</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>"
-    r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
+    r"|(?:(?<!\s)\s+)?\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|(?<!\s)\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
     re.DOTALL,
 )
 _FOOTNOTE = re.compile(_CODE + r"|\[\^[^\]\s]{1,80}\](?!:)|(?<=\S)\[\^[^\]\s]{1,80}\]")
