@@ -35,7 +35,10 @@ from quoth.sources.notebooks import notebook_text
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.sphinx_conf import read_conf
 from quoth.testing.embedder import FakeEmbedder
+from quoth.text.markdown_inline import as_markdown as markdown_shown
 from quoth.text.markers import markers, renumbered, without_unfinished
+from quoth.text.rst_inline import as_markdown as rst_shown
+from quoth.text.rst_tables import lost_borders
 from quoth.text.sentences import sentences
 from quoth.text.terms import content_terms, passage_weights, query_pairs, query_weights, side_by_side
 
@@ -89,6 +92,8 @@ ENTRIES: dict[str, Read] = {
     "passage: sentences": sentences,
     "passage: sentences of rst": lambda text: sentences(text, markup="rst"),
     "passage: sentences of asciidoc": lambda text: sentences(text, markup="asciidoc"),
+    "passage: sentences of myst": lambda text: sentences(text, markup="myst"),
+    "passage: shown": lambda text: (markdown_shown(text, text), rst_shown(text), lost_borders(text)),
     "answer: markers": lambda text: (markers(text), without_unfinished(text), renumbered(text, (1, 2, 3))),
     "answer: claims": claims,
     "markdown": _page("markdown"),

@@ -21,6 +21,8 @@ def prose(text: str) -> list[str]:
     "whole",
     [
         "Use a timer, e.g. create_timer, for that.",
+        "Use a timer, e.g. `create_timer`, for that.",
+        "Use `move` vs. `stop` (ex. `move_arm`) for that.",
         "See Fig. 3 for the layout.",
         "It needs version 1.2 of the package.",
         "Import `foo.bar. Baz` before use.",
@@ -43,6 +45,23 @@ def test_a_full_stop_that_ends_nothing_does_not_cut(whole: str) -> None:
 @pytest.mark.parametrize("first", ["It was built in the U.S.", "He works for Acme Inc.", "The answer is no."])
 def test_an_abbreviation_ends_a_sentence_where_another_plainly_begins(first: str) -> None:
     assert prose(f"{first} The next one.") == [first, "The next one."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[^1]:\n    It moves.\n",
+        "(the-arm)=\n\nIt moves.\n",
+        "It moves.\n\n![An arm](arm.png){ width=300 }\n",
+        "It moves.\n\n[![An arm]][An arm]\n",
+        ":   !!! note\n\n        It moves.\n",
+        "<Code\n\tcode={`## Arm\n\nIt stops`}\n\tlang='md'\n/>\n\nIt moves.\n",
+        "::: robots.arm\n    options:\n      show_root: true\n\nIt moves.\n",
+        "````mdx-code-block\n<Tabs>\n````\n\nIt moves.\n",
+    ],
+)
+def test_lines_that_only_a_toolchain_reads_are_left_out(text: str) -> None:
+    assert units(text) == [("prose", "It moves.")]
 
 
 def test_questions_exclamations_and_quotes_end_sentences() -> None:

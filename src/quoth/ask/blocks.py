@@ -24,6 +24,7 @@ _ANNOUNCES = re.compile(
     r"[:：][*_ ]*\Z|\b(?:these|those|following|below|two|three|four|five|six|seven|eight|nine|ten)\b(?=[^.]*\.?\Z)",
     re.I,
 )
+_COLON = re.compile(r"(?:[:：]|\b(?:e\.g|i\.e)\.,?|\b(?:for (?:example|instance)|as follows)[.,]?)[*_ ]*\Z", re.I)
 _ENTRY = re.compile(r"[^\n]{1,80}\n(?:[ \t]*\n)?[ \t]{0,3}:[ \t]+\S")
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
@@ -81,6 +82,14 @@ class Layout:
     def block(self, position: int) -> Block:
         return self.blocks[self.at[position]]
 
+    @property
+    def begins_inside(self) -> bool:
+        """Whether the chunk begins inside a block of code: it repeats the opening line, or there is none to repeat."""
+        first = self.units[0] if self.units else None
+        if first is None or first.kind != "code" or self.chunk.lead:
+            return bool(self.chunk.lead)
+        return self.chunk.markup == "rst" and first.start == 0 and not self.chunk.text.startswith(">>>")
+
     def before(self, block: Block) -> Block | None:
         at = self.at[block.first]
         return self.blocks[at - 1] if at else None
@@ -97,8 +106,11 @@ class Layout:
             return None
         if following.kind in ("list", "table") and (loosely or _ANNOUNCES.search(self.text(block.last))):
             return following
-        colon = self.text(block.last).rstrip("*_ ").endswith((":", "："))
-        return following if colon and following.kind == "code" else None
+        return following if following.kind == "code" and self.announces(block.last) else None
+
+    def announces(self, position: int) -> bool:
+        """Whether the sentence says that something comes right below it."""
+        return _COLON.search(self.text(position)) is not None
 
     def introduction(self, block: Block, *, loosely: bool = False) -> Block | None:
         """The paragraph that announces a list, a table or code."""

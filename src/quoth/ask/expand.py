@@ -312,7 +312,7 @@ def _goes_on(here: Layout, block: Block) -> bool:
     first = here.blocks[0]
     if first.kind != block.kind or here.units[0].kind == "header":
         return False
-    return bool(here.chunk.lead) if block.kind in ("table", "code") else True
+    return here.begins_inside if block.kind in ("table", "code") else True
 
 
 def _names(text: str) -> frozenset[str]:

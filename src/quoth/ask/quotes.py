@@ -16,29 +16,23 @@ from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
 from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.asciidoc_tables import row_as_markdown
-from quoth.text.line_marks import ATTRIBUTES
-from quoth.text.rst_inline import as_markdown
+from quoth.text.markdown_inline import as_markdown as markdown_as_markdown
+from quoth.text.markdown_inline import row_as_markdown as markdown_row
+from quoth.text.rst_inline import as_markdown as rst_as_markdown
 from quoth.text.rst_tables import row_as_markdown as rst_row
 from quoth.text.rst_tables import rule
 from quoth.text.sentences import Sentence, fold
 
+_SHORT = 80  # words of code that is quoted because the last sentence announces it
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
 
-_ROLE = re.compile(r"\{[A-Za-z][\w:.+-]*\}(`+)([^`\n]+)\1")
-_ROLE_TARGET = re.compile(r"\s*<[^<>]*>\Z")
-_HIDDEN = re.compile(
-    r"(?P<code>`+[^`]*`+)"
-    r"|\{\{[<%#].*?\}\}|\{%.*?%\}|<!--.*?-->|\{/\*.*?\*/\}"
-    r"|</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>"
-    r"|\[\^[^\]\s]{1,80}\](?!:)"
-    r"|\s*\{:?\s*#[\w.:-]+[^{}\n]*\}|(?:(?<=[)\]:])|\s+(?=\{[^{}\n]+\}\s*\Z))" + ATTRIBUTES,
-    re.DOTALL,
-)
-# [the chapter on types][types]: its target is defined elsewhere on the page
-_REFERENCE = re.compile(r"(?P<code>`+[^`]*`+)|\[(?P<said>[^\[\]]+)\]\[[^\[\]\s]*\]")
 _BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
-_SPACES = re.compile(r"[ \t]{2,}")
-_SPACE_BEFORE = re.compile(r" +(?=[.,;:!?](?:\s|\Z))")
+_DIRECTIVE = re.compile(
+    r"\A(?P<fence>`{3,}|~{3,})[ \t]*\{(?:(?P<cell>(?:python|r|julia|bash|sql|ojs)\b)[^}\n]*|[\w:.+-]+)\}[ \t]*"
+    r"(?P<language>[\w+#-]*)[^\n]*\n(?:[ \t]*:[\w-]+:[^\n]*\n)*(?:[ \t]*\n)?"
+)
+_ENDS_OPEN = re.compile(r"(?<=[\w)`\]])\s*[:：]([*_]*)\Z")
+_TICKS = re.compile(r"^[ \t]*(`{3,})", re.M)
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 _BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
 
@@ -60,27 +54,28 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
     quoted: set[tuple[int, int]] = set()  # rank, offset: a table is not quoted again for another of its rows
     decisive = [piece.decisive for piece in sorted(pieces, key=lambda piece: -piece.score)]
     for piece in pieces:
-        for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
-            here = layouts[rank]
-            for run in _runs(here, sorted(at for of, at in piece.places if of == rank)):
-                run = _with_table(run, here, longest)
-                if (rank, run[0]) in quoted:
-                    continue
-                quoted.update((rank, at) for at in run)
-                best = next((at for of, at in decisive if of == rank and at in run), run[0])
-                citations.append(_citation(len(citations) + 1, passages[rank], here, run, best))
-                made = list(_blocks(here, run, len(citations)))
-                if last and blocks and made and _is_one_code(*last, here, run[0]):
-                    blocks[-1] = _joined(blocks[-1], made.pop(0))
-                blocks.extend(made)
-                last = here, run[-1]
+        runs = list(_runs_of(piece, passages, layouts))
+        for number, (rank, run) in enumerate(runs, 1):
+            here, final = layouts[rank], number == len(runs)
+            run = _with_table(_with_announced(run, here) if final else run, here, longest)
+            if (rank, run[0]) in quoted:
+                continue
+            quoted.update((rank, at) for at in run)
+            best = next((at for of, at in decisive if of == rank and at in run), run[0])
+            citations.append(_citation(len(citations) + 1, passages[rank], here, run, best))
+            made = list(_blocks(here, run, len(citations), final=final))
+            if last and blocks and made and _is_one_code(*last, here, run[0]):
+                blocks[-1] = _joined(blocks[-1], made.pop(0))
+            blocks.extend(made)
+            last = here, run[-1]
     return Draft(text="\n\n".join(blocks), citations=tuple(citations))
 
 
 def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
     """A block of code that was cut into two chunks is one block to its readers."""
     adjacent = before.chunk.next_chunk_id == here.chunk.id and end == len(before.units) - 1 and start == 0
-    return adjacent and before.block(end).cut and here.units[start].kind == "code" and bool(here.chunk.lead)
+    both = before.units[end].kind == here.units[start].kind == "code" if adjacent else False
+    return both and here.begins_inside and (before.block(end).cut or here.chunk.markup == "rst")
 
 
 def _joined(first: str, second: str) -> str:
@@ -102,18 +97,16 @@ def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
 def spoken(text: str, chunk: Chunk) -> str:
     """A sentence on one line, without the markup that only a renderer understands."""
     if chunk.markup == "rst":
-        return as_markdown(fold(text))
+        return rst_as_markdown(fold(text))
     if chunk.markup == "asciidoc":
         return asciidoc_as_markdown(fold(text))
-    folded = fold(_BROKEN.sub("", text))
-    if "}`" in folded:
-        folded = _ROLE.sub(lambda match: _ROLE_TARGET.sub("", match[2]).lstrip("~!"), folded)
-    if "][" in folded:
-        folded = _REFERENCE.sub(lambda match: match["code"] or match["said"], folded)
-    if not any(mark in folded for mark in ("<", "{", "[^")):
-        return folded
-    shown = _HIDDEN.sub(lambda match: match["code"] or "", folded)
-    return _SPACE_BEFORE.sub("", _SPACES.sub(" ", shown)).strip()
+    return markdown_as_markdown(fold(_BROKEN.sub("", text)), chunk.text)
+
+
+def _runs_of(piece: Piece, passages: Sequence[Passage], layouts: Sequence[Layout]) -> Iterator[tuple[int, list[int]]]:
+    for rank in sorted({rank for rank, _ in piece.places}, key=lambda rank: book_order(passages[rank].chunk)):
+        for run in _runs(layouts[rank], sorted(at for of, at in piece.places if of == rank)):
+            yield rank, run
 
 
 def _runs(here: Layout, positions: Sequence[int]) -> Iterator[list[int]]:
@@ -154,6 +147,15 @@ def _with_table(run: list[int], here: Layout, longest: int) -> list[int]:
     return whole if rows <= longest and here.units[whole[0]].kind == "header" else run
 
 
+def _with_announced(run: list[int], here: Layout) -> list[int]:
+    """A piece that ends with a colon goes on with the short code that the colon announces."""
+    following = here.after(here.block(run[-1]))
+    if following is None or following.kind != "code" or following.group >= 0 or following.first != run[-1] + 1:
+        return run
+    short = here.words(following.positions) <= _SHORT
+    return [*run, *following.positions] if short and here.announces(run[-1]) else run
+
+
 def _citation(index: int, passage: Passage, here: Layout, run: Sequence[int], best: int) -> Citation:
     chunk = passage.chunk
     start, end = here.units[run[0]].start, here.units[run[-1]].end
@@ -172,8 +174,9 @@ def _citation(index: int, passage: Passage, here: Layout, run: Sequence[int], be
 # --- how it reads ----------------------------------------------------------------------------------------------------
 
 
-def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
-    """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end."""
+def _blocks(here: Layout, run: Sequence[int], index: int, *, final: bool) -> Iterator[str]:
+    """Markdown: paragraphs, lists, tables and code blocks, each with the marker at its end. After the `final` sentence
+    of a piece nothing comes, so its colon becomes a full stop."""
     marker = f"[{index}]"
     if here.block(run[0]).kind == "table":
         written = {"asciidoc": _asciidoc_lines, "rst": _rst_lines}
@@ -190,6 +193,8 @@ def _blocks(here: Layout, run: Sequence[int], index: int) -> Iterator[str]:
             yield f"{_flush(here.chunk, unit)}\n\n{marker}"
             continue
         said = spoken(here.text(position), here.chunk)
+        if final and position == run[-1]:
+            said = _ENDS_OPEN.sub(r".\1", said)
         if not any(char.isalnum() for char in said):
             continue
         if first:
@@ -222,11 +227,11 @@ def _table_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
     if here.units[run[0]].kind == "row":
         header = here.block(run[0]).first
         if here.units[header].kind == "header":
-            yield _bare(here.text(header))
+            yield markdown_row(here.text(header), chunk.text)
         elif "|" in chunk.lead:
-            yield chunk.lead
+            yield markdown_row(chunk.lead, chunk.text)
     for position in run:
-        yield _bare(here.text(position))
+        yield markdown_row(here.text(position), chunk.text)
 
 
 def _rst_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
@@ -255,10 +260,6 @@ def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
         yield row_as_markdown(here.text(position), header=here.units[position].kind == "header")
 
 
-def _bare(row: str) -> str:
-    return "\n".join(line.strip("> \t") for line in row.splitlines())
-
-
 def _flush(chunk: Chunk, unit: Sentence) -> str:
     """A code block without the indent of its list; otherwise its closing fence would not close it."""
     text = chunk.text[unit.start : unit.end]
@@ -267,12 +268,27 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
     indent = chunk.text[unit.start - column : unit.start]
     block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
     if not text.lstrip().startswith(("```", "~~~")):
-        opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else "```"
-        opening = opening if opening.startswith(("```", "~~~")) else "```"
-        closed = block.rstrip().endswith(opening[:3])
-        return f"{opening}\n{block}" if closed else f"{opening}\n{block}\n{opening[:3]}"
-    fence = lines[0].strip()[:3]
-    return block if len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence) else f"{block}\n{fence}"
+        opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else ""
+        opening = _as_fence(f"{opening}\n").rstrip() if opening.startswith(("```", "~~~")) else _around(block)
+        fence = _fence_of(opening)
+        return f"{opening}\n{block}" if block.rstrip().endswith(fence) else f"{opening}\n{block}\n{fence}"
+    fence = _fence_of(lines[0].strip())
+    closed = len(lines) > 1 and lines[-1].strip(" \t>").startswith(fence)
+    return _as_fence(block if closed else f"{block}\n{fence}")
+
+
+def _as_fence(block: str) -> str:
+    """Code of a directive, such as `{code-block} python`, as code in its language, without options."""
+    return _DIRECTIVE.sub(lambda match: match["fence"] + (match["cell"] or match["language"]) + "\n", block, count=1)
+
+
+def _around(code: str) -> str:
+    """A fence that no line of the code closes."""
+    return "`" * max([3, *(1 + len(ticks) for ticks in _TICKS.findall(code))])
+
+
+def _fence_of(opening: str) -> str:
+    return opening[: len(opening) - len(opening.lstrip(opening[0]))]
 
 
 def _outdented(line: str, indent: str) -> str:

@@ -30,6 +30,9 @@ BlockKind = Literal[
     "label",  # the opening line of an admonition, or a tag with words for the reader: belongs to the next block
     "markup",  # nothing to read: imports, tags, comments, rules, link definitions, front matter
 ]
+# What a stretch of a chunk can be quoted as, and such a stretch.
+UnitKind = Literal["prose", "item", "row", "header", "code", "heading"]
+Stretch = tuple[int, int, UnitKind]
 
 NEWLINE = re.compile(r"\r\n?|\n")
 

@@ -20,7 +20,7 @@ _INLINE = re.compile(
     r"\\(?P<escaped>.|\n)"
     r"|``(?<![\w`]``)(?P<literal>\S|\S.{0,1000}?\S)``" + _AFTER + r"|:(?<![\w:]:)(?P<role>[A-Za-z][\w.+:-]{0,100}):"
     r"`(?P<roled>(?:\\.|[^`\\])+)`"
-    r"|`(?<!\w`)(?P<phrase>[^`\s\\](?:\\.|[^`\\])*)`(?::(?P<suffix>[A-Za-z][\w.+:-]*):|_{1,2}(?!\w))?"
+    r"|`(?<!\w`)(?P<phrase>(?:[^`\s\\]|\\[^\s`])(?:\\.|[^`\\])*)`(?::(?P<suffix>[A-Za-z][\w.+:-]*):|_{1,2}(?!\w))?"
     r"|_`(?<!\w_`)(?P<target>[^`\s\\](?:\\.|[^`\\])*)`"
     r"|\*\*(?<![\w*]\*\*)(?P<strong>[^\s*]|[^\s].{0,1000}?\S)\*\*(?!\w)"
     r"|\*(?<![\w*]\*)(?P<emphasis>[^\s*]|[^\s*](?:[^*]|\\\*)*?[^\s*])\*(?![\w*])"
@@ -33,6 +33,15 @@ _INLINE = re.compile(
 _NAME = re.compile(r"(?<![^\s'\"(\[{<\-/:‘“’«¡¿–—])(?:(?!_)\w)+(?:[-._+:](?:(?!_)\w)+)*$")
 _ESCAPE = re.compile(r"\\(.|\n|\Z)", re.S)
 NUMBERED = {"pep": "PEP ", "rfc": "RFC ", "cve": "CVE-", "cwe": "CWE-"}
+# What Markdown would take for marks of its own in a name, and a name with such marks in a sentence.
+_LIKE_MARKS = re.compile(r"__|\*|\b_|_\b|[<{]")
+_DUNDER = re.compile(
+    r"`[^`]*`|\$[^$\n]{1,500}\$"
+    r"|(?<![\w.*])(?P<name>[\w.]{0,80}?__(?=[^\W_])\w{1,80}?__(?!\w)(?:\.\w{1,40})?(?:\(\))?)"
+)
+_FORMULA = re.compile(r"\\[A-Za-z]+(?=.*[{^_])", re.S)  # where the default role is that of formulas
+# Roles of Python's names: a dot before the name says only where it is looked for.
+_PYTHON = frozenset(("attr", "class", "const", "data", "deco", "exc", "func", "meth", "mod", "obj", "property", "type"))
 # Roles whose text may begin with `~` (only the last part is shown) or `!` (no link).
 _TILDE = re.compile(r"[~!.]+")
 
@@ -47,26 +56,37 @@ def inline(text: str) -> str:
 def as_markdown(text: str) -> str:
     """The same words with the marks that Markdown shares: emphasis stays, literals become code, formulas are between
     dollar signs, other roles and references go."""
-    if not _SPECIAL.search(text):
-        return _announcing(text.strip())
-    return _announcing(_INLINE.sub(_marked, text).strip())
+    shown = _INLINE.sub(_marked, text) if _SPECIAL.search(text) else text
+    if "__" in shown:
+        shown = _DUNDER.sub(lambda match: f"`{match[0]}`" if match["name"] else match[0], shown)
+    return announcing(shown.strip())
 
 
-def _announcing(text: str) -> str:
+def announcing(text: str) -> str:
     """`Example::` announces a literal block; readers see one colon, and none after a space."""
     if not text.endswith("::"):
         return text
     said = text.removesuffix("::")
-    return f"{said}:" if said == said.rstrip() != "" else said.rstrip()
+    return f"{said.rstrip(':')}:" if said == said.rstrip() != "" else said.rstrip()
+
+
+def as_code(name: str) -> str:
+    """A name as code if Markdown would take a part of it for a mark: `__init__`, `*args`, `{% if %}`."""
+    marked = _LIKE_MARKS.search(name) if " " not in name else set(name) & {"<", "{"}
+    return f"`{name}`" if marked and "`" not in name else name
 
 
 def _marked(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind == "literal":
-        return f"`{match['literal']}`" if "`" not in match["literal"] else match["literal"]
+        return f"`{match['literal']}`" if "`" not in match["literal"] else f"`` {match['literal']} ``"
     if kind == "roled" and match["role"].lower() == "math" and "$" not in match["roled"]:
         return f"${match['roled'].strip()}$"
-    return match[0] if kind in ("strong", "emphasis") else _words(match)
+    if kind in ("strong", "emphasis"):
+        return match[0]
+    if kind == "phrase" and match[0].endswith("`") and "$" not in match["phrase"] and _FORMULA.search(match["phrase"]):
+        return f"${match['phrase'].strip()}$"
+    return as_code(_words(match)) if kind in ("roled", "suffix", "phrase") else _words(match)
 
 
 def targets(text: str) -> Iterator[str]:
@@ -145,9 +165,12 @@ def _role(role: str, said: str) -> str:
     text = said if name == "math" else _unescaped(titled[1] if titled else said)
     if name in NUMBERED and text[:1].isdigit():
         return f"{NUMBERED[name]}{text}"
+    if name == "menuselection":
+        return text.replace("-->", "→")
     if text.startswith("~"):
         return re.split(r"[.:/]", _TILDE.sub("", text, count=1))[-1]
-    return text[1:] if text.startswith("!") else text
+    text = text[1:] if text.startswith("!") else text
+    return text.lstrip(".") if name in _PYTHON else text
 
 
 def _unescaped(text: str) -> str:

@@ -17,6 +17,14 @@ from quoth.text.rst_inline import as_markdown
 
 _COLUMN = re.compile(r"=+")
 _OPTION = re.compile(r"[ \t]+:([\w-]+):[ \t]*(.*)")
+_APART = re.compile(r"[ \t]{2,}")
+_SHORT = 3  # marks of a border that the lead of a chunk had no room for
+_SIMPLE_BORDER = re.compile(r"[ \t]*=+(?:[ \t]+=+)+[ \t\r]*$")
+_GRID_BORDER = re.compile(r"\+(?:[-=]+\+)+\s*$")
+_CELL_CODE = re.compile(r"(?:\.\. (?:code-block|code|sourcecode)::(?: \w+)?|::) (?P<code>.+)", re.S)
+_CELL_DIRECTIVE = re.compile(
+    r"(?:^|(?<= ))\.\. (?:(?:image|figure|class|rst-class)::(?: [^\s:]\S*)?(?: :\w+: \S+)*|[\w:-]+::)"
+)
 _ROW_MARK = re.compile(r"[*+-](?=\s|$)")
 
 
@@ -51,8 +59,48 @@ def table_rows(text: str, start: int, end: int) -> list[Row]:
     return [Row(line.start, line.end, (line.text.strip(),)) for line in lines if line.text.strip()]
 
 
+def lost_borders(text: str) -> tuple[str, str]:
+    """The lines before and after a piece of a page with which the drawn tables in it are whole again: copies of a
+    border that a table still has where it was cut. Empty where nothing is lost."""
+    lines = text.split("\n")
+    before = _grid_border(lines)
+    top, borders = "", 0  # of the simple table that is open
+    for at, line in enumerate(lines):
+        if not _SIMPLE_BORDER.match(line) or (top and len(line.strip()) != len(top.strip())):
+            continue
+        ends = not any(below.strip() for below in lines[at + 1 : at + 2])
+        if not top and ends and at and lines[at - 1].strip() and not before:
+            before = line
+        elif not top:
+            top, borders = line, 1
+        else:
+            borders += 1
+            top = "" if ends or borders > 2 else top
+    return before, top
+
+
+def _grid_border(lines: Sequence[str]) -> str:
+    """The next border of a grid table, if the piece begins between two of them."""
+    for line in lines:
+        said = line.strip()
+        if said.startswith("+"):
+            return line.replace("=", "-") if line != lines[0] and _GRID_BORDER.match(said) else ""
+        if not said.startswith("|"):
+            return ""
+    return ""
+
+
+def _cell_words(cell: str) -> str:
+    """A cell without the marks of directives: a picture has no words, code is code."""
+    if "::" not in cell:
+        return cell
+    if (code := _CELL_CODE.match(cell)) and "`" not in code["code"]:
+        return f"``{code['code'].strip()}``"
+    return " ".join(_CELL_DIRECTIVE.sub("", cell).split())
+
+
 def row_as_markdown(cells: Sequence[str], columns: int) -> str:
-    said = [as_markdown(" ".join(cell.split())).replace("|", "\\|") for cell in cells]
+    said = [as_markdown(_cell_words(" ".join(cell.split()))).replace("|", "\\|") for cell in cells]
     return f"| {' | '.join((*said, *[''] * (columns - len(said))))} |"
 
 
@@ -77,6 +125,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
 def _simple_rows(lines: Sequence[_Line]) -> Iterator[Row]:
     """A row begins where the first column has text; other lines go on in the columns that have some."""
     starts = [column.start() for column in _COLUMN.finditer(lines[0].text)]
+    ends = [column.end() for column in _COLUMN.finditer(lines[0].text)]
     borders = [at for at, line in enumerate(lines) if not line.text.strip("= ") and "=" in line.text]
     head = borders[1] if len(borders) > 2 else 0
     gathered: list[tuple[_Line, bool]] = []
@@ -85,14 +134,19 @@ def _simple_rows(lines: Sequence[_Line]) -> Iterator[Row]:
             continue
         begins = bool(line.text[: (*starts, len(line.text))[1]].strip())
         if begins and gathered:
-            yield _columns(gathered, starts)
+            yield _columns(gathered, starts, ends)
             gathered = []
         gathered.append((line, at < head))
     if gathered:
-        yield _columns(gathered, starts)
+        yield _columns(gathered, starts, ends)
 
 
-def _columns(gathered: Sequence[tuple[_Line, bool]], starts: Sequence[int]) -> Row:
+def _columns(gathered: Sequence[tuple[_Line, bool]], starts: Sequence[int], ends: Sequence[int]) -> Row:
+    first = gathered[0][0].text
+    shortened = all(b - a == _SHORT for a, b in zip(starts, ends, strict=True))
+    if shortened and any(first[a:b].strip() for a, b in zip(ends, starts[1:], strict=False)):
+        apart = _APART.split(first.strip(), maxsplit=len(starts) - 1)
+        return Row(gathered[0][0].start, gathered[-1][0].end, tuple(apart), gathered[0][1])
     cells = [
         " ".join(line.text[a:b].strip() for line, _ in gathered).strip() for a, b in pairwise((*starts, 1_000_000))
     ]

@@ -10,17 +10,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
+from itertools import takewhile
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import parse_asciidoc
 from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, TITLE, delimiter
-from quoth.text.blocks import Block, leaves
+from quoth.text.blocks import Block, Stretch, UnitKind, leaves
 from quoth.text.rst import parse_rst
-from quoth.text.rst_tables import Row, table_rows
-
-Kind = Literal["prose", "item", "row", "header", "code", "heading"]
-Stretch = tuple[int, int, Kind]
+from quoth.text.rst_tables import Row, lost_borders, table_rows
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 # The marks before the words of a list item, a field or a directive on their first line.
@@ -29,18 +26,37 @@ _RST_MARKS = {
     "prose": re.compile(f"(?:{_RST_OPENING})*"),
     "item": re.compile(rf"(?:(?:[-+*•‣⁃]|\(?(?:\d+|#|[A-Za-z])[.)]|:[^:\n]+:)[ \t]+|{_RST_OPENING})*"),
 }
+_RST_TEMPLATE = re.compile(r"\s*(?:\{%[^\r\n]*?%\}\s*)*")
+_RST_BETWEEN = re.compile(
+    r"^[ \t]*(?:(?P<rule>([=\-`:.'\"~^_*+#])\2{3,})|\{%[^\r\n]*%\}"
+    r"|\.\.[ \t]+[\w:+-]+::(?:[ \t][^\r\n]*)?(?:\r?\n[ \t]+:[\w-]+:[^\r\n]*)*)[ \t]*$",
+    re.M,
+)
+# A statement, a call, a comment, a prompt, a tag or a bracket; not a sentence, a directive or a field.
+_CODE_LINE = re.compile(
+    r"^(?!\s*(?:\.\. |:\w+:|[-*+] |\w+\.\s))\s*(?:[#$>]|//|@\w|<[/!\w]|[)\]}]|['\"]{1,3}\s*$"
+    r"|(?:return|import|raise|print)\b.*(?<![.?!])$|from \S+ import "
+    r"|(?:def|class|if|elif|for|while|with|try|else)\b.*:$"
+    r"|[\w.\[\]'\"]+(?: [+*/-]?= |\().*(?<![.?!])$)"
+)
+_PARAGRAPH_LINE = re.compile(r"(?!\.\. |[-+*•|:] |\(?(?:\d+|[A-Za-z#])[.)] )\S.{38,}[^\s.:)`]\s*$")
+_TABLE_LINE = re.compile(r"[|+=]")
 # A directive that shows code: its line and its options are not code.
 _RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
 
 
 def stretches(text: str, lead: str, markup: Markup) -> Iterator[Stretch]:
-    before = f"{lead}\n" if lead else ""
-    shown = before + text
     rst = markup == "rst"
     leaf = _rst_leaf if rst else _asciidoc_leaf
+    inside = 0 if lead or not rst else _cut_code(text)
+    if inside:
+        yield 0, len(text[:inside].rstrip()), "code"
+        yield from ((inside + first, inside + last, kind) for first, last, kind in stretches(text[inside:], "", markup))
+        return
+    shown, before = _completed(text, lead) if rst else (f"{lead}\n{text}", len(lead) + 1) if lead else (text, 0)
     for block in parse_rst(shown, whole=False) if rst else parse_asciidoc(shown, whole=False):
         for first, last, kind in _of(shown, block, leaf, "prose"):
-            start, end = max(first - len(before), 0), last - len(before)
+            start, end = max(first - before, 0), min(last - before, len(text))
             if end > start:
                 yield start, end, kind
 
@@ -48,17 +64,57 @@ def stretches(text: str, lead: str, markup: Markup) -> Iterator[Stretch]:
 @lru_cache(maxsize=256)  # the rows of one table are shown one by one
 def rst_tables(text: str, lead: str) -> tuple[tuple[Row, ...], ...]:
     """The tables of a chunk, with offsets in its text; those of what it repeats from before are negative."""
-    before = f"{lead}\n" if lead else ""
+    shown, before = _completed(text, lead)
     found = []
-    for block in leaves(parse_rst(before + text, whole=False)):
+    for block in leaves(parse_rst(shown, whole=False)):
         if block.kind == "table":
-            rows = table_rows(before + text, block.start, block.end)
-            found.append(tuple(replace(row, start=row.start - len(before), end=row.end - len(before)) for row in rows))
+            rows = table_rows(shown, block.start, block.end)
+            found.append(tuple(replace(row, start=row.start - before, end=row.end - before) for row in rows))
     return tuple(found)
 
 
+def _cut_code(text: str) -> int:
+    """Where code ends that began in the chunk before: a literal block has no opening line to repeat. Its lines are
+    indented, apart from the first one, and most of them look like code."""
+    first, _, rest = text.partition("\n")
+    if not _CODE_LINE.search(first) or not rest[:1].isspace():
+        return 0
+    end, lines = len(first) + 1, [first]
+    for line in rest.splitlines(keepends=True):
+        if line.strip() and not line[0].isspace():
+            break
+        end += len(line)
+        lines += [line] if line.strip() else []
+    return end if 2 * sum(_CODE_LINE.search(line) is not None for line in lines) > len(lines) > 1 else 0
+
+
+def _completed(text: str, lead: str) -> tuple[str, int]:
+    """The text below its lead, with what it lost where it was cut: the margin of its first line and the borders of its
+    tables. And where it begins."""
+    above = f"{lead}\n" if lead else _lost_margin(text)
+    shown, at = above + text, len(above)
+    if "==" not in shown and "-+" not in shown:
+        return shown, at
+    before, after = lost_borders(shown)
+    if before:
+        shown, at = f"{before}\n{shown}", at + len(before) + 1
+    return (f"{shown}\n{after}" if after else shown), at
+
+
+def _lost_margin(text: str) -> str:
+    """Without the white space before it, the first line of an indented paragraph looks like a term, and the lines below
+    like its definition. A term is short."""
+    first, _, rest = text.partition("\n")
+    below = rest.partition("\n")[0]
+    margin = below[: len(below) - len(below.lstrip())] if below.strip() else ""
+    if not margin or not (_PARAGRAPH_LINE.match(first) or _TABLE_LINE.match(first)):
+        return ""
+    together = takewhile(str.strip, rest.split("\n"))
+    return margin if all(line.startswith(margin) for line in together) else ""
+
+
 def _of(
-    text: str, block: Block, leaf: Callable[[str, Block, int, Kind], Iterator[Stretch]], kind: Kind
+    text: str, block: Block, leaf: Callable[[str, Block, int, UnitKind], Iterator[Stretch]], kind: UnitKind
 ) -> Iterator[Stretch]:
     for child in block.children:
         yield from _of(text, child, leaf, "item" if block.kind == "item" else kind)
@@ -67,19 +123,32 @@ def _of(
         yield from leaf(text, block, block.start + len(source) - len(source.lstrip()), kind)
 
 
-def _rst_leaf(text: str, block: Block, start: int, kind: Kind) -> Iterator[Stretch]:
+def _rst_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[Stretch]:
     if block.kind in ("code", "fence", "heading"):
         head = _RST_HEAD.match(text, start, block.end)
         yield head.end() if head else start, block.end, "heading" if block.kind == "heading" else "code"
+    elif block.kind == "html":
+        return  # `.. raw:: html`: nobody reads tags
     elif block.kind == "table":
         for number, row in enumerate(table_rows(text, block.start, block.end)):
             yield row.start, row.end, "header" if row.header and not number else "row"
     else:
         mark = _RST_MARKS[kind].match(text, start, block.end)
-        yield mark.end() if mark else start, block.end, kind
+        yield from _rst_words(text, mark.end() if mark else start, block.end, kind)
 
 
-def _asciidoc_leaf(text: str, block: Block, start: int, kind: Kind) -> Iterator[Stretch]:
+def _rst_words(text: str, start: int, end: int, kind: UnitKind) -> Iterator[Stretch]:
+    """A paragraph without the lines in it that are markup: a directive that no blank line precedes, a tag of a
+    template. A line that is underlined is a heading, although it is not at the top of the page."""
+    for mark in _RST_BETWEEN.finditer(text, text.find("\n", start, end) + 1 or end, end):
+        above = text[start : mark.start()]
+        yield start, mark.start(), "heading" if mark["rule"] and above.count("\n") == 1 else kind
+        start = mark.end()
+    if not _RST_TEMPLATE.fullmatch(text, start, end):
+        yield start, end, kind
+
+
+def _asciidoc_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[Stretch]:
     if block.kind in ("code", "fence"):
         first, last = _inside(text, block.start, block.end)
         yield first, last, "code"
