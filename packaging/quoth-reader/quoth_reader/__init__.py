@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 
 def model_dir() -> Path:

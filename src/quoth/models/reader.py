@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "eca3f063b38754a7084a1c6bb0f4c9fb53af9c87b507c8a1c7a638f01b2862e6"
+WEIGHTS_SHA256 = "87c8ab0ae6a68370fbd4cb4d1ffd26270e92cf620e683f8b625b73c4f15f70a3"
 RANGES = "ranges."  # prefix of the tensors that say how large activations become
 
 CLS, SEP = 101, 102
