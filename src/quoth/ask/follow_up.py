@@ -166,6 +166,8 @@ def _rules(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What points back. An instruction without an object is about what was talked about."""
     rules = rules_of(question, history)
     instruction = instruction_in(question)
+    if instruction and instruction.whole_book:
+        return ()
     return ("instruction", *rules) if history and instruction and not instruction.object else rules
 
 
